@@ -120,6 +120,26 @@ static bool read_measured(struct draw_costs *d, const char *path)
     return good;
 }
 
+/* Takes the times of the wisdom for this collective and number of ranks. */
+static void take_wisdom(struct draw_costs *d)
+{
+    struct tt_wisdom_file file = {0};
+    char path[TT_FILE_PATH], why[TT_FILE_WHY];
+    if (!tt_wisdom_path(path, why) || !tt_wisdom_read(path, &file, why)) return;
+    for (int n = 0; n < file.n; n++) {
+        const struct tt_wisdom_line *l = &file.entry[n].line;
+        if (!file.entry[n].fits || l->wise.coll != (uint8_t)d->c.problem.call.coll ||
+            l->wise.p != d->c.map.p || l->layout[0] || l->wise.slice || l->wise.radix)
+            continue;
+        for (int k = 0; k < d->curves; k++)
+            for (int i = 0; i < SIZES; i++)
+                if (d->curve[k].algorithm == tt_wisdom_algorithm(&l->wise) &&
+                    l->wise.bytes == (int64_t)LEAST << i)
+                    d->curve[k].measured_ps[i] = (double)l->time_ps;
+    }
+    tt_wisdom_close(&file);
+}
+
 /* ---- Axes ---- */
 
 static double x_of(int i)
@@ -191,13 +211,28 @@ static bool is_drawn(const struct curve *c)
     return false;
 }
 
+/* Whether a curve that is drawn later lies on this one at some two sizes in a row, and hides it. */
+static bool is_hidden(const struct draw_costs *d, int k)
+{
+    const double near = 0.02; /* in powers of ten */
+    for (int later = k + 1; later < d->curves; later++)
+        for (int i = 0, row = 0; i < SIZES; i++) {
+            int64_t a = d->curve[k].predicted_ps[i], b = d->curve[later].predicted_ps[i];
+            bool meets = a > 0 && b > 0 && fabs(log10((double)a) - log10((double)b)) < near;
+            row = meets ? row + 1 : 0;
+            if (row == 2) return true;
+        }
+    return false;
+}
+
+/* A curve that another one would hide is wider, so that its edges are seen. */
 static void print_curve(const struct draw_costs *d, int k, FILE *out)
 {
     const struct curve *c = &d->curve[k];
     const char *verb = "M";
     fputs("<path class=\"", out);
     print_class(k, out);
-    fputs("\" stroke-width=\"2\" style=\"fill:none\" d=\"", out);
+    fprintf(out, "\" stroke-width=\"%d\" style=\"fill:none\" d=\"", is_hidden(d, k) ? 6 : 2);
     for (int i = 0; i < SIZES; i++) {
         if (c->predicted_ps[i] == 0) continue;
         fprintf(out, "%s%.1f %.1f", verb, x_of(i), y_of(d, (double)c->predicted_ps[i]));
@@ -221,6 +256,14 @@ static void print_points(const struct draw_costs *d, int k, FILE *out)
     }
 }
 
+static bool has_measured(const struct draw_costs *d)
+{
+    bool has = false;
+    for (int k = 0; k < d->curves; k++)
+        for (int i = 0; i < SIZES; i++) has |= d->curve[k].measured_ps[i] > 0;
+    return has;
+}
+
 static void print_legend(const struct draw_costs *d, FILE *out)
 {
     double x = LEFT + WIDTH + 24, y = TT_SVG_TOP + 10;
@@ -233,7 +276,7 @@ static void print_legend(const struct draw_costs *d, FILE *out)
         y += ROW;
     }
     tt_svg_text(x, y + 8, "minor", "start", "disc: this algorithm runs", out);
-    tt_svg_text(x, y + 24, "minor", "start", "cross: measured", out);
+    if (has_measured(d)) tt_svg_text(x, y + 24, "minor", "start", "cross: measured", out);
 }
 
 static void print_costs(void *arg, FILE *out)
@@ -262,6 +305,7 @@ static int draw_it(struct draw_costs *d, const struct tt_draw *draw, const char 
         return TT_EXIT_USAGE;
     }
     predict_all(d);
+    if (!measured && scale(d)) take_wisdom(d); /* without a prediction, there is no picture */
     if (measured && !read_measured(d, measured)) return TT_EXIT_FAILED;
     if (!scale(d)) {
         fprintf(stderr, "tutti draw: %s: no time can be predicted: %s\n", d->text, tutti_error());

@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
      0},
     {"measured", OPTION_MEASURED, "FILE", 0,
      "show the times in FILE, which `tutti bench` wrote as JSON, beside the predicted ones of "
-     "costs",
+     "costs (default: those of the wisdom)",
      0},
     {"ranks", OPTION_RANKS, "A-B", 0,
      "show these ranks in time and calls, 64 at most (default: the first)", 0},

@@ -94,6 +94,16 @@ static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
     return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
 }
 
+/* Makes the plan for a request, of which the caller owns the only use: the cache may have that of a
+ * measured algorithm. */
+static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
+                                 struct tt_prepared **prepared)
+{
+    TT_TRY(tt_prepare(&team->cache, &team->run, call, prepared));
+    (*prepared)->owned = true;
+    return TUTTI_OK;
+}
+
 /* Meets the other ranks, and begins to measure the call. */
 static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepared)
 {
@@ -181,11 +191,11 @@ static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
         return shape_of_all(team, args, prepared);
     if (tt_call_counts(&args->call))
         return tt_prepare_again(&team->cache, &team->run, &args->call, prepared);
+    if (args->call.steady) return steady_shape(team, &args->call, prepared);
     /* This also finds plans for user-defined operations; the operation has been checked by now. */
     *prepared = tt_cache_find(&team->cache, &args->call);
     if (*prepared) return TUTTI_OK;
-    if (team->run.map.measures && !args->call.steady)
-        return measured_shape(team, &args->call, prepared);
+    if (team->run.map.measures) return measured_shape(team, &args->call, prepared);
     return tt_cache_make(&team->cache, &team->run, &args->call, prepared);
 }
 
@@ -420,11 +430,25 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     return status;
 }
 
+/* Does what find_shape does, without the cache. */
+static tutti_status find_steady(tutti_team *team, struct tt_args *args,
+                                struct tt_prepared **prepared)
+{
+    args->call.in_place = args->in == TUTTI_IN_PLACE;
+    TT_TRY(make_shape(team, args, prepared));
+    tutti_status status = check_buffers(*prepared, args);
+    if (status != TUTTI_OK) tt_prepared_drop(*prepared);
+    return status;
+}
+
 static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_prepared *prepared;
     if (args->call.shared) TT_TRY(tt_args_shared(team, args));
-    TT_TRY(find_shape(team, args, &prepared));
+    if (tt_unlikely(args->call.steady))
+        TT_TRY(find_steady(team, args, &prepared));
+    else
+        TT_TRY(find_shape(team, args, &prepared));
     return request_of(team, args, prepared, request);
 }
 

@@ -100,8 +100,7 @@ void tt_cache_release(struct tt_cache *cache);
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
     uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |
-                     (uint64_t)c->shared << 3 | (uint64_t)c->steady << 4 |
-                     (uint64_t)(uint8_t)c->as << 16;
+                     (uint64_t)c->shared << 3 | (uint64_t)(uint8_t)c->as << 16;
     return (struct tt_shape_key){{flags << 32 | (uint64_t)c->coll << 40 | (uint32_t)c->root,
                                   (uint64_t)c->type << 32 | (uint32_t)c->op, (uint64_t)c->n}};
 }

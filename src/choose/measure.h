@@ -12,14 +12,12 @@
  * - the candidates depend only on what all ranks know alike: the call, the map, the wisdom and the
  *   model of rank 0;
  * - all ranks make the same blocking calls on a team in the same order, so their counts are equal
- * in
- *   the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
+ *   in the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
  *   trial, of which a team has TT_TRIALS at most, follows from that order, too;
- * - only calls that block are measured. A rank may prepare a request, or begin one, before or after
- *   another rank has come to the call that decides, and it must not wait there. So requests are
- *   planned as without measuring (tt_call.steady), and their plans differ in the fingerprint: a
- * rank
- *   that begins a request where another one makes a call that blocks gets MISMATCH.
+ * - only calls that block are measured. A rank may prepare a request, or begin one, before or
+ *   after another rank has come to the call that decides, and it must not wait there. So each
+ *   request gets a plan of its own, as without measuring (tt_call.steady). A rank that begins a
+ *   request where another one makes a call that blocks gets MISMATCH if their algorithms differ.
  *
  * A rank fails before the exchange, as in any other call, by breaking the team.
  *

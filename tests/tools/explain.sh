@@ -5,7 +5,7 @@
 # Without a model, or with one that does not fit, both say why.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
-unset TUTTI_MACHINE TUTTI_CHOICE
+unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM
 export XDG_CACHE_HOME=$work/cache
 
 expect 1 tutti calibrate --show
@@ -80,7 +80,15 @@ assert {"flat", "direct", "binomial", "2M"} <= texts, texts
 assert len(list(root.iter(svg + "circle"))) == 20
 crosses = [1 for path in root.iter(svg + "path") if path.get("d").endswith("l8 8m0 -8l-8 8")]
 assert len(crosses) == 3, len(crosses)
+assert "cross: measured" in texts, texts
 PYTHON
+# Without a file, the crosses are the times of the wisdom; the legend names them if there are any.
+expect 0 tutti draw bcast/u8/8/p2 --what costs -o costs.svg
+if grep -q 'cross: measured' costs.svg; then fail 'the legend names crosses that are not there'; fi
+expect 0 tutti tune bcast/u8/64/p2 --time 0.002
+expect 0 tutti draw bcast/u8/8/p2 --what costs -o costs.svg
+[ "$(grep -c 'l8 8m0 -8l-8 8' costs.svg)" -eq 1 ] || fail 'the wisdom is not drawn'
+grep -q 'cross: measured' costs.svg || fail 'the legend does not name the cross'
 expect 2 tutti draw barrier/p2 --what costs
 says err 'costs are drawn of collectives with one size'
 expect 1 tutti draw bcast/u8/8/p2 --what costs --measured nothing
