@@ -57,6 +57,6 @@ python3 report.py take || fail 'the report of take'
 # A trace of an MPI program shows the calls that Tutti did, on each communicator.
 before=(env TUTTI_MPI=take TUTTI_TRACE="$work/traces" tutti mpi)
 launch "$host" 2 ./choice counts
-tutti draw "$work/traces" --what summary >summary || fail 'no summary of the trace'
-grep -q '^2 ranks, 1399 collectives of 3 teams in ' summary || fail 'the trace has other calls'
-grep -qE '^ +5  allreduce n=1 f64 sum .* world ' summary || fail 'the trace lacks the calls on the world'
+tutti draw "$work/traces" --what summary >told || fail 'no summary of the trace'
+grep -q '^2 ranks, 1401 collectives of 3 teams in ' told || fail 'the trace has other calls'
+grep -qE '^ +5  allreduce n=1 f64 sum .* world ' told || fail 'the trace lacks the calls on the world'
