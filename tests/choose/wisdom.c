@@ -20,9 +20,11 @@
 #include "model.h"
 #include "text/problem.h"
 
-static const char *const lines[] = {
+static const char sliced[] =
     "allreduce/f64/sum/1M/p4 halving slice=32K radix=4 us=613.520 others=window:702.101,"
-    "chain/slice=4K:9.000 cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=m-2",
+    "chain/slice=4K:9.000 cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=m-2";
+static const char *const lines[] = {
+    sliced,
     "barrier/p2 flat us=0.190 cores=2 reach=load date=unknown tutti=1 machine=m",
     "gather/u8/24/p5@nodes:2,2,1 composed us=12.000 cores=2 reach=kernel date=x tutti=1 machine=m",
 };
