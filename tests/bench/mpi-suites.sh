@@ -101,7 +101,7 @@ PYTHONPATH=$TUTTI_SOURCE/bench python3 "$work/judges.py"
 PYTHONPATH=$TUTTI_SOURCE/bench python3 "$work/trials.py" "$TUTTI_BUILD" "$work"
 
 suites=("$TUTTI_SOURCE/bench/bench" mpi-suites --build "$TUTTI_BUILD" --cache "$work/cache" --no-fetch --mode count)
-"${suites[@]}" --help | grep -q -- '--only REGEX'
+grep -q -- '--only REGEX' <<<"$("${suites[@]}" --help)"
 refused() { # words expected, options
     local words=$1 status=0
     shift

@@ -54,4 +54,4 @@ refused "'nobody' is none of openmpi, mpich" --host nobody
 refused "'allsum' is none of barrier, " --collectives allsum
 refused 'not a size' --sizes 12
 refused 'build Tutti first' --build "$work"
-"$TUTTI_SOURCE/bench/bench" mpi --help | grep -q -- --collectives
+grep -q -- --collectives <<<"$("$TUTTI_SOURCE/bench/bench" mpi --help)"

@@ -33,7 +33,7 @@ if [ -x "$tests/fabric-load" ]; then
     TUTTI_UCX=libm.so.6 expect fabric-load 'not UCX' '^no not supported' "not UCX's UCP" "$still"
     UCX_TLS=nonsense expect fabric-load 'no transport' '^no not supported' 'UCX_TLS' "$still"
 
-    tutti info | grep -q '^  ucx  *[0-9.]* (libucp.so.0)' || failed=1
-    TUTTI_UCX=/nowhere/libucp.so.0 tutti info | grep -q '^  ucx  *not here: .*/nowhere' || failed=1
+    grep -q '^  ucx  *[0-9.]* (libucp.so.0)' <<<"$(tutti info)" || failed=1
+    grep -q '^  ucx  *not here: .*/nowhere' <<<"$(TUTTI_UCX=/nowhere/libucp.so.0 tutti info)" || failed=1
 fi
 exit $failed

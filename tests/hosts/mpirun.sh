@@ -12,7 +12,7 @@ skip() {
 }
 command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
-tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
+grep -q '^  PMIx  *there' <<<"$(tutti info)" || skip 'built without libpmix-dev, or no libpmix2'
 # The library of another project keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 

@@ -30,7 +30,7 @@ fi
 for program in munged slurmctld slurmd srun sbatch; do
     command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm; scripts/setup.sh test unpacks it)"
 done
-tutti info | grep -q '^  PMIx  *there' || skip 'built without libpmix-dev, or no libpmix2'
+grep -q '^  PMIx  *there' <<<"$(tutti info)" || skip 'built without libpmix-dev, or no libpmix2'
 # The library of another project keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export SLURM_CONF=$work/slurm.conf

@@ -28,7 +28,7 @@ runs() {
 }
 
 [ "$(pkg-config --modversion tutti)" = "$version" ] || die 'tutti.pc has another version'
-readelf -d "$library/libtutti.so" | grep -q 'SONAME.*\[libtutti.so.0\]' || die 'not libtutti.so.0'
+grep -q 'SONAME.*\[libtutti.so.0\]' <<<"$(readelf -d "$library/libtutti.so")" || die 'not libtutti.so.0'
 needed=$(readelf -d "$library/libtutti.so" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libhwloc|libc|libm|ld-linux.*)\.so' || true)
 [ -z "$needed" ] || die "libtutti.so needs more than docs/dependencies.md says: $needed"
 

@@ -26,7 +26,7 @@ clang)
     leave+='|tools'
     ;;
 tsan)
-    targets=(tutti_command tutti_lab_shared tests-{api,draw,hosts,job,msg,recover,run,tools,trouble})
+    targets=(tutti_command tutti_lab_shared tests-{api,choose,draw,hosts,job,msg,recover,run,tools,trouble})
     select=(-L threads)
     ;;
 esac

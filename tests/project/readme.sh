@@ -31,5 +31,5 @@ grep -q "$numbers" "$TUTTI_SOURCE/README.md" || { echo "README.md does not say: 
 
 # The build commands that the README names use presets that exist.
 grep -oE -- '--preset [a-z]+' "$TUTTI_SOURCE/README.md" | sort -u | while read -r _ preset; do
-    (cd "$TUTTI_SOURCE" && cmake --list-presets) | grep -q "\"$preset\""
+    grep -q "\"$preset\"" <<<"$(cd "$TUTTI_SOURCE" && cmake --list-presets)"
 done

@@ -11,7 +11,7 @@ problems=(barrier/p3 bcast/u8/1001/p3/root=1 reduce/i32/prod/4K/p3/root=2 allred
     scatter/u8/777/p3/root=1 scatter/i32/400K/p3 scan/i64/user/808/p4 exscan/f64/sum/300K/p3
     allgather/u8/777/p3 allgather/u8/779/p4 allgatherv/u16/1K/p3/skew=zipf alltoall/u16/778/p3 alltoall/u8/55/p4@torus:2x2
     'allgather/u8/778/p3@torus:2x2-hole(3)' 'allgatherv/u16/2K/p4/skew=zipf@torus:3x2-wall(x=1)' 'alltoall/u8/56/p4@ring:5-hole(2)'
-    alltoallv/u8/777/p3/skew=uniform gatherv/u8/300K/p3/root=1/skew=zipf gatherv/i16/778/p4/skew=zero
+    alltoallv/u8/777/p3/skew=uniform 'alltoallv/u16/1K/p3/skew=zipf@torus:2x2-hole(3)' gatherv/u8/300K/p3/root=1/skew=zipf gatherv/i16/778/p4/skew=zero
     scatterv/u8/300K/p3/root=1/skew=zipf scatterv/i16/778/p4/skew=zero reduce_scatter/i32/sum/812/p4/skew=zipf
     reduce/u32/user/100/p3/root=1 allreduce/u8/user/99/p3)
 tutti list --json >algorithms

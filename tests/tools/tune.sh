@@ -30,7 +30,7 @@ expect 0 tutti info
 says out 'wisdom +3 lines, of which 3 fit: '
 
 # The slice of a line is that of the plan.
-tutti list --names bcast | grep -q 'bcast binomial'
+grep -q 'bcast binomial' <<<"$(tutti list --names bcast)"
 sed -i 's/^\(bcast[^ ]*64K[^ ]*\) [a-z-]*\( slice=[^ ]*\)\?/\1 binomial slice=4K/' cache/tutti/*.wisdom
 expect 0 tutti plan bcast/u8/64K/p2
 says out 'binomial'

@@ -28,7 +28,7 @@ problem() {
 # The launcher lets the survivors go on, because on a busy machine they may need longer than the
 # second that it grants by default before they print what they know.
 go() { tutti run -n $ranks --timeout 3000 --on-failure continue-fail "$trouble" "$@"; }
-applies() { TUTTI_ALGORITHM="" tutti list --for "$(problem "$coll" 80)" --applicable --names | grep -qx "$coll $algorithm"; }
+applies() { grep -qx "$coll $algorithm" <<<"$(TUTTI_ALGORITHM="" tutti list --for "$(problem "$coll" 80)" --applicable --names)"; }
 
 # Expects that rank 1 dies and that the others get the error. If the algorithm does not support the
 # problem on this machine, the case is not counted.
