@@ -154,10 +154,14 @@ static void close_communicators(void)
     job.node = NULL;
 }
 
-/* Makes the client, on all ranks or none. */
+/* Makes the client, on all ranks or none. Between hosts, what a call has sent may need further
+ * progress when the call has returned, and a host that the program waits in does not drive Tutti.
+ * So the ranks have to be on one node. */
 static bool make_client(void)
 {
     if (!all_agree(tt_mpi_load()) || !find_nodes()) return false;
+    if (!all_agree(on_one_node(job.ranks, NULL) ? NULL : "the ranks are on several hosts"))
+        return false;
     const char *why = NULL;
     tutti_status status = tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
     if (status != TUTTI_OK) {
