@@ -18,12 +18,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_
 endif()
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g3")
 if(TUTTI_SANITIZE)
-  # clang needs five times as long to optimise code with both its sanitizers as to compile it. So
-  # only what computes for long in the tests is optimised there (tutti_computes).
-  set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
-  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-    set(CMAKE_C_FLAGS_DEBUG "-O0 -g")
-  endif()
+  set(CMAKE_C_FLAGS_DEBUG "-O1 -g") # they slow everything down enough
 endif()
 
 # The value is empty, so that a file that defines it itself does not define it differently.
@@ -56,10 +51,3 @@ if(TUTTI_SANITIZE)
   endif()
   add_link_options(${sanitize})
 endif()
-
-# tutti_computes(TARGET FILE.c...): sources of the target that compute for long in the tests.
-function(tutti_computes target)
-  if(TUTTI_SANITIZE)
-    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS -O1)
-  endif()
-endfunction()
