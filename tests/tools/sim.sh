@@ -52,12 +52,15 @@ fi
 progress='^tutti sim: [a-z-]+: [0-9.]+ million messages of [0-9.]+ \([0-9]+ %\) after [0-9]+ s$'
 gets_on() { grep -qsE "$progress" err || grep -qsE '^[a-z-]+ +[0-9]' out; }
 rm -f out err # on a busy machine, the output of the command before is still there for a while
-tutti sim allreduce/f64/sum/8/p1M >out 2>err &
+# Under sanitizers a million ranks have no plans for minutes.
+ranks=1048576
+[ -z "${TUTTI_TEST_BRIEF-}" ] || ranks=131072
+tutti sim "allreduce/f64/sum/8/p$ranks" >out 2>err &
 started+=("$!")
 wait_for gets_on
 kill "$!"
 wait "$!" || true
-says err '^tutti sim: 1048576 ranks, one algorithm after the other \(--algorithm picks\): .*doubling'
+says err '^tutti sim: '"$ranks"' ranks, one algorithm after the other \(--algorithm picks\): .*doubling'
 says out '^algorithm '
 expect 0 tutti sim barrier/p64
 [ ! -s err ] || fail 'a short simulation prints its progress'
