@@ -55,7 +55,7 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
     return status;
 }
 
-/* ---- Measuring algorithms: what the ranks do together (choose/measure.h) ---- */
+/* ---- Steps that all ranks take before a call ---- */
 
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n)
@@ -71,8 +71,8 @@ tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_
     return tt_collective_run(team, &args);
 }
 
-/* The ranks exchange the times of their calls, and decide. The forms of this call have plans of
- * their own, because they are a step of measuring (tt_call.as). */
+/* The ranks exchange the times of their calls, and decide (choose/measure.h). The forms of this
+ * call have plans of their own, because they are a step of measuring (tt_call.as). */
 static tutti_status decide(tutti_team *team, struct tt_trial *trial, int n)
 {
     TT_TRY(
@@ -147,14 +147,8 @@ static tutti_status exchange_counts(tutti_team *team, const struct tt_args *args
                                     struct request_counts *all, struct tt_prepared **prepared)
 {
     struct tt_call call = args->call;
-    struct tt_args exchange = {.call = {.coll = TT_COLL_allgather,
-                                        .as = TT_SIGNATURE_COUNTING,
-                                        .commutes = true,
-                                        .n = all->p,
-                                        .type = TUTTI_I64},
-                               .in = call.in_counts,
-                               .out = all->n};
-    TT_TRY(tt_collective_run(team, &exchange));
+    TT_TRY(tt_team_step(team, TT_SIGNATURE_COUNTING, TT_COLL_allgather, call.in_counts, all->n,
+                        all->p));
     tutti_status status = check_counts(all, &call, team->run.me);
     if (status != TUTTI_OK) {
         tt_team_break(&team->run, status);

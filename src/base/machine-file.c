@@ -141,7 +141,7 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
     return tt_machine_path(path, why) && tt_machine_read(path, machine, why);
 }
 
-/* What TUTTI_CHOICE asks for. */
+/* The values of TUTTI_CHOICE. */
 enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE, CHOICES };
 
 static enum choice choice_wanted(void)

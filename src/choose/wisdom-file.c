@@ -290,7 +290,7 @@ void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom)
 
 /* ---- Adding ---- */
 
-/* What the new file consists of. */
+/* The parts of the new file. */
 struct wisdom_addition {
     const struct tt_wisdom_file *file;
     const struct tt_wisdom_line *line;

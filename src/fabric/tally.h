@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank counts for the report of its calls (TUTTI_REPORT): a wrapper in front of the fabric,
- * as for traces. A job without a report has no wrapper, and its calls do not know of reports.
+ * A rank counts its calls for the report (TUTTI_REPORT) in a wrapper in front of the fabric, as for
+ * traces. A job without a report has no wrapper, and its calls do not know of reports.
  */
 #ifndef TT_TALLY_H
 #define TT_TALLY_H

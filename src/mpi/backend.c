@@ -280,7 +280,7 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->shape = call->measured = -1;
 }
 
-/* What was measured of the call's shape, and what this call saves. */
+/* Returns the costs that were measured for the call's shape, and the time that this call saves. */
 static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
 {
     if (call->shape < 0 || call->record->trials->calls[call->shape] < TT_MPI_FOR_HOST)

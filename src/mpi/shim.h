@@ -106,8 +106,8 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
-/* What a call cost when it was measured, and what Tutti's calls saved since; all zero: it was not
- * measured. */
+/* The costs of a call on both sides, as they were measured, and the time that Tutti's calls have
+ * saved since. All zero: nothing was measured. */
 struct tt_mpi_costs {
     int64_t host_ns, tutti_ns, saved_ns;
 };

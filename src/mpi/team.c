@@ -229,7 +229,7 @@ static uint64_t group_of(int n, const int *ranks)
     return hash;
 }
 
-/* What the first rank of a communicator sends to the others when the team is made. The tag: no
+/* The first rank of a communicator sends this to the others when the team is made. The tag: no
  * other team that has a common member with this one, and is made at the same time, has it. The
  * decisions are those on communicators with the same ranks. */
 struct inheritance {

@@ -46,7 +46,7 @@ enum {
     TT_MPI_NUMBERS = 2 * TT_MPI_MEASURED + 1 /* what a rank contributes to a decision */
 };
 
-/* What was measured of a shape, in nanoseconds. */
+/* The times that were measured for a shape, in nanoseconds. */
 struct tt_mpi_trial {
     int64_t began[TT_MPI_MEASURED], ended[TT_MPI_MEASURED];
     int64_t host_ns, tutti_ns; /* of one call, when it is decided */
