@@ -2,7 +2,7 @@
  *
  * Alltoallv `forward`, whose ranks exchange their counts first: the counts of other ranks may
  * change while those of this rank stay; a prepared call is started again; a nonblocking call is
- * refused; and counts that do not match are an error at every rank.
+ * refused; counts that do not match are an error at every rank, and so is an allocation that fails.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <tutti/tutti.h>
+
+#include "base/base.h"
 
 enum { RANKS = 8, MOST = 40 };
 
@@ -100,6 +102,25 @@ static void try_wrong(struct forward_lists *l, const char *which)
     if (me == 2 && !strstr(tutti_error(), "rank 5 sends rank 2")) check(false, "an unclear text");
 }
 
+/* Lets allocation number `i` of rank 1 fail in the first call. That rank has no memory, and the
+ * other ranks are told so; unless the call has fewer allocations, which rank 1 then prints. */
+static void try_memory(struct forward_lists *l, int i)
+{
+    fill(l, 1);
+    if (me == 1) tt_memory_fail_at(i);
+    tutti_status status = exchange(l);
+    if (me == 1) tt_memory_fail_at(-1);
+    if (status == TUTTI_OK) {
+        expect(l);
+        if (me == 1) puts("enough memory");
+    } else if (me == 1) {
+        check(status == TUTTI_ERR_MEMORY, "no lack of memory");
+    } else {
+        check(status == TUTTI_ERR_PEER && strstr(tutti_error(), "rank 1"), "not told");
+        check(strstr(tutti_error(), "out of memory") != NULL, "not told of what");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static struct forward_lists l;
@@ -108,7 +129,12 @@ int main(int argc, char **argv)
     world = tutti_world(client);
     me = tutti_rank(world);
     p = tutti_size(world);
-    check(p <= RANKS && argc == 2, "forward nonblocking|mismatch");
+    check(p <= RANKS && argc >= 2, "forward nonblocking|mismatch|memory I");
+    if (argc > 2) {
+        try_memory(&l, atoi(argv[2]));
+        (void)tutti_finalize(client);
+        return 0;
+    }
     for (int round = 0; round < 4; round++) {
         fill(&l, round / 2);
         check(exchange(&l) == TUTTI_OK, "exchange");
