@@ -159,27 +159,31 @@ void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ra
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
-int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes)
+static int64_t late_turns(const struct tt_slices *s, int64_t bytes)
 {
     return bytes > 0 ? tt_div_up(bytes, s->len) : 0;
 }
 
-struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
-                        int64_t bytes)
+/* Returns the slice of such a piece that belongs to this turn. */
+static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
+                            int64_t bytes)
 {
-    int all = (int)s->turns, late = all - (int)tt_late_turns(s, bytes);
-    if (late == 0 || late == all) return tt_slice(b, s, r);
-    return tt_rotating(b, r, s->len, all, all - late);
+    int all = (int)s->turns, own = (int)late_turns(s, bytes);
+    if (own == 0 || own == all) return tt_slice(b, s, r);
+    return tt_rotating(b, r, s->len, all, own);
 }
 
-int64_t tt_late_len(const struct tt_slices *s, int64_t bytes)
+/* Returns the length to give to the step of such a piece. */
+static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 {
     return s->turns > 1 && bytes > 0 ? s->len : bytes;
 }
 
-void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes)
+/* Sets, for the step just appended, the turn in which a piece of `bytes` begins and the length of
+ * its last slice. */
+static void late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes)
 {
-    int64_t late = s->turns - tt_late_turns(s, bytes);
+    int64_t late = s->turns - late_turns(s, bytes);
     if (bytes == 0) return;
     if (bytes % s->len && s->turns > 1) tt_tail(b, bytes % s->len);
     if (late > 0) tt_from(b, (uint32_t)late);
@@ -189,10 +193,19 @@ void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ran
                   struct tt_range from, int64_t bytes)
 {
     if (bytes == 0) return;
-    if (to.buf != TT_WIN) to = tt_late(b, s, to, bytes);
-    if (from.buf != TT_WIN) from = tt_late(b, s, from, bytes);
-    tt_copy(b, to, from, tt_late_len(s, bytes));
-    tt_late_turn(b, s, bytes);
+    if (to.buf != TT_WIN) to = late(b, s, to, bytes);
+    if (from.buf != TT_WIN) from = late(b, s, from, bytes);
+    tt_copy(b, to, from, late_len(s, bytes));
+    late_turn(b, s, bytes);
+}
+
+void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int me,
+                     struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes)
+{
+    if (bytes == 0) return;
+    tt_combine_all(b, p, me, late(b, s, to, bytes), from, late(b, s, mine, bytes),
+                   late_len(s, bytes));
+    late_turn(b, s, bytes);
 }
 
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base)

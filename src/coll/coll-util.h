@@ -82,22 +82,16 @@ void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer,
 void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                    struct tt_range from);
 
-/* Pieces of different lengths that share one loop: `s` cuts the longest piece, and shorter pieces
- * begin in a later turn, so that all pieces end in the last turn. tt_late_turns returns the number
- * of turns that a piece of `bytes` takes. */
-int64_t tt_late_turns(const struct tt_slices *s, int64_t bytes);
-/* tt_late returns the slice of such a piece that belongs to this turn; tt_late_len, the length to
- * give to its step. */
-struct tt_range tt_late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
-                        int64_t bytes);
-int64_t tt_late_len(const struct tt_slices *s, int64_t bytes);
-/* Sets, for the step just appended, the turn in which a piece of `bytes` begins and the length of
- * its last slice. */
-void tt_late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes);
-/* Copies this turn's slice of such a piece. A range in WIN is used as it is; a range in another
- * buffer is moved with the turns. */
+/* Pieces of different lengths share one loop: `s` cuts the longest piece, and shorter pieces begin
+ * in a later turn, so that all pieces end in the last turn. tt_late_copy copies this turn's slice
+ * of such a piece. A range in WIN is used as it is; a range in another buffer is moved with the
+ * turns. */
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
+/* Combines this turn's slice of such a piece as tt_combine_all does. `from` is used as it is, and
+ * the other ranges are moved with the turns. */
+void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int me,
+                     struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes);
 
 /* Appends the steps of a rank that is not the root in a flat reduce or gather. The rank copies IN,
  * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a

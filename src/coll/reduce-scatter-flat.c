@@ -95,12 +95,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     offer(b, call, &c, p, me);
     tt_slice_signal(b, &c.s, TT_ALL, 1, 1);
     for (int k = 1; k < p; k++) tt_slice_await(b, &c.s, tt_after(p, me, k), 1, 1);
-    if (mine > 0) {
-        struct tt_range in = tt_own(TT_IN, tt_call_block_at(call, me));
-        tt_combine_all(b, p, me, tt_late(b, &c.s, to, mine), place(b, call, &c, p, me),
-                       tt_late(b, &c.s, in, mine), tt_late_len(&c.s, mine));
-        tt_late_turn(b, &c.s, mine);
-    }
+    tt_late_combine(b, &c.s, p, me, to, place(b, call, &c, p, me),
+                    tt_own(TT_IN, tt_call_block_at(call, me)), mine);
     tt_slices_end(b, &c.s);
     if (waits(call)) tt_copy(b, tt_own(TT_OUT, 0), to, mine);
 }
