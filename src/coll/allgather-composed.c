@@ -117,20 +117,25 @@ static void copy_out(struct tt_builder *b, const struct tt_stage_team *team, int
     }
 }
 
-static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
+void tt_stage_collect(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     int64_t elements = cut_runs(team);
-    if (which == 0 && !team->call->out_counts) {
+    if (which == 0 && !team->call->out_counts)
         gather_node(team, me, s);
-    } else if (which == 0) {
+    else if (which == 0)
         s->build = pass_pieces;
-    } else if (which == 1) {
+    else if (which == 1)
         exchange_runs(team, me, s);
-    } else if (which == 2) {
+    else
         spread_all(team, me, elements, s);
-    } else {
+}
+
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
+{
+    if (which < TT_COLLECTING)
+        tt_stage_collect(team, me, which, s);
+    else
         s->build = copy_out;
-    }
 }
 
 static int64_t kept(const struct tt_stage_team *team, int me)
@@ -140,7 +145,7 @@ static int64_t kept(const struct tt_stage_team *team, int me)
 }
 
 static const struct tt_composition composition = {
-    .stages = 4, .stage = stage, .kept = kept, .units = 2};
+    .stages = TT_COLLECTING + 1, .stage = stage, .kept = kept, .units = 2};
 
 const struct tt_algorithm tt_allgather_composed = {
     .coll = TT_COLL_allgather,

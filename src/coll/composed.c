@@ -288,11 +288,11 @@ void tt_composition_build(const struct tt_composition *how, struct tt_builder *b
 
 /* ---- Refusing ---- */
 
-/* Whether operands are combined in rank order. In a scan they always are. */
-static bool is_ordered(const struct tt_call *call)
+/* Whether the stages would combine operands out of rank order. */
+static bool mixes(const struct tt_composition *how, const struct tt_stage_team *team)
 {
-    bool scans = call->coll == TT_COLL_scan || call->coll == TT_COLL_exscan;
-    return scans || (tt_coll_has_op(call->coll) && !call->commutes);
+    bool ordered = tt_coll_has_op(team->call->coll) && !team->call->commutes;
+    return ordered && !team->nodes.adjacent && !how->ordered;
 }
 
 const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
@@ -302,7 +302,7 @@ const char *tt_composition_refuse(const struct tt_composition *how, const struct
     const char *why = NULL;
     if (!team_of(&team, call, map)) return needs_memory;
     int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));
-    if (!team.nodes.adjacent && is_ordered(call))
+    if (mixes(how, &team))
         why = tt_needs_order;
     else if (most > TT_OPERANDS)
         why = tt_needs_fewer;

@@ -59,6 +59,7 @@ struct tt_composition {
     bool slices;   /* a long vector may be cut into slices, each in a lane */
     int64_t units; /* elements that half a window must have room for */
     bool each;     /* ... for each rank of the node */
+    bool ordered;  /* operands stay in rank order, also if the ranks of a node are not adjacent */
 };
 
 /* The functions of the rows `composed`. A collective has at most one such row. */
@@ -93,6 +94,12 @@ void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage 
  * among their last ranks (TT_LAST_PEER). A rank that is none of them has no steps in it. */
 enum { TT_LAST_PEER = -1 };
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
+/* Sets *stage to stage `which` of an allgather(v), which the team's call has to be. After all
+ * TT_COLLECTING stages, each rank has the pieces of all ranks: in their places in OUT if the ranks
+ * of each node are adjacent and the call is no v-form, else at the beginning of the bytes of TMP
+ * that keep their contents, in the order in which struct tt_nodes lists the ranks. */
+enum { TT_COLLECTING = 3 };
+void tt_stage_collect(const struct tt_stage_team *team, int me, int which, struct tt_stage *stage);
 /* Makes the stage's buffer `buf` refer to the buffer `at` of the whole team, from offset `off`
  * on. */
 static inline void tt_stage_puts(struct tt_stage *stage, enum tt_buffer buf, enum tt_buffer at,

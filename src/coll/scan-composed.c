@@ -8,7 +8,14 @@
  *            3 ---> 5 ---> 6        exscan doubling
  *                 4 5      6        bcast flat of the reduction of the nodes before, and combine
  *
- * The ranks of each node must be adjacent, with any operation, because a scan is in rank order.
+ * A scan is in rank order, with any operation. If the ranks of a node are not adjacent, its
+ * reduction is of no use to the others. Then every rank gets all inputs, as in an allgather, and
+ * combines those before its own:
+ *
+ *     [0 2 4 6]   [1 3 5]       gather flat
+ *      0 <------> 1             allgatherv ring, of the nodes' inputs
+ *     [0 2 4 6]   [1 3 5]       bcast flat, and combine
+ *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
@@ -104,7 +111,7 @@ static void share_before(const struct tt_stage_team *team, int me, struct tt_sta
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
-static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
+static void stage_adjacent(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {
     switch (which) {
     case 0: scan_node(team, me, s); break;
@@ -114,19 +121,65 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
     }
 }
 
+/* ---- If the ranks of a node are not adjacent ---- */
+
+/* Combines the inputs in rank order. They lie in TMP from `kept_bytes` on, in the order of the
+ * nodes. */
+static void combine_inputs(struct tt_builder *b, const struct tt_stage_team *team, int me,
+                           int64_t kept_bytes)
+{
+    struct tt_range operand[TT_OPERANDS], out = tt_own(TT_OUT, 0);
+    int64_t bytes = tt_call_bytes(team->call), *next = team->displs;
+    int n = 0, end = is_exscan(team) ? me : me + 1;
+    for (int k = 0; k < team->nodes.n; k++) next[k] = kept_bytes + team->nodes.first[k] * bytes;
+    for (int r = 0; r < end; r++) {
+        if (n == TT_OPERANDS) {
+            tt_combine(b, out, operand, n, bytes);
+            operand[0] = out;
+            n = 1;
+        }
+        operand[n++] = tt_own(TT_TMP, next[team->nodes.of[r]]);
+        next[team->nodes.of[r]] += bytes;
+    }
+    if (n > 0) tt_combine(b, out, operand, n, bytes);
+}
+
+static void stage_any_order(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
+{
+    struct tt_call call = *team->call;
+    struct tt_stage_team collecting = *team;
+    call.coll = TT_COLL_allgather;
+    collecting.call = &call;
+    if (which < TT_COLLECTING)
+        tt_stage_collect(&collecting, me, which, s);
+    else
+        s->build = combine_inputs;
+}
+
+/* ---- */
+
+static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
+{
+    if (team->nodes.adjacent)
+        stage_adjacent(team, me, which, s);
+    else
+        stage_any_order(team, me, which, s);
+}
+
 static int64_t kept(const struct tt_stage_team *team, int me)
 {
     (void)me;
-    return (is_exscan(team) ? KEPT : NODE) * tt_call_bytes(team->call);
+    int64_t results = is_exscan(team) ? KEPT : NODE;
+    return (team->nodes.adjacent ? results : team->map->p) * tt_call_bytes(team->call);
 }
 
 static const struct tt_composition composition = {
-    .stages = 4, .stage = stage, .kept = kept, .units = 2};
+    .stages = TT_COLLECTING + 1, .stage = stage, .kept = kept, .units = 2, .ordered = true};
 
 const struct tt_algorithm tt_scan_composed = {
     .coll = TT_COLL_scan,
     .name = "composed",
-    .applies = "windows within the nodes; nodes of adjacent ranks",
+    .applies = "windows within the nodes",
     .cost = "3 t_w L + n gamma L within, log2(nodes) (t_s + t_w L) between",
     .source = "windows within nodes, doubling among their last ranks",
     .refuse = tt_composed_refuse,
@@ -138,7 +191,7 @@ const struct tt_algorithm tt_scan_composed = {
 const struct tt_algorithm tt_exscan_composed = {
     .coll = TT_COLL_exscan,
     .name = "composed",
-    .applies = "windows within the nodes; nodes of adjacent ranks",
+    .applies = "windows within the nodes",
     .cost = "3 t_w L + n gamma L within, log2(nodes) (t_s + t_w L) between",
     .source = "windows within nodes, doubling among their last ranks",
     .refuse = tt_composed_refuse,
