@@ -3,6 +3,7 @@
  * Conformance test of messages: messages of all lengths, from every rank to every rank including
  * itself and from context to context, do what the public header promises.
  */
+#include "brief.h"
 #include "lib.h"
 
 enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS };
@@ -399,5 +400,6 @@ static void try_all(struct rank *r)
 
 int main(int argc, char **argv)
 {
+    keep_freed_memory();
     return run_ranks(argc, argv, 2, try_all);
 }

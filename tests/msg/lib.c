@@ -6,6 +6,10 @@
 #include "lib.h"
 
 #include <sched.h>
+#include <unistd.h>
+
+/* How often in a row a rank looks in vain before it sleeps between its looks, and for how long. */
+enum { IDLE_MOST = 2000, IDLE_US = 50 };
 
 bool ranks_are_threads;
 
@@ -65,7 +69,11 @@ void advance(struct rank *r)
         check(status == TUTTI_OK || status == r->expected, "%d", (int)status);
         r->seen += status != TUTTI_OK;
     }
-    if (all == 0) sched_yield(); /* there may be more ranks than processors */
+    r->idle = all == 0 ? r->idle + 1 : 0;
+    if (r->idle > IDLE_MOST)
+        usleep(IDLE_US);
+    else if (r->idle > 0)
+        sched_yield(); /* there may be more ranks than processors */
 }
 
 void until(struct rank *r, const int *value, int wanted)
@@ -90,15 +98,25 @@ void meet(struct rank *r)
 void fill(void *memory, int64_t bytes, uint64_t seed)
 {
     unsigned char *at = memory;
-    for (int64_t i = 0; i < bytes; i++) at[i] = byte_of(seed, i);
+    int64_t i = 0;
+    for (uint64_t word; i + 8 <= bytes; i += 8) {
+        word = word_of(seed, i / 8);
+        memcpy(at + i, &word, sizeof word);
+    }
+    for (; i < bytes; i++) at[i] = byte_of(seed, i);
 }
 
 bool is_filled(const void *memory, int64_t bytes, uint64_t seed)
 {
     const unsigned char *at = memory;
-    for (int64_t i = 0; i < bytes; i++)
-        if (at[i] != byte_of(seed, i)) return false;
-    return true;
+    uint64_t word, differ = 0;
+    int64_t i = 0;
+    for (; i + 8 <= bytes; i += 8) {
+        memcpy(&word, at + i, sizeof word);
+        differ |= word ^ word_of(seed, i / 8);
+    }
+    for (; i < bytes; i++) differ |= at[i] ^ byte_of(seed, i);
+    return differ == 0;
 }
 
 void count(tutti_context *context, void *arg, tutti_status status)

@@ -29,6 +29,7 @@ struct rank {
     struct tt_random random;
     tutti_status expected; /* a status that tutti_advance may return besides TUTTI_OK ... */
     int seen;              /* ... and how often it returned a status other than TUTTI_OK */
+    int idle; /* how often `advance` has last found nothing to do, one after the other */
 };
 
 typedef void rank_fn(struct rank *r);
@@ -48,18 +49,26 @@ extern bool ranks_are_threads;
 #define must(call) check((call) == TUTTI_OK, "failed")
 
 tutti_endpoint *endpoint(struct rank *r, int rank, int context);
-/* Advances all contexts once. Aborts on a status other than TUTTI_OK and r->expected. */
+/* Advances all contexts once. Aborts on a status other than TUTTI_OK and r->expected. If it has
+ * found nothing to do for long, it sleeps for a moment, because other tests want the processor. */
 void advance(struct rank *r);
 /* Advances until *value equals `wanted`; aborts if it is larger. */
 void until(struct rank *r, const int *value, int wanted);
 /* A barrier that advances all contexts while it waits. */
 void meet(struct rank *r);
 
-/* Byte i of the payload with this seed. */
+/* Eight bytes of the payload with this seed, number i of such words, and its byte i. */
+static inline uint64_t word_of(uint64_t seed, int64_t i)
+{
+    uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 31;
+}
 static inline unsigned char byte_of(uint64_t seed, int64_t i)
 {
-    uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)(i >> 3) * 0xbf58476d1ce4e5b9u;
-    return (unsigned char)((x ^ x >> 31) >> (i & 7) * 8);
+    uint64_t word = word_of(seed, i / 8);
+    unsigned char bytes[sizeof word];
+    memcpy(bytes, &word, sizeof word);
+    return bytes[i % 8];
 }
 void fill(void *memory, int64_t bytes, uint64_t seed);
 bool is_filled(const void *memory, int64_t bytes, uint64_t seed);
