@@ -7,6 +7,7 @@
 #ifndef TEST_BRIEF_H
 #define TEST_BRIEF_H
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -22,6 +23,15 @@ static inline int brief(int all, int some)
 static inline bool sampled(int *cases, int n)
 {
     return (*cases)++ % brief(1, n) == 0;
+}
+
+/* Makes malloc keep what is freed. A test that allocates buffers for each of thousands of cases
+ * would otherwise spend half of its time in the kernel, which clears the same pages again and
+ * again. */
+static inline void keep_freed_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
 #endif

@@ -609,6 +609,7 @@ int main(int argc, char **argv)
 {
     tutti_op compose;
     tutti_client *client;
+    keep_freed_memory();
     if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
     if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)

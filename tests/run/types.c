@@ -303,6 +303,7 @@ static void try_all(tutti_client *client, void *arg)
 int main(int argc, char **argv)
 {
     tutti_client *client;
+    keep_freed_memory();
     types_make_ops();
     if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         ranks_are_threads = true;

@@ -13,8 +13,9 @@ common=$TUTTI_BUILD/tests/test-run-common
 go() { tutti run -n 3 --timeout 200 "$@"; }
 hows=(readv writev cma)
 [ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev)
-# The shapes of a brief run reach every protocol.
-export TUTTI_TEST_BRIEF=1
+# The shapes of a brief run reach every protocol, and a wait always makes this many yields before it
+# sleeps (tests/run/nodes.sh).
+export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=300
 
 # Forbidden from the start: the library notices it and uses what works.
 for how in "${hows[@]}"; do
