@@ -216,6 +216,12 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
     tt_mpi_count(&shape, f->bytes, ns, costs);
 }
 
+/* Why a function is only counted. */
+static enum tt_mpi_choice reason_of(int function)
+{
+    return tt_mpi_setting.left[function] ? TT_MPI_LEFT_SETTING : TT_MPI_LEFT_KIND;
+}
+
 /* The host has the call first, and only a call that it accepted is looked at: so a wrong argument
  * causes the host's error, and no other. */
 #define COUNTING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                         \
@@ -231,7 +237,7 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
         if (code != MPI_SUCCESS) return code;                                                      \
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
-        keep(TT_MPI_##NAME, TT_MPI_LEFT_KIND, &f, ended - began, NULL);                            \
+        keep(TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f, ended - began, NULL);                    \
         tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
@@ -488,6 +494,7 @@ static int end_Finalize(void)
     tt_depth++;
     if (tt_mpi_setting.report) report_all();
     tt_mpi_end();
+    tt_mpi_leave_all();
     int code = tt_host.Finalize();
     tt_depth--;
     return code;
@@ -498,7 +505,8 @@ static int end_Finalize(void)
 static tt_mpi_function *table; /* of stub.c */
 
 #define COUNT(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
-#define TAKE(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)take_##NAME;
+#define TAKE(NAME, ...)                                                                            \
+    if (!tt_mpi_setting.left[TT_MPI_##NAME]) table[TT_MPI_##NAME] = (tt_mpi_function)take_##NAME;
 
 /* Fills the table for the time between the beginning and the end of MPI. */
 static void fill_table(void)

@@ -12,38 +12,13 @@
 
 /* ---- Maps ---- */
 
-struct tt_mpi_entry {
-    uint64_t handle; /* 0: free */
-    int64_t number;
-};
-
-static size_t place_of(const struct tt_mpi_map *map, uint64_t handle)
-{
-    return (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->size - 1);
-}
-
-/* The entry of the handle, or the free entry where it would be. */
-static struct tt_mpi_entry *entry_of(const struct tt_mpi_map *map, uint64_t handle)
-{
-    size_t i = place_of(map, handle);
-    while (map->entry[i].handle && map->entry[i].handle != handle) i = (i + 1) & (map->size - 1);
-    return &map->entry[i];
-}
-
-int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle)
-{
-    if (map->n == 0) return NULL;
-    struct tt_mpi_entry *entry = entry_of(map, handle);
-    return entry->handle ? &entry->number : NULL;
-}
-
 static bool grow(struct tt_mpi_map *map)
 {
     struct tt_mpi_map larger = {.size = map->size ? 2 * map->size : 64, .n = map->n};
     larger.entry = calloc(larger.size, sizeof *larger.entry);
     if (!larger.entry) return false;
     for (size_t i = 0; i < map->size; i++)
-        if (map->entry[i].handle) *entry_of(&larger, map->entry[i].handle) = map->entry[i];
+        if (map->entry[i].handle) *tt_mpi_map_entry(&larger, map->entry[i].handle) = map->entry[i];
     free(map->entry);
     *map = larger;
     return true;
@@ -52,7 +27,7 @@ static bool grow(struct tt_mpi_map *map)
 bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number)
 {
     if (2 * (map->n + 1) > map->size && !grow(map)) return false;
-    struct tt_mpi_entry *entry = entry_of(map, handle);
+    struct tt_mpi_entry *entry = tt_mpi_map_entry(map, handle);
     map->n += !entry->handle;
     *entry = (struct tt_mpi_entry){handle, number};
     return true;
@@ -61,14 +36,14 @@ bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number)
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle)
 {
     if (!tt_mpi_map_find(map, handle)) return;
-    size_t i = (size_t)(entry_of(map, handle) - map->entry);
+    size_t i = (size_t)(tt_mpi_map_entry(map, handle) - map->entry);
     map->entry[i].handle = 0;
     map->n--;
     /* The entries behind the gap move to where a search would now find them. */
     while (map->entry[i = (i + 1) & (map->size - 1)].handle) {
         struct tt_mpi_entry moved = map->entry[i];
         map->entry[i].handle = 0;
-        *entry_of(map, moved.handle) = moved;
+        *tt_mpi_map_entry(map, moved.handle) = moved;
     }
 }
 

@@ -113,6 +113,7 @@ static struct tt_mpi_comm describe(MPI_Comm comm)
     } else {
         c.neighbours = neighbours_of(comm, c.rank);
     }
+    c.left = c.inter ? TT_MPI_LEFT_INTER : c.members == 1 ? TT_MPI_LEFT_ALONE : TT_MPI_TAKEN;
     if (tt_mpi_setting.report)
         tt_mpi_count(
             &(struct tt_mpi_shape){.function = -1, .ranks = c.members, .communicator = c.label}, 0,
@@ -150,21 +151,35 @@ static atomic_uint removed;
 /* The record that this thread looked up last: most programs call on one communicator many times.
  * The lock would be dear, as it waits until all earlier stores of the thread are in the cache. */
 static __thread struct {
-    uint64_t handle;
+    uint64_t handle; /* 0: none */
     unsigned removed;
-    struct tt_mpi_comm *record; /* NULL: none yet */
+    struct tt_mpi_comm *record;
 } last __attribute__((tls_model("initial-exec")));
 
-struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm)
+static struct tt_mpi_comm *look_up(MPI_Comm comm, unsigned now)
+{
+    struct tt_mpi_comm *record = NULL;
+    if (comm != tt_handle.no_comm) {
+        tt_mpi_lock();
+        record = record_of(comm);
+        tt_mpi_unlock();
+    }
+    last.handle = record ? TT_MPI_KEY(comm) : 0;
+    last.removed = now;
+    last.record = record;
+    return record;
+}
+
+bool tt_mpi_known(struct tt_mpi_call *call)
 {
     unsigned now = atomic_load_explicit(&removed, memory_order_acquire);
-    if (last.record && last.handle == TT_MPI_KEY(comm) && last.removed == now) return last.record;
-    tt_mpi_lock();
-    last.record = record_of(comm);
-    tt_mpi_unlock();
-    last.handle = TT_MPI_KEY(comm);
-    last.removed = now;
-    return last.record;
+    struct tt_mpi_comm *record = last.handle == TT_MPI_KEY(call->comm) && last.removed == now
+                                     ? last.record
+                                     : look_up(call->comm, now);
+    call->record = record;
+    if (record && record->left == TT_MPI_TAKEN) return true;
+    call->choice = record ? record->left : TT_MPI_LEFT_WRONG;
+    return false;
 }
 
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)

@@ -87,12 +87,13 @@ struct tt_mpi_comm {
     int rank;
     bool inter;
     int neighbours;
-    /* These are in team.c. */
-    tutti_team *team;        /* NULL: not made yet, or never */
-    int64_t calls;           /* that Tutti could have done before there was a team, weighted */
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */
-    bool one_node;           /* whether all members share memory, and so a clock */
-    uint64_t group;          /* a hash of the members' ranks in the world, once there is a team */
+    /* These are in team.c. */
+    tutti_team *team; /* NULL: not made yet, or never */
+    int64_t calls;    /* that Tutti could have done before there was a team, weighted */
+    bool one_node;    /* whether all members share memory, and so a clock */
+    int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
+    uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
     struct tt_mpi_trials *trials; /* freed with the record */
 };
 
@@ -115,10 +116,6 @@ static inline int64_t tt_mpi_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Returns the record of a communicator, which lives until the communicator is freed. NULL: there is
- * no memory, or the handle is MPI_COMM_NULL. */
-#define tt_mpi_comm_of TT_MPI_OWN(comm_of)
-struct tt_mpi_comm *tt_mpi_comm_of(MPI_Comm comm);
 /* Returns a copy of the record. The caller holds the lock. */
 #define tt_mpi_comm_value TT_MPI_OWN(comm_value)
 struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm);
@@ -139,15 +136,23 @@ struct tt_mpi_call {
     bool user;                 /* whether it has an operation of the program */
     int shape;                 /* of the trial; -1: none yet */
     int measured;              /* the number under which its times are recorded; -1: none */
+    tutti_status status;       /* of Tutti's collective */
     int64_t began_ns;
-    int code;            /* an error of the host's, while data were packed */
-    tutti_status status; /* of Tutti's collective */
-    void *scratch[8];    /* memory that the call needs until its end */
+    /* An error of the host's, while data were packed. It does not lie beside `status`: the compiler
+     * would read both at once, and a load that spans two stores waits until all stores of this rank
+     * have reached the cache, also one to a line that another rank polls. */
+    int code;
+    void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
     size_t used; /* bytes of `small`, from which short pieces of such memory are taken */
     _Alignas(64) char small[2048];
 };
 
+/* Whether Tutti can do calls on this communicator at all; call->record, which lives until the
+ * communicator is freed, is its record then. False: call->choice says why not. Local; equal on all
+ * ranks. */
+#define tt_mpi_known TT_MPI_OWN(known)
+bool tt_mpi_known(struct tt_mpi_call *call);
 /* Returns memory of so many bytes, which lives until the call ends. NULL: there is none, and
  * call->status says so. */
 #define tt_mpi_room TT_MPI_OWN(room)

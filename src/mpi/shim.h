@@ -124,12 +124,28 @@ struct tt_mpi_row {
 };
 
 /* A map from handles, which are never 0, to numbers or pointers. */
+struct tt_mpi_entry {
+    uint64_t handle; /* 0: free */
+    int64_t number;
+};
 struct tt_mpi_map {
     struct tt_mpi_entry *entry;
-    size_t size, n;
+    size_t size, n; /* size: a power of two, or 0 */
 };
+/* Returns the entry of the handle, or the free entry where it would be. The map is not empty. */
+static inline struct tt_mpi_entry *tt_mpi_map_entry(const struct tt_mpi_map *map, uint64_t handle)
+{
+    size_t i = (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->size - 1);
+    while (map->entry[i].handle != handle && map->entry[i].handle) i = (i + 1) & (map->size - 1);
+    return &map->entry[i];
+}
 /* Returns where the number of a handle is; NULL: it has none. */
-int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle);
+static inline int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle)
+{
+    if (map->n == 0) return NULL;
+    struct tt_mpi_entry *entry = tt_mpi_map_entry(map, handle);
+    return entry->handle ? &entry->number : NULL;
+}
 /* Sets the number of a handle. False: there is no memory. */
 bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number);
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);

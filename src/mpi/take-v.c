@@ -167,7 +167,7 @@ static void *target_of(struct tt_mpi_call *call, struct lengths *s)
 
 static void deliver(struct tt_mpi_call *call, const struct lengths *s, const char *from)
 {
-    for (int r = 0; well(call) && !s->lie && r < call->record->members; r++)
+    for (int r = 0; !s->lie && well(call) && r < call->record->members; r++)
         tt_mpi_unpack(call, &s->layout[r], from + s->at[r], s->count[r], s->buffer + s->place[r]);
 }
 

@@ -63,7 +63,7 @@ static void *target_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
 
 static void deliver(struct tt_mpi_call *call, const struct tt_mpi_side *side, const void *from)
 {
-    if (well(call) && !side->layout.bytes)
+    if (!side->layout.bytes && well(call))
         tt_mpi_unpack(call, &side->layout, from, side->count, side->buffer);
 }
 
@@ -140,11 +140,13 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
 {
     if (!tt_mpi_reduction_of(call, &d->r, type, op)) return false;
     d->in_place = sendbuf == MPI_IN_PLACE;
-    if (!tt_mpi_side_of(call, &d->in, d->in_place ? recvbuf : sendbuf, n, type)) return false;
+    if (!tt_mpi_side_with(call, &d->in, d->in_place ? recvbuf : sendbuf, n, &d->r.layout))
+        return false;
     if (stored < 0) {
         if (d->in_place) return wrong(call);
     } else {
-        if (recvbuf == MPI_IN_PLACE || !tt_mpi_side_of(call, &d->out, recvbuf, stored, type))
+        if (recvbuf == MPI_IN_PLACE ||
+            !tt_mpi_side_with(call, &d->out, recvbuf, stored, &d->r.layout))
             return wrong(call);
         if (!d->in_place && same_buffer(sendbuf, recvbuf, d->out.bytes)) return wrong(call);
     }

@@ -11,7 +11,9 @@
  * every member sees ranks that are not of its own world.
  *
  * While Tutti waits it drives the host, since another rank may be waiting for a message that the
- * host of this rank has yet to send.
+ * host of this rank has yet to send. Between hosts, what a call of Tutti has sent may need further
+ * progress when the call has returned, for example to connect; so the host drives Tutti there while
+ * the program waits in the host. On one node a call leaves nothing behind.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,21 +42,48 @@ static struct {
     int *node; /* of each rank, by the lowest rank that shares its memory */
     atomic_int tags;
     int (*progress)(void); /* of Open MPI */
+    /* Of Open MPI: its progress calls a function, or no longer. */
+    int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
+    tutti_context *context; /* that the host drives; NULL: all ranks are on one node */
 } job;
 
 /* ---- Progress ---- */
+
+/* Whether Tutti, in which this thread waits, drives the host, which must not drive Tutti then. */
+static __thread bool driving __attribute__((tls_model("initial-exec")));
 
 /* MPI_Iprobe drives MPICH, but not on a communicator of one rank. */
 static void drive_host(void *arg)
 {
     int found;
     (void)arg;
+    driving = true;
     tt_depth++;
     if (job.progress)
         job.progress();
     else
         tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.own, &found, MPI_STATUS_IGNORE);
     tt_depth--;
+    driving = false;
+}
+
+/* Open MPI's progress calls this. An error is for the next call on the team that it concerns. */
+static int drive_tutti(void)
+{
+    int events = 0;
+    if (driving || tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK) return 0;
+    return events;
+}
+
+/* Whether the host can drive Tutti. */
+static bool can_be_driven(void)
+{
+    job.progress = (int (*)(void))tt_mpi_host_symbol("opal_progress");
+    job.register_progress =
+        (__typeof__(job.register_progress))tt_mpi_host_symbol("opal_progress_register");
+    job.unregister_progress =
+        (__typeof__(job.unregister_progress))tt_mpi_host_symbol("opal_progress_unregister");
+    return job.progress && job.register_progress && job.unregister_progress;
 }
 
 /* ---- Meeting ---- */
@@ -137,12 +166,18 @@ static bool find_nodes(void)
 static const char *set_up_client(void)
 {
     int level = MPI_THREAD_SINGLE;
-    job.progress = (int (*)(void))tt_mpi_host_symbol("opal_progress");
     tt_host.Query_thread(&level);
     bool ok = tt_mpi_tutti.client_hook(job.client, drive_host, NULL, 200, 32) == TUTTI_OK &&
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
               (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
+    if (!on_one_node(job.ranks, NULL)) {
+        job.context = tt_mpi_tutti.context_at(job.client, 0);
+        if (job.register_progress(drive_tutti) != 0) {
+            job.context = NULL;
+            return "the MPI cannot drive Tutti between hosts";
+        }
+    }
     return tt_mpi_read_types() ? NULL : "no memory for the table of types";
 }
 
@@ -154,13 +189,23 @@ static void close_communicators(void)
     job.node = NULL;
 }
 
-/* Makes the client, on all ranks or none. Between hosts, what a call has sent may need further
- * progress when the call has returned, and a host that the program waits in does not drive Tutti.
- * So the ranks have to be on one node. */
+/* Ends the client. The host no longer drives it. */
+static tutti_status close_client(void)
+{
+    tutti_client *client = job.client;
+    if (job.context) job.unregister_progress(drive_tutti);
+    job.context = NULL;
+    job.client = NULL;
+    return tt_mpi_tutti.finalize(client);
+}
+
+/* Makes the client, on all ranks or none. */
 static bool make_client(void)
 {
     if (!all_agree(tt_mpi_load()) || !find_nodes()) return false;
-    if (!all_agree(on_one_node(job.ranks, NULL) ? NULL : "the ranks are on several hosts"))
+    bool driven = can_be_driven() || on_one_node(job.ranks, NULL);
+    if (!all_agree(driven ? NULL
+                          : "the ranks are on several hosts, and this MPI cannot drive Tutti"))
         return false;
     const char *why = NULL;
     tutti_status status = tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
@@ -171,8 +216,7 @@ static bool make_client(void)
         why = set_up_client();
     }
     if (all_agree(why)) return true;
-    if (job.client) tt_mpi_tutti.finalize(job.client);
-    job.client = NULL;
+    if (job.client && close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     return false;
 }
 
@@ -195,9 +239,7 @@ void tt_mpi_end(void)
     tt_depth++;
     /* A rank that leaves Tutti must not be needed by others any more. */
     meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
-    tutti_client *client = job.client;
-    job.client = NULL;
-    if (tt_mpi_tutti.finalize(client) != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
+    if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     close_communicators();
     tt_depth--;
 }
@@ -289,18 +331,6 @@ static bool leave(struct tt_mpi_call *call, enum tt_mpi_choice why)
     return false;
 }
 
-bool tt_mpi_known(struct tt_mpi_call *call)
-{
-    struct tt_mpi_comm *record =
-        call->comm == tt_handle.no_comm ? NULL : tt_mpi_comm_of(call->comm);
-    if (!record || !job.client) return leave(call, TT_MPI_LEFT_WRONG);
-    call->record = record;
-    if (tt_mpi_setting.left[call->function]) return leave(call, TT_MPI_LEFT_SETTING);
-    if (record->inter) return leave(call, TT_MPI_LEFT_INTER);
-    if (record->members == 1) return leave(call, TT_MPI_LEFT_ALONE);
-    return record->left == TT_MPI_TAKEN || leave(call, record->left);
-}
-
 /* Whether the communicator has a team, perhaps from now on; it is in call->team then. */
 static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
@@ -354,20 +384,36 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
     return decided(call) && !for_tutti(call);
 }
 
-/* Ends the trial of this call's shape. The ranks of a node share a clock. */
+/* Stores the greatest of each number. False: call->status is the error. */
+static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most, int n)
+{
+    call->status = tt_mpi_tutti.allreduce(call->record->team, own, most, n, TUTTI_I64, TUTTI_MAX);
+    return call->status == TUTTI_OK;
+}
+
+/* Ends the trial of this call's shape. */
 static void decide(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
-    int64_t own[TT_MPI_NUMBERS], all[TT_MPI_NUMBERS];
-    tt_mpi_trial_numbers(record->trials, call->shape, record->one_node, own);
-    call->status =
-        tt_mpi_tutti.allreduce(record->team, own, all, TT_MPI_NUMBERS, TUTTI_I64, TUTTI_MAX);
-    if (call->status != TUTTI_OK) return;
-    tt_mpi_trial_decide(record->trials, call->shape, record->one_node, all);
+    int64_t began[TT_MPI_TIMED], last_began[TT_MPI_TIMED];
+    int64_t own[TT_MPI_RUNS + 1], costs[TT_MPI_RUNS + 1];
+    tt_mpi_trial_numbers(record->trials, call->shape, NULL, began);
+    if (!combine(call, began, last_began, TT_MPI_TIMED)) return;
+    tt_mpi_trial_numbers(record->trials, call->shape, last_began, own);
+    if (!combine(call, own, costs, TT_MPI_RUNS + 1)) return;
+    tt_mpi_trial_decide(record->trials, call->shape, costs);
     struct tt_mpi_decision decision = tt_mpi_trial_decision(record->trials, call->shape);
     tt_mpi_lock();
     tt_mpi_trial_remember(record->group, &decision);
     tt_mpi_unlock();
+}
+
+/* The ranks meet before a run, so that none of them is still in the calls before it. */
+static void meet_before_run(struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    tt_host.Barrier(call->comm);
+    record->met_ns = record->one_node ? 0 : tt_mpi_now_ns();
 }
 
 /* A call in a trial, or the one that ends it. */
@@ -381,7 +427,9 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (call->status != TUTTI_OK) return true;
         if (decided(call)) return for_tutti(call); /* now, or as inherited with the team */
     }
-    call->measured = tt_mpi_trial_begin(trials, call->shape);
+    bool meets;
+    call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
+    if (meets) meet_before_run(call);
     if (call->measured >= 0) call->began_ns = tt_mpi_now_ns();
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
@@ -396,8 +444,9 @@ bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
 
 void tt_mpi_measured(struct tt_mpi_call *call)
 {
-    tt_mpi_trial_record(call->record->trials, call->shape, call->measured, call->began_ns,
-                        tt_mpi_now_ns());
+    struct tt_mpi_comm *record = call->record;
+    tt_mpi_trial_record(record->trials, call->shape, call->measured,
+                        call->began_ns - record->met_ns, tt_mpi_now_ns() - record->met_ns);
 }
 
 void tt_mpi_drop(struct tt_mpi_comm *record)

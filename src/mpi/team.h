@@ -18,10 +18,6 @@ bool tt_mpi_begin(void);
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);
 
-/* Whether Tutti can do calls on this communicator at all. False: call->choice says why not. Local;
- * equal on all ranks. */
-#define tt_mpi_known TT_MPI_OWN(known)
-bool tt_mpi_known(struct tt_mpi_call *call);
 /* Whether the host does all calls of this collective on the communicator, because it was faster.
  * Only for collectives whose shape has no bytes; others are known to be left when their arguments
  * are read. */

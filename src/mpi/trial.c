@@ -10,23 +10,23 @@
 
 /* ---- The order of calls ---- */
 
-/* The blocks of a trial, one behind the other: calls that warm a side up, and then calls whose
+/* The blocks of a trial, one behind the other: calls that warm a side up, and then a run, whose
  * times are recorded. The host comes first, so that a program that makes a few calls of a shape
  * loses nothing. Tutti needs a long warm-up: its first call makes a plan, and each of the next ones
- * uses another slot of the team, whose memory the system provides when it is first touched. The
- * sides have blocks rather than single calls, because the calls of a program's loop follow each
- * other on one side later, too. */
+ * uses another slot of the team, whose memory the system provides when it is first touched. */
 static const struct block {
-    bool tutti;
-    int warm, recorded;
-} block[] = {{false, 2, 4}, {true, 34, 4}, {false, 1, 4}, {true, 1, 4}};
+    bool tutti, runs;
+    int warm;
+} block[] = {{false, false, 6}, {true, false, 34}, {false, true, 2}, {true, true, 2},
+             {false, true, 2},  {true, true, 2},   {false, true, 2}, {true, true, 2}};
 
-enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_MEASURED / 2, OUTLIERS = 2 };
+enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_RUNS / 2 };
 
 /* The place of a call in a trial. */
 struct trial_place {
     int block;  /* BLOCKS: behind the last one */
     int number; /* under which its times are recorded; -1: they are not */
+    bool first; /* of its block */
 };
 
 static struct trial_place place_of(int call)
@@ -35,12 +35,14 @@ static struct trial_place place_of(int call)
     int recorded = 0;
     for (; at.block < BLOCKS; at.block++) {
         const struct block *b = &block[at.block];
-        if (call < b->warm + b->recorded) {
+        int calls = b->warm + (b->runs ? TT_MPI_RUN : 0);
+        if (call < calls) {
             if (call >= b->warm) at.number = recorded + call - b->warm;
+            at.first = call == 0;
             break;
         }
-        call -= b->warm + b->recorded;
-        recorded += b->recorded;
+        call -= calls;
+        recorded += calls - b->warm;
     }
     return at;
 }
@@ -52,27 +54,18 @@ enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape)
     return block[at].tutti ? TT_MPI_NEXT_TUTTI : TT_MPI_NEXT_HOST;
 }
 
-int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape)
+int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets)
 {
-    return place_of(all->calls[shape]++).number;
-}
-
-bool tt_mpi_shape_rooted(int shape)
-{
-    switch ((enum tt_mpi_index)(shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES)) {
-    case TT_MPI_INDEX_Bcast:
-    case TT_MPI_INDEX_Reduce:
-    case TT_MPI_INDEX_Gather:
-    case TT_MPI_INDEX_Gatherv:
-    case TT_MPI_INDEX_Scatter:
-    case TT_MPI_INDEX_Scatterv:
-    case TT_MPI_INDEX_Scan:
-    case TT_MPI_INDEX_Exscan: return true;
-    default: return false;
-    }
+    struct trial_place at = place_of(all->calls[shape]++);
+    *meets = at.first && block[at.block].runs;
+    return at.number;
 }
 
 /* ---- What is measured ---- */
+
+struct tt_mpi_times {
+    int64_t began[TT_MPI_TIMED], ended[TT_MPI_TIMED];
+};
 
 static struct tt_mpi_trial *trial_of(const struct tt_mpi_trials *all, int shape)
 {
@@ -96,30 +89,28 @@ void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64
 {
     struct tt_mpi_trial *trial = make_trial(all, shape);
     if (!trial) return;
-    trial->began[number] = began_ns;
-    trial->ended[number] = ended_ns;
+    if (!trial->times) trial->times = calloc(1, sizeof *trial->times);
+    if (!trial->times) return;
+    trial->times->began[number] = began_ns;
+    trial->times->ended[number] = ended_ns;
 }
 
-/* The numbers are: for each recorded call, with one clock when it began and ended; otherwise minus
- * how long it took, and how long it took. The last number is 1 if times are missing. */
-void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, bool one_clock,
-                          int64_t numbers[TT_MPI_NUMBERS])
+void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, const int64_t *last_began,
+                          int64_t *numbers)
 {
     const struct tt_mpi_trial *trial = trial_of(all, shape);
-    bool missing = !trial;
-    for (int i = 0; i < TT_MPI_MEASURED; i++) {
-        int64_t began = trial ? trial->began[i] : 0, ended = trial ? trial->ended[i] : 0;
-        missing = missing || ended == 0;
-        numbers[2 * i] = one_clock ? began : began - ended;
-        numbers[2 * i + 1] = one_clock ? ended : ended - began;
+    const struct tt_mpi_times *times = trial ? trial->times : NULL;
+    memset(numbers, 0, (size_t)(last_began ? TT_MPI_RUNS + 1 : TT_MPI_TIMED) * sizeof *numbers);
+    if (last_began) numbers[TT_MPI_RUNS] = !times;
+    for (int i = 0; times && i < TT_MPI_TIMED; i++) {
+        int64_t began = times->began[i], ended = times->ended[i];
+        if (!last_began) {
+            numbers[i] = began;
+            continue;
+        }
+        if (ended == 0) numbers[TT_MPI_RUNS] = 1;
+        numbers[i / TT_MPI_RUN] += ended - (ended > last_began[i] ? last_began[i] : began);
     }
-    numbers[2 * TT_MPI_MEASURED] = missing;
-}
-
-static int64_t cost_of(const int64_t *numbers, int shape, bool one_clock)
-{
-    if (one_clock) return numbers[1] - numbers[0];
-    return tt_mpi_shape_rooted(shape) ? numbers[1] : -numbers[0];
 }
 
 static int compare(const void *a, const void *b)
@@ -128,27 +119,30 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The mean of a side's costs without the largest ones: something else may have run then. */
-static int64_t mean_of(int64_t cost[OF_A_SIDE])
+/* The median of a side's runs, for one call: something else may have run in one of them. */
+static int64_t median_of(int64_t cost[OF_A_SIDE])
 {
-    int64_t sum = 0;
     qsort(cost, OF_A_SIDE, sizeof *cost, compare);
-    for (int i = 0; i < OF_A_SIDE - OUTLIERS; i++) sum += cost[i];
-    return sum / (OF_A_SIDE - OUTLIERS);
+    return cost[OF_A_SIDE / 2] / TT_MPI_RUN;
 }
 
-void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, bool one_clock,
-                         const int64_t numbers[TT_MPI_NUMBERS])
+static void forget_times(struct tt_mpi_trial *trial)
+{
+    if (!trial) return;
+    free(trial->times);
+    trial->times = NULL;
+}
+
+void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, const int64_t costs[TT_MPI_RUNS + 1])
 {
     int64_t cost[2][OF_A_SIDE];
-    int n[2] = {0}, number = 0;
+    int n[2] = {0}, run = 0;
     for (int b = 0; b < BLOCKS; b++)
-        for (int i = 0; i < block[b].recorded; i++, number++)
-            cost[block[b].tutti][n[block[b].tutti]++] =
-                cost_of(numbers + 2 * number, shape, one_clock);
+        if (block[b].runs) cost[block[b].tutti][n[block[b].tutti]++] = costs[run++];
     struct tt_mpi_decision d = {
-        .shape = shape, .host_ns = mean_of(cost[0]), .tutti_ns = mean_of(cost[1])};
-    d.tutti = numbers[2 * TT_MPI_MEASURED] == 0 && d.tutti_ns <= d.host_ns;
+        .shape = shape, .host_ns = median_of(cost[0]), .tutti_ns = median_of(cost[1])};
+    d.tutti = costs[TT_MPI_RUNS] == 0 && d.tutti_ns <= d.host_ns;
+    forget_times(trial_of(all, shape));
     tt_mpi_trial_adopt(all, &d);
 }
 
@@ -177,6 +171,7 @@ void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision 
 void tt_mpi_trials_free(struct tt_mpi_trials *all)
 {
     for (int shape = 0; all->kept.n > 0 && shape < TT_MPI_SHAPES; shape++) {
+        forget_times(trial_of(all, shape));
         free(trial_of(all, shape));
         tt_mpi_map_remove(&all->kept, (uint64_t)shape + 1);
     }

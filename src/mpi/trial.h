@@ -14,18 +14,24 @@
  *     the shape of a call is computed from what MPI wants to be equal on all ranks. So, at a given
  *     call, all ranks have counted the same number of calls of its shape.
  *  2. Which side has the call depends on this number alone: not on times, memory, or errors.
- *  3. At the call behind the trial, Tutti combines the times of all ranks (the maximum of
- *     each number). Every rank computes the decision from the same combined numbers. If a rank had
+ *  3. At the call behind the trial, Tutti combines numbers of all ranks (the maximum of each),
+ *     twice. Every rank computes the decision from the same combined numbers. If a rank had
  *     no memory for its times, the numbers say so, and the host gets the shape on all ranks.
  *  4. A communicator may inherit decisions of another one with the same ranks. The call that makes
  *     its team is the same on all ranks; there the first rank sends the decisions that it has, and
  *     the others take these, whatever they have themselves.
  *
- * Waiting for late ranks must not be measured. The ranks of a node have the same clock, so the cost
- * of a call is the time from when the last rank began it to when the last rank ended it. Clocks of
- * several hosts cannot be compared. There, the cost is the time of the rank that waited least; but
- * in a rooted collective, in which some ranks may leave before the data have arrived anywhere, it
- * is the time of the rank that waited longest.
+ * What is compared are *runs*, calls in a row on one side, because the calls of a program's loop
+ * follow each other, too. In a loop of rooted collectives some ranks run ahead of others, and the
+ * loop is as fast as its slowest rank, although each rank may find its data ready. So the cost of a
+ * run is the time that one rank spent in its calls, of the rank that spent most. Time that a rank
+ * waits for late ranks must not count, since the program causes it: if a rank ended a call after
+ * the last rank had begun it, only the time from then on counts. If it ended before, it waited for
+ * no late rank, and the whole call counts.
+ *
+ * That needs clocks that can be compared. The ranks of a node have the same one. Ranks of several
+ * hosts count from the last time that they met: they meet before each run anyway, so that no rank
+ * is still behind in the run before.
  */
 #ifndef TT_MPI_TRIAL_H
 #define TT_MPI_TRIAL_H
@@ -42,14 +48,15 @@ enum tt_mpi_index {
 enum {
     TT_MPI_MAGNITUDES = 42,
     TT_MPI_SHAPES = 2 * TT_MPI_INDEXES * TT_MPI_MAGNITUDES,
-    TT_MPI_MEASURED = 16,                    /* calls of a trial whose times are kept */
-    TT_MPI_NUMBERS = 2 * TT_MPI_MEASURED + 1 /* what a rank contributes to a decision */
+    TT_MPI_RUN = 8,                         /* calls of a run */
+    TT_MPI_RUNS = 6,                        /* of both sides, in turn */
+    TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN /* calls of a trial whose times are kept */
 };
 
-/* The times that were measured for a shape, in nanoseconds. */
+/* What was measured for a shape, in nanoseconds. */
 struct tt_mpi_trial {
-    int64_t began[TT_MPI_MEASURED], ended[TT_MPI_MEASURED];
-    int64_t host_ns, tutti_ns; /* of one call, when it is decided */
+    struct tt_mpi_times *times; /* of its calls, until it is decided */
+    int64_t host_ns, tutti_ns;  /* of one call, when it is decided */
 };
 
 /* Values of `calls` that are no number of calls. */
@@ -71,24 +78,24 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
     if (magnitude >= TT_MPI_MAGNITUDES) magnitude = TT_MPI_MAGNITUDES - 1;
     return ((int)index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
 }
-/* Whether ranks may leave a call of this shape before others have begun it. */
-bool tt_mpi_shape_rooted(int shape);
-
 /* Returns the side that has the next call of a shape, which is not decided yet. */
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
 /* Begins the next call of a shape. Returns the number under which its times are recorded; -1: they
- * are not, because the call warms a side up. */
-int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape);
+ * are not, because the call warms a side up. *meets: the ranks meet first, because a run begins, or
+ * the calls before it. */
+int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets);
 /* Records the times of a call under the number that tt_mpi_trial_begin returned. */
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,
                          int64_t ended_ns);
 
-/* Stores what this rank contributes to the decision. The maximum over the ranks goes to
- * tt_mpi_trial_decide. `one_clock`: the ranks' clocks can be compared. */
-void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, bool one_clock,
-                          int64_t numbers[TT_MPI_NUMBERS]);
-void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, bool one_clock,
-                         const int64_t numbers[TT_MPI_NUMBERS]);
+/* A decision takes two steps. First, this rank stores when it began each call (last_began is NULL);
+ * the maximum over the ranks is when the last rank began it. Then it stores what each of its runs
+ * cost, and as the last number whether times are missing; the maximum over the ranks goes to
+ * tt_mpi_trial_decide. */
+void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, const int64_t *last_began,
+                          int64_t *numbers);
+void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape,
+                         const int64_t costs[TT_MPI_RUNS + 1]);
 
 /* A decision, as it goes from rank to rank. */
 struct tt_mpi_decision {

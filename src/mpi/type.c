@@ -125,33 +125,36 @@ bool tt_mpi_read_types(void)
 
 /* ---- Layout ---- */
 
-bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
+/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type.
+ */
+static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_layout *own)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
     MPI_Count size = 0, lower = 0, extent = 0;
-    if (at) {
-        *layout = known.type[*at];
-        return true;
-    }
-    if (!type || type == tt_handle.no_type) return false;
+    if (at) return &known.type[*at];
+    if (!type || type == tt_handle.no_type) return NULL;
     if (tt_host.Type_size_x(type, &size) != MPI_SUCCESS ||
         tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
-        return false;
-    *layout = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
-    return size >= 0;
+        return NULL;
+    *own = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
+    return size >= 0 ? own : NULL;
+}
+
+bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
+{
+    const struct tt_mpi_layout *found = find_layout(type, layout);
+    if (found && found != layout) *layout = *found;
+    return found;
 }
 
 bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const void *buffer,
                     int64_t count, MPI_Datatype type)
 {
-    bool right = count >= 0 && tt_mpi_layout_of(type, &side->layout) &&
-                 !__builtin_mul_overflow(count, side->layout.size, &side->bytes);
-    /* The address 0 is MPI_BOTTOM, which types with absolute addresses go with. */
-    if (right && !buffer && side->bytes > 0 && side->layout.named) right = false;
-    side->buffer = (void *)(uintptr_t)buffer;
-    side->count = count;
-    if (!right) call->choice = TT_MPI_LEFT_WRONG;
-    return right;
+    struct tt_mpi_layout own;
+    const struct tt_mpi_layout *layout = find_layout(type, &own);
+    if (layout) return tt_mpi_side_with(call, side, buffer, count, layout);
+    call->choice = TT_MPI_LEFT_WRONG;
+    return false;
 }
 
 /* ---- Packing ---- */
@@ -221,7 +224,7 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
     call->choice = TT_MPI_LEFT_WRONG;
     if (!tt_mpi_layout_of(type, &r->layout) || op == tt_handle.no_op) return false;
     call->choice = TT_MPI_LEFT_OPERATION;
-    r->user = !tt_mpi_map_find(&tt_handle.operation, TT_MPI_KEY(op));
+    r->user = !at && !tt_mpi_map_find(&tt_handle.operation, TT_MPI_KEY(op));
     if (!r->user) {
         if (!at || !(known.op[*at].groups & r->layout.group)) return false;
         r->op = known.op[*at].op;

@@ -32,6 +32,20 @@ bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout);
 #define tt_mpi_side_of TT_MPI_OWN(side_of)
 bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const void *buffer,
                     int64_t count, MPI_Datatype type);
+/* The same if the layout of the type is known. */
+static inline bool tt_mpi_side_with(struct tt_mpi_call *call, struct tt_mpi_side *side,
+                                    const void *buffer, int64_t count,
+                                    const struct tt_mpi_layout *layout)
+{
+    bool right = count >= 0 && !__builtin_mul_overflow(count, layout->size, &side->bytes);
+    /* The address 0 is MPI_BOTTOM, which types with absolute addresses go with. */
+    if (right && !buffer && side->bytes > 0 && layout->named) right = false;
+    side->layout = *layout;
+    side->buffer = (void *)(uintptr_t)buffer;
+    side->count = count;
+    if (!right) call->choice = TT_MPI_LEFT_WRONG;
+    return right;
+}
 
 /* Copy `count` elements that begin at `from` to bytes without gaps, and back. False: the host had
  * an error, which is in call->code. */

@@ -65,6 +65,38 @@ static void rendezvous(void)
     free(data);
 }
 
+/* A rank whose call has returned waits in the host for an answer, which the receivers of its data
+ * send when they have them. So the data must leave without another call of Tutti. */
+static void relay(void)
+{
+    enum { N = 1 << 18 };
+    static const int sizes[] = {1, 2000, N};
+    int *data = calloc((size_t)N, sizeof *data), *all = calloc((size_t)(N * p), sizeof *all);
+    for (int root = 0; root < p; root++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(world, &comm);
+        for (int call = 0; call < 9; call++) {
+            int n = sizes[call % 3], answer = 0, mine = root * 100 + call;
+            data[0] = data[n - 1] = me == root ? mine : -1;
+            MPI_Bcast(data, n, MPI_INT, root, comm);
+            EXPECT(data[0] == mine && data[n - 1] == mine);
+            for (int r = 0; me == root && r < p - 1; r++)
+                MPI_Recv(&answer, 1, MPI_INT, MPI_ANY_SOURCE, 5, world, MPI_STATUS_IGNORE);
+            if (me != root) MPI_Send(&mine, 1, MPI_INT, root, 5, world);
+            data[0] = data[n - 1] = me;
+            MPI_Gather(data, n, MPI_INT, all, n, MPI_INT, root, comm);
+            for (int r = 0; me == root && r < p; r++) {
+                EXPECT(all[r * n] == r && all[r * n + n - 1] == r);
+                if (r != root) MPI_Send(&mine, 1, MPI_INT, r, 6, world);
+            }
+            if (me != root) MPI_Recv(&answer, 1, MPI_INT, root, 6, world, MPI_STATUS_IGNORE);
+        }
+        MPI_Comm_free(&comm);
+    }
+    free(data);
+    free(all);
+}
+
 /* Two threads and two communicators: on even ranks the first thread begins with the first one, on
  * odd ranks the second thread does. */
 static MPI_Comm pair[2];
@@ -282,6 +314,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(world, &me);
     MPI_Comm_size(world, &p);
     if (strcmp(part, "rendezvous") == 0) rendezvous();
+    if (strcmp(part, "relay") == 0) relay();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();
     if (strcmp(part, "many") == 0) many();

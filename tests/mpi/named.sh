@@ -23,6 +23,7 @@ choice() {
 }
 
 under 2 rendezvous
+under 3 relay
 under 3 threads
 under 3 churns
 under 2 many

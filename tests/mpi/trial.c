@@ -34,48 +34,96 @@ static void shapes(void **state)
             }
 }
 
-/* The ranks make the calls of a trial. A call of the host takes host_ns and one of Tutti tutti_ns
- * after the last rank has begun; the ranks begin late in turn, and `slow` calls of each side take
- * much longer. Returns the shape's decision, which is the same on all ranks. */
-static struct tt_mpi_decision try(struct tt_mpi_trials *all, int shape, bool one_clock,
-                                  int64_t host_ns, int64_t tutti_ns, int slow)
+/* Stores the maximum over the ranks of n numbers each. */
+static void combine(int64_t own[RANKS][TT_MPI_TIMED], int64_t *most, int n)
 {
-    int64_t clock[RANKS] = {1000, 1000, 1000}, most[TT_MPI_NUMBERS];
-    int calls[2] = {0}, recorded[2] = {0};
-    if (!one_clock) clock[1] = 777777777;
-    for (int call = 0; tt_mpi_next_of(&all[0], shape) != TT_MPI_NEXT_DECIDE; call++) {
-        bool tutti = tt_mpi_next_of(&all[0], shape) == TT_MPI_NEXT_TUTTI;
-        int late = call % RANKS, number = -1;
-        calls[tutti]++;
-        for (int r = 0; r < RANKS; r++) {
-            assert_int_equal(tt_mpi_next_of(&all[r], shape) == TT_MPI_NEXT_TUTTI, tutti);
-            number = tt_mpi_trial_begin(&all[r], shape);
-            int64_t takes = (tutti ? tutti_ns : host_ns) + (recorded[tutti] < slow ? 1000000 : 0);
-            if (r != late) takes += 50000; /* it waits for the late rank */
-            if (number >= 0)
-                tt_mpi_trial_record(&all[r], shape, number, clock[r] + (r == late ? 50000 : 0),
-                                    clock[r] + takes + (r == late ? 50000 : 0));
-            clock[r] += 100000;
-        }
-        recorded[tutti] += number >= 0;
+    for (int i = 0; i < n; i++) {
+        most[i] = own[0][i];
+        for (int r = 1; r < RANKS; r++)
+            if (own[r][i] > most[i]) most[i] = own[r][i];
     }
-    assert_int_equal(recorded[0], TT_MPI_MEASURED / 2);
-    assert_int_equal(recorded[1], TT_MPI_MEASURED / 2);
-    assert_true(calls[0] > recorded[0] && calls[1] > recorded[1]);
-    for (int r = 0; r < RANKS; r++) {
-        int64_t own[TT_MPI_NUMBERS];
-        tt_mpi_trial_numbers(&all[r], shape, one_clock, own);
-        for (int i = 0; i < TT_MPI_NUMBERS; i++)
-            if (r == 0 || own[i] > most[i]) most[i] = own[i];
-    }
+}
+
+/* Returns the decision on a shape after its trial, which is the same on all ranks. */
+static struct tt_mpi_decision decide(struct tt_mpi_trials *all, int shape)
+{
+    int64_t own[RANKS][TT_MPI_TIMED], last_began[TT_MPI_TIMED], costs[TT_MPI_RUNS + 1];
     struct tt_mpi_decision first = {0};
+    for (int r = 0; r < RANKS; r++) tt_mpi_trial_numbers(&all[r], shape, NULL, own[r]);
+    combine(own, last_began, TT_MPI_TIMED);
+    for (int r = 0; r < RANKS; r++) tt_mpi_trial_numbers(&all[r], shape, last_began, own[r]);
+    combine(own, costs, TT_MPI_RUNS + 1);
     for (int r = 0; r < RANKS; r++) {
-        tt_mpi_trial_decide(&all[r], shape, one_clock, most);
+        tt_mpi_trial_decide(&all[r], shape, costs);
         struct tt_mpi_decision d = tt_mpi_trial_decision(&all[r], shape);
         if (r == 0) first = d;
         assert_memory_equal(&first, &d, sizeof d);
     }
     return first;
+}
+
+/* How long a call takes by one side: at the root, at the others, and from when the root has begun
+ * it until it may end at the others. Without a root, all ranks wait for the last one, and then
+ * need `other`. */
+struct takes {
+    int64_t root, other, latency;
+};
+
+/* One call, which all ranks make on the same side. A rank begins it at its clock, and `late` 50
+ * microseconds later; -1: none. */
+static void one_call(struct tt_mpi_trials *all, int shape, const struct takes *takes, bool rooted,
+                     int late, int64_t clock[RANKS])
+{
+    int64_t began[RANKS], last = 0;
+    bool meets;
+    for (int r = 0; r < RANKS; r++) {
+        began[r] = clock[r] + (r == late ? 50000 : 0);
+        if (began[r] > last) last = began[r];
+    }
+    for (int r = 0; r < RANKS; r++) {
+        int64_t ended = last + takes->other;
+        if (rooted) ended = began[r] + (r ? takes->other : takes->root);
+        if (rooted && r > 0 && ended < began[0] + takes->latency) ended = began[0] + takes->latency;
+        int number = tt_mpi_trial_begin(&all[r], shape, &meets);
+        if (number >= 0) tt_mpi_trial_record(&all[r], shape, number, began[r], ended);
+        clock[r] = ended;
+    }
+}
+
+/* Whether the ranks meet before the next call. */
+static bool meets_next(const struct tt_mpi_trials *all, int shape)
+{
+    struct tt_mpi_trials copy = *all;
+    bool meets;
+    tt_mpi_trial_begin(&copy, shape, &meets);
+    return meets;
+}
+
+/* The ranks make the calls of a trial in a loop. In the first `slow` runs of each side, a call
+ * takes longer by 20 microseconds. If `tardy`, the ranks begin late in turn. Returns the decision.
+ */
+static struct tt_mpi_decision try(struct tt_mpi_trials *all, int shape, const struct takes side[2],
+                                  bool rooted, bool tardy, int slow)
+{
+    int64_t clock[RANKS] = {1000, 1000, 1000};
+    int calls[2] = {0}, runs[2] = {0};
+    for (int call = 0; tt_mpi_next_of(&all[0], shape) != TT_MPI_NEXT_DECIDE; call++) {
+        bool tutti = tt_mpi_next_of(&all[0], shape) == TT_MPI_NEXT_TUTTI;
+        if (meets_next(&all[0], shape)) {
+            for (int r = 0; r < RANKS; r++) clock[r] = 1000000 * (call + 1);
+            runs[tutti]++;
+        }
+        struct takes takes = side[tutti];
+        if (runs[tutti] > 0 && runs[tutti] <= slow) takes.other += 20000;
+        for (int r = 1; r < RANKS; r++)
+            assert_int_equal(tt_mpi_next_of(&all[r], shape) == TT_MPI_NEXT_TUTTI, tutti);
+        one_call(all, shape, &takes, rooted, tardy ? call % RANKS : -1, clock);
+        calls[tutti]++;
+    }
+    assert_int_equal(runs[0], TT_MPI_RUNS / 2);
+    assert_int_equal(runs[1], TT_MPI_RUNS / 2);
+    assert_true(calls[0] > TT_MPI_TIMED / 2 && calls[1] > TT_MPI_TIMED / 2);
+    return decide(all, shape);
 }
 
 static void free_all(struct tt_mpi_trials *all)
@@ -89,43 +137,55 @@ static void first_calls(void **state)
     (void)state;
     struct tt_mpi_trials all = {0};
     int shape = tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 8), host = 0;
-    for (; tt_mpi_next_of(&all, shape) == TT_MPI_NEXT_HOST; host++) tt_mpi_trial_begin(&all, shape);
+    bool meets;
+    for (; tt_mpi_next_of(&all, shape) == TT_MPI_NEXT_HOST; host++)
+        tt_mpi_trial_begin(&all, shape, &meets);
     assert_true(host >= 4);
     assert_int_equal(tt_mpi_next_of(&all, shape), TT_MPI_NEXT_TUTTI);
     tt_mpi_trials_free(&all);
 }
 
-/* The faster side is chosen, and waiting for late ranks is not measured. */
+/* The faster side is chosen. Waiting for late ranks is not measured, nor does a slow run count. */
 static void decisions(void **state)
 {
     (void)state;
     struct tt_mpi_trials all[RANKS] = {0};
     int64_t bytes = 1;
-    for (int one_clock = 0; one_clock < 2; one_clock++)
-        for (int slow = 0; slow <= 2; slow++)
-            for (int tutti = 0; tutti < 2; tutti++, bytes *= 2) {
+    for (int slow = 0; slow <= 1; slow++)
+        for (int tutti = 0; tutti < 2; tutti++)
+            for (int tardy = 0; tardy < 2; tardy++, bytes *= 2) {
+                const struct takes side[2] = {{.other = tutti ? 2000 : 1900},
+                                              {.other = tutti ? 1900 : 2000}};
                 int shape = tt_mpi_shape_of(TT_MPI_INDEX_Allreduce, false, bytes);
-                struct tt_mpi_decision d =
-                    try(all, shape, one_clock, tutti ? 2000 : 1900, tutti ? 1900 : 2000, slow);
+                struct tt_mpi_decision d = try(all, shape, side, false, tardy, slow);
                 assert_int_equal(d.shape, shape);
                 assert_int_equal(d.tutti, tutti);
-                assert_int_equal(d.host_ns, tutti ? 2000 : 1900);
-                assert_int_equal(d.tutti_ns, tutti ? 1900 : 2000);
+                assert_int_equal(d.host_ns, side[0].other);
+                assert_int_equal(d.tutti_ns, side[1].other);
                 assert_int_equal(all[1].calls[shape], tutti ? TT_MPI_FOR_TUTTI : TT_MPI_FOR_HOST);
             }
     free_all(all);
 }
 
-/* On several hosts, a rank may leave a rooted collective at once: the longest time counts. */
+/* In a loop of rooted calls, the root runs ahead, and its time counts, although the others find
+ * their data ready; or the others are slower, and the root's time does not count. What a call takes
+ * from the root to another rank does not decide. */
 static void rooted(void **state)
 {
     (void)state;
     struct tt_mpi_trials all[RANKS] = {0};
+    const struct takes slow_root[2] = {{60, 70, 150}, {110, 40, 100}};
+    const struct takes slow_others[2] = {{40, 120, 50}, {90, 80, 100}};
     int shape = tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 8);
-    struct tt_mpi_decision d = try(all, shape, false, 1000, 3000, 0);
-    assert_int_equal(d.host_ns, 51000);
-    assert_int_equal(d.tutti_ns, 53000);
+    struct tt_mpi_decision d = try(all, shape, slow_root, true, false, 0);
+    assert_in_range(d.host_ns, 70, 80);
+    assert_in_range(d.tutti_ns, 110, 115);
     assert_false(d.tutti);
+    shape = tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 16);
+    d = try(all, shape, slow_others, true, false, 0);
+    assert_in_range(d.host_ns, 120, 125);
+    assert_in_range(d.tutti_ns, 90, 100);
+    assert_true(d.tutti);
     free_all(all);
 }
 
@@ -135,18 +195,21 @@ static void missing_times(void **state)
     (void)state;
     struct tt_mpi_trials with = {0}, without = {0};
     int shape = tt_mpi_shape_of(TT_MPI_INDEX_Barrier, false, 0);
-    int64_t a[TT_MPI_NUMBERS], b[TT_MPI_NUMBERS];
+    int64_t began[TT_MPI_TIMED], a[TT_MPI_RUNS + 1], b[TT_MPI_RUNS + 1];
     while (tt_mpi_next_of(&with, shape) != TT_MPI_NEXT_DECIDE) {
         int64_t takes = tt_mpi_next_of(&with, shape) == TT_MPI_NEXT_TUTTI ? 1 : 100;
-        int number = tt_mpi_trial_begin(&with, shape);
+        bool meets;
+        int number = tt_mpi_trial_begin(&with, shape, &meets);
         if (number >= 0) tt_mpi_trial_record(&with, shape, number, 5, 5 + takes);
-        tt_mpi_trial_begin(&without, shape);
+        tt_mpi_trial_begin(&without, shape, &meets);
     }
-    tt_mpi_trial_numbers(&with, shape, true, a);
-    tt_mpi_trial_numbers(&without, shape, true, b);
-    for (int i = 0; i < TT_MPI_NUMBERS; i++)
+    tt_mpi_trial_numbers(&with, shape, NULL, began);
+    tt_mpi_trial_numbers(&with, shape, began, a);
+    assert_int_equal(a[TT_MPI_RUNS], 0);
+    tt_mpi_trial_numbers(&without, shape, began, b);
+    for (int i = 0; i <= TT_MPI_RUNS; i++)
         if (b[i] > a[i]) a[i] = b[i];
-    tt_mpi_trial_decide(&with, shape, true, a);
+    tt_mpi_trial_decide(&with, shape, a);
     assert_int_equal(with.calls[shape], TT_MPI_FOR_HOST);
     tt_mpi_trials_free(&with);
     tt_mpi_trials_free(&without);
