@@ -27,6 +27,7 @@ build  libucx-dev          pkg-config --exists ucx
 build  libpmix-dev         pkg-config --exists pmix
 build  libfftw3-dev        pkg-config --exists fftw3
 test   clang               command -v clang
+test   lld                 command -v ld.lld
 test   clang-format        command -v clang-format
 test   libclang-rt-14-dev  ls "$(clang -print-resource-dir)"/lib/linux/libclang_rt.asan-*.a
 test   iproute2            command -v ip
