@@ -147,6 +147,8 @@ struct tt_mpi_call {
     size_t used; /* bytes of `small`, from which short pieces of such memory are taken */
     _Alignas(64) char small[2048];
 };
+_Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,
+               "no load reads both");
 
 /* Whether Tutti can do calls on this communicator at all; call->record, which lives until the
  * communicator is freed, is its record then. False: call->choice says why not. Local; equal on all

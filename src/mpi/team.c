@@ -42,7 +42,7 @@ static struct {
     int *node; /* of each rank, by the lowest rank that shares its memory */
     atomic_int tags;
     int (*progress)(void); /* of Open MPI */
-    /* Of Open MPI: its progress calls a function, or no longer. */
+    /* Functions of Open MPI, by which its progress begins and ceases to call a function. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
     tutti_context *context; /* that the host drives; NULL: all ranks are on one node */
 } job;

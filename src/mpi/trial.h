@@ -21,15 +21,15 @@
  *     its team is the same on all ranks; there the first rank sends the decisions that it has, and
  *     the others take these, whatever they have themselves.
  *
- * What is compared are *runs*, calls in a row on one side, because the calls of a program's loop
- * follow each other, too. In a loop of rooted collectives some ranks run ahead of others, and the
- * loop is as fast as its slowest rank, although each rank may find its data ready. So the cost of a
- * run is the time that one rank spent in its calls, of the rank that spent most. Time that a rank
- * waits for late ranks must not count, since the program causes it: if a rank ended a call after
- * the last rank had begun it, only the time from then on counts. If it ended before, it waited for
- * no late rank, and the whole call counts.
+ * The ranks compare *runs*, which are calls in a row on one side, because the calls of a program's
+ * loop follow each other, too. In a loop of rooted collectives some ranks run ahead of others, and
+ * the loop is as fast as its slowest rank, although each rank may find its data ready. So the cost
+ * of a run is the time that its slowest rank spent in its calls. Time that a rank waits for late
+ * ranks must not count, since the program causes it: if a rank ended a call after the last rank had
+ * begun it, only the time from then on counts. If it ended before, it waited for no late rank, and
+ * the whole call counts.
  *
- * That needs clocks that can be compared. The ranks of a node have the same one. Ranks of several
+ * The ranks' times must be comparable. The ranks of a node have the same clock. Ranks of several
  * hosts count from the last time that they met: they meet before each run anyway, so that no rank
  * is still behind in the run before.
  */
@@ -53,7 +53,7 @@ enum {
     TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN /* calls of a trial whose times are kept */
 };
 
-/* What was measured for a shape, in nanoseconds. */
+/* The times that were measured for a shape, in nanoseconds. */
 struct tt_mpi_trial {
     struct tt_mpi_times *times; /* of its calls, until it is decided */
     int64_t host_ns, tutti_ns;  /* of one call, when it is decided */

@@ -32,7 +32,7 @@ bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout);
 #define tt_mpi_side_of TT_MPI_OWN(side_of)
 bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const void *buffer,
                     int64_t count, MPI_Datatype type);
-/* The same if the layout of the type is known. */
+/* Does what tt_mpi_side_of does if the layout of the type is known. */
 static inline bool tt_mpi_side_with(struct tt_mpi_call *call, struct tt_mpi_side *side,
                                     const void *buffer, int64_t count,
                                     const struct tt_mpi_layout *layout)

@@ -107,6 +107,28 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "scatter-allgather");
 }
 
+/* If ranks are dealt out over the nodes in turn, a composed scan passes all inputs on. So it suits
+ * only small ones, on few nodes or on nodes of many ranks. */
+static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
+{
+    (void)state;
+    static const struct {
+        int p, nodes;
+        int64_t bytes;
+        const char *name;
+    } cases[] = {{16, 2, 512, "composed"}, {16, 2, 520, "doubling"}, {16, 4, 512, "composed"},
+                 {32, 8, 64, "composed"},  {32, 8, 72, "doubling"},  {16, 8, 8, "doubling"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int node[PLANS_RANKS];
+        struct tt_map map = plans_map(cases[i].p);
+        for (int r = 0; r < map.p; r++) node[r] = r % cases[i].nodes;
+        map.nodes = cases[i].nodes;
+        map.node = node;
+        assert_string_equal(chosen(TT_COLL_scan, cases[i].bytes / 8, &map)->name, cases[i].name);
+        assert_string_equal(chosen(TT_COLL_exscan, cases[i].bytes / 8, &map)->name, cases[i].name);
+    }
+}
+
 /* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to
  * larger sizes than over a network. */
 static void few_nodes_are_distinguished_from_containers(void **state)
@@ -173,6 +195,7 @@ int main(void)
         cmocka_unit_test(small_ones_mind_nodes),
         cmocka_unit_test(dealt_out_ranks_need_it_more),
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
+        cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(counts_of_an_allgatherv_count),

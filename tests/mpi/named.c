@@ -66,7 +66,8 @@ static void rendezvous(void)
 }
 
 /* A rank whose call has returned waits in the host for an answer, which the receivers of its data
- * send when they have them. So the data must leave without another call of Tutti. */
+ * send when they have them. So the data must leave without another call of Tutti. Most often they
+ * have left when the call returns, so this does not show that the host drives Tutti. */
 static void relay(void)
 {
     enum { N = 1 << 18 };
