@@ -22,20 +22,27 @@ start() {
     on_hosts -x "LD_PRELOAD=$TUTTI_BUILD/lib/libtutti_mpi.so" -x TUTTI_MPI -x TUTTI_MPI_REPORT "$@"
 }
 
+# quiet: whether nothing is printed to `err`. mpirun moves each process by which it logs in on a
+# host to a process group of its own, and warns if that process was faster and already runs its
+# program.
+quiet() {
+    ! grep -qvE 'plm:rsh: Warning: setpgid\(.*\) failed in parent' err
+}
+
 start take ./take 4 >out 2>err || fail 'take'
 grep -qx 'all results are right' out || fail 'the results'
-[ ! -s err ] || fail 'something is printed'
+quiet || fail 'something is printed'
 grep -q '"MPI_Alltoallw".*"ranks": 3.*"choice": "taken"' calls.json || fail 'nothing is taken'
 grep -q '"MPI_Allreduce".*"ranks": 2.*"choice": "taken"' calls.json || fail 'nothing is taken on one host'
 # Ranks that wait in the host for what Tutti has yet to send.
 for part in relay rendezvous threads churns mixed leave; do
     start take ./named $part >out 2>err || fail "$part"
-    if [ "$(cat out)" != 'done' ] || [ -s err ]; then fail "the results of $part"; fi
+    if [ "$(cat out)" != 'done' ] || ! quiet; then fail "the results of $part"; fi
     grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $part"
 done
 for part in counts 'mixed 3'; do
     # shellcheck disable=SC2086
     start on ./choice $part >out 2>err || fail "choice $part"
-    if [ "$(cat out)" != 'done' ] || [ -s err ]; then fail "the results of choice $part"; fi
+    if [ "$(cat out)" != 'done' ] || ! quiet; then fail "the results of choice $part"; fi
     grep -q '"host_us"' calls.json || fail "nothing was decided in $part"
 done
