@@ -280,14 +280,25 @@ static int64_t held_bytes(const tutti_client *client)
     return bytes;
 }
 
+/* Sends a message to each other rank, so that this rank has all its packet rings: they stay until
+ * the client is finalized. Without this, a rank that happens to wait long in an agreement compares
+ * its calls with the members on other nodes, and makes the packet rings for that only then. */
+static void make_rings(struct story *s, tutti_team *world)
+{
+    tutti_team *part;
+    check(tutti_team_split(world, 0, 0, &part) == TUTTI_OK, s, "split");
+    check(tutti_team_revoke(part) == TUTTI_OK, s, "revoke");
+    check(tutti_team_free(part) == TUTTI_ERR_PEER, s, "free what was revoked");
+}
+
 /* The ranks leave one after the other, the highest first. The shared memory that the others hold
- * must not grow by as much as a team's block, because freeing a team returns its memory. It may
- * grow a little, by byte rings to members that they did not communicate with before. */
+ * must not grow by as much as a team's block, because freeing a team returns its memory. */
 static void peel_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
     tutti_team *team = tutti_world(client), *rest;
     int64_t before = 0, one = 1;
+    make_rings(s, team);
     for (int left = s->p; tutti_rank(team) < left - 1; team = rest, left--) {
         check(tutti_team_shrink(team, &rest) == TUTTI_OK, s, "shrink");
         if (team != tutti_world(client)) (void)tutti_team_free(team);
