@@ -253,8 +253,9 @@ def environment(prefix):
 
 
 def prepare(folder, build):
-    """Provides what the documents assume: an installation, a program, a file with host names, and
-    files to read."""
+    """Provides what the documents assume: an installation, a program, a file with host names, files
+    to read, and a cache folder without a model or wisdom."""
+    os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
     subprocess.run(["cmake", "--install", build, "--prefix", f"{folder}/prefix"], check=True, stdout=subprocess.DEVNULL)
     environment(f"{folder}/prefix")
     os.mkdir(f"{folder}/here")
