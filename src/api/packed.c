@@ -180,7 +180,7 @@ static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int
                          : tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
                                    (long long)bytes);
     }
-    TT_TRY(tt_arena_alloc(arena, bytes, &k->offset));
+    TT_TRY(tt_arena_take(arena, bytes, &k->offset));
     k->arena = arena;
     return TUTTI_OK;
 }
@@ -556,7 +556,7 @@ void tt_packed_free(struct tt_packed *k)
 {
     if (!k) return;
     if (k->arena)
-        tt_arena_free(k->arena, k->offset);
+        tt_arena_put(k->arena, k->offset);
     else
         tt_free(k->memory);
     if (k->layout) tt_layout_drop(k->layout);

@@ -207,7 +207,7 @@ static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, t
         status = make(team, accord, mine, why, part);
         tt_free(accord);
     }
-    if (useless && mine == TUTTI_OK) tt_arena_free(&team->client->fabric.arena, block);
+    if (useless && mine == TUTTI_OK) tt_arena_put(&team->client->fabric.arena, block);
     return status;
 }
 

@@ -165,7 +165,7 @@ static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wi
         tt_team_unlist(&(*part)->run);
         tt_team_delete(*part, true);
     } else if (mine) {
-        tt_arena_free(&team->client->fabric.arena, mine);
+        tt_arena_put(&team->client->fabric.arena, mine);
     }
     *part = NULL;
     return status != TUTTI_OK

@@ -15,6 +15,9 @@
 #define PIECE ((int64_t)16 << 20)
 #define LOOK_FROM (1 << 20)
 #define RESERVE ((int64_t)128 << 20)
+/* The limits of what is kept, for a rank and for all ranks of the node together. */
+#define RANK_KEEPS ((int64_t)8 << 20)
+#define NODE_KEEPS ((int64_t)256 << 20)
 
 /* Inserts x at index i. False: no memory. */
 static bool insert(struct tt_extents *e, int i, struct tt_extent x)
@@ -62,7 +65,9 @@ static int64_t bytes_of(const struct tt_extents *e, int64_t gap)
 bool tt_store_valid(const struct tt_store *s)
 {
     int64_t holes = bytes_of(&s->holes, 1), pieces = bytes_of(&s->pieces, 0);
-    return holes >= 0 && pieces >= 0 && holes + pieces <= s->granted;
+    int64_t kept = bytes_of(&s->kept, 1);
+    return holes >= 0 && pieces >= 0 && kept == s->kept_bytes &&
+           holes + pieces + kept <= s->granted;
 }
 
 static tutti_status no_memory(void)
@@ -83,6 +88,7 @@ void tt_store_free(struct tt_store *store)
 {
     tt_free(store->holes.all);
     tt_free(store->pieces.all);
+    tt_free(store->kept.all);
     pthread_mutex_destroy(&store->lock);
     tt_free(store);
 }
@@ -131,31 +137,73 @@ static void drop(const struct tt_segment *s, struct tt_extent x)
         memset(s->base + x.begin, 0, n);
 }
 
-/* Makes the extent x a hole again and joins it with its neighbours. */
-static void give_back(struct tt_store *s, struct tt_extent x)
+/* Inserts the extent x and joins it with its neighbours. False: no memory. */
+static bool join(struct tt_extents *e, struct tt_extent x)
 {
-    int i = find(&s->holes, x.begin);
-    struct tt_extent *h = s->holes.all;
-    bool left = i > 0 && h[i - 1].end == x.begin, right = i < s->holes.n && h[i].begin == x.end;
+    int i = find(e, x.begin);
+    struct tt_extent *h = e->all;
+    bool left = i > 0 && h[i - 1].end == x.begin, right = i < e->n && h[i].begin == x.end;
     x.owner = -1;
     if (left && right) {
         h[i - 1].end = h[i].end;
-        cut(&s->holes, i);
+        cut(e, i);
     } else if (left)
         h[i - 1].end = x.end;
     else if (right)
         h[i].begin = x.begin;
     else
-        /* If there is no memory to record the hole, it is lost until the job ends. */
-        (void)insert(&s->holes, i, x);
+        return insert(e, i, x);
+    return true;
+}
+
+/* Makes the extent x a hole again. If there is no memory to record the hole, it is lost until the
+ * job ends. */
+static void give_back(struct tt_store *s, struct tt_extent x)
+{
+    (void)join(&s->holes, x);
+}
+
+static void return_extent(const struct tt_arena *a, struct tt_extent x)
+{
+    drop(a->segment, x);
+    give_back(a->store, x);
 }
 
 static void free_piece(struct tt_arena *a, int i)
 {
     struct tt_extent x = a->store->pieces.all[i];
     cut(&a->store->pieces, i);
-    drop(a->segment, x);
-    give_back(a->store, x);
+    return_extent(a, x);
+}
+
+/* ---- What is kept ---- */
+
+int64_t tt_arena_keeps(const struct tt_arena *a)
+{
+    int64_t share = NODE_KEEPS / tt_segment_page(a->segment)->arenas;
+    return tt_min(RANK_KEEPS, share / PAGE * PAGE);
+}
+
+static void return_kept(const struct tt_arena *a)
+{
+    struct tt_store *s = a->store;
+    for (int i = 0; i < s->kept.n; i++) return_extent(a, s->kept.all[i]);
+    s->kept.n = 0;
+    s->kept_bytes = 0;
+}
+
+/* Keeps a piece instead of what was kept before, if both together are too much. */
+static void keep_piece(struct tt_arena *a, int i)
+{
+    struct tt_store *s = a->store;
+    struct tt_extent x = s->pieces.all[i];
+    int64_t bytes = x.end - x.begin, most = tt_arena_keeps(a);
+    cut(&s->pieces, i);
+    if (bytes <= most && s->kept_bytes + bytes > most) return_kept(a);
+    if (bytes <= most && join(&s->kept, x))
+        s->kept_bytes += bytes;
+    else
+        return_extent(a, x);
 }
 
 /* Frees the blocks of clients that all ranks have left. */
@@ -184,10 +232,11 @@ void tt_arena_release(struct tt_arena *a)
     *a = (struct tt_arena){0};
 }
 
-static void take(struct tt_store *s, int hole, int64_t bytes)
+/* Takes bytes from the beginning of an extent. */
+static void take(struct tt_extents *e, int i, int64_t bytes)
 {
-    s->holes.all[hole].begin += bytes;
-    if (s->holes.all[hole].begin == s->holes.all[hole].end) cut(&s->holes, hole);
+    e->all[i].begin += bytes;
+    if (e->all[i].begin == e->all[i].end) cut(e, i);
 }
 
 /* Returns the bytes of the hole that ends at `end`; 0: none does. */
@@ -226,27 +275,50 @@ static int find_hole(const struct tt_store *s, int64_t bytes)
     return i < s->holes.n ? i : -1;
 }
 
+/* Makes a hole that is large enough, and stores its index in *hole. */
+static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
+{
+    struct tt_store *s = a->store;
+    if ((*hole = find_hole(s, bytes)) >= 0) return TUTTI_OK;
+    return_kept(a);
+    if ((*hole = find_hole(s, bytes)) >= 0) return TUTTI_OK;
+    TT_TRY(grow(a, bytes));
+    return (*hole = find_hole(s, bytes)) >= 0 ? TUTTI_OK : no_memory();
+}
+
+/* Backs the pages, if need be with the memory of those that are kept. */
+static bool back_surely(struct tt_arena *a, struct tt_extent x)
+{
+    if (back(a->segment, x)) return true;
+    int error = errno;
+    if (a->store->kept.n > 0) {
+        return_kept(a);
+        if (back(a->segment, x)) return true;
+        error = errno;
+    }
+    drop(a->segment, x);
+    errno = error;
+    return false;
+}
+
 static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
     struct tt_store *s = a->store;
-    int i = find_hole(s, bytes);
-    if (i < 0) {
-        TT_TRY(grow(a, bytes));
-        if ((i = find_hole(s, bytes)) < 0) return no_memory();
-    }
+    int i = -1;
+    TT_TRY(make_hole(a, bytes, &i));
     int64_t begin = s->holes.all[i].begin;
     struct tt_extent x = {begin, begin + bytes, a->owner};
     if (!insert(&s->pieces, find(&s->pieces, x.begin), x)) return no_memory();
-    if (!back(a->segment, x)) {
-        tutti_status status = tt_fail_errno(
-            TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory", (long long)bytes);
-        drop(a->segment, x);
-        cut(&s->pieces, find(&s->pieces, x.begin));
-        return status;
+    take(&s->holes, i, bytes);
+    if (back_surely(a, x)) {
+        *offset = x.begin;
+        return TUTTI_OK;
     }
-    take(s, i, bytes);
-    *offset = x.begin;
-    return TUTTI_OK;
+    tutti_status status =
+        tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory", (long long)bytes);
+    cut(&s->pieces, find(&s->pieces, x.begin));
+    give_back(s, x);
+    return status;
 }
 
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
@@ -259,21 +331,71 @@ tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
     return status;
 }
 
-static bool free_locked(struct tt_arena *a, int64_t offset)
+/* Returns the smallest kept extent that is large enough; -1: there is none. */
+static int find_kept(const struct tt_store *s, int64_t bytes)
+{
+    int best = -1;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < s->kept.n; i++) {
+        int64_t has = s->kept.all[i].end - s->kept.all[i].begin;
+        if (has < bytes || has >= least) continue;
+        best = i;
+        least = has;
+    }
+    return best;
+}
+
+static bool take_kept(struct tt_arena *a, int64_t bytes, int64_t *offset)
+{
+    struct tt_store *s = a->store;
+    int i = find_kept(s, bytes);
+    if (i < 0) return false;
+    int64_t begin = s->kept.all[i].begin;
+    struct tt_extent x = {begin, begin + bytes, a->owner};
+    if (!insert(&s->pieces, find(&s->pieces, begin), x)) return false;
+    take(&s->kept, i, bytes);
+    s->kept_bytes -= bytes;
+    *offset = begin;
+    return true;
+}
+
+tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset)
+{
+    pthread_mutex_lock(&a->store->lock);
+    bool kept = bytes <= RANK_KEEPS && take_kept(a, tt_round_up(bytes, PAGE), offset);
+    tt_assert(tt_store_valid(a->store));
+    pthread_mutex_unlock(&a->store->lock);
+    return kept ? TUTTI_OK : tt_arena_alloc(a, bytes, offset);
+}
+
+static bool free_locked(struct tt_arena *a, int64_t offset, bool keeps)
 {
     const struct tt_extents *pieces = &a->store->pieces;
     int i = find(pieces, offset);
     if (i == pieces->n || pieces->all[i].begin != offset || pieces->all[i].owner != a->owner)
         return false;
-    free_piece(a, i);
+    if (keeps)
+        keep_piece(a, i);
+    else
+        free_piece(a, i);
     return true;
+}
+
+static bool free_at(struct tt_arena *a, int64_t offset, bool keeps)
+{
+    pthread_mutex_lock(&a->store->lock);
+    bool had = free_locked(a, offset, keeps);
+    tt_assert(tt_store_valid(a->store));
+    pthread_mutex_unlock(&a->store->lock);
+    return had;
 }
 
 bool tt_arena_free(struct tt_arena *a, int64_t offset)
 {
-    pthread_mutex_lock(&a->store->lock);
-    bool had = free_locked(a, offset);
-    tt_assert(tt_store_valid(a->store));
-    pthread_mutex_unlock(&a->store->lock);
-    return had;
+    return free_at(a, offset, false);
+}
+
+bool tt_arena_put(struct tt_arena *a, int64_t offset)
+{
+    return free_at(a, offset, true);
 }

@@ -10,6 +10,10 @@
  *           several threads
  *   arena   one per client: what it takes from the store belongs to it
  *
+ * Pages cost much time to get and to return, because the ranks of a node wait for each other at one
+ * lock of the kernel, and each rank then maps the pages anew. So a rank keeps a few pages of teams
+ * that were freed for those that it makes next (tt_arena_put, tt_arena_take).
+ *
  * A client that is finalized leaves its pieces behind, since peers may still read them. They become
  * free when all ranks have left that client: the next client of this process finds that the
  * client's number is gone and frees them.
@@ -30,13 +34,14 @@ struct tt_extents {
     int n, room;
 };
 /* Invariants (tt_store_valid): holes are ascending and not empty, and neither overlap nor touch
- * each other. Pieces are what was handed out, in the same order. Both together are what the rank
- * was granted, `granted` bytes, but for holes that were lost for want of memory to record them.
- * The lock protects everything. */
+ * each other. The same holds for what is kept: free memory that is still backed, kept_bytes in all
+ * and at most tt_arena_keeps(). Pieces are what was handed out, in the same order. All three
+ * together are what the rank was granted, `granted` bytes, but for holes that were lost for want of
+ * memory to record them. The lock protects everything. */
 struct tt_store {
     pthread_mutex_t lock;
-    struct tt_extents holes, pieces;
-    int64_t granted;
+    struct tt_extents holes, pieces, kept;
+    int64_t granted, kept_bytes;
 };
 /* Called with the lock held. */
 bool tt_store_valid(const struct tt_store *store);
@@ -61,5 +66,14 @@ void tt_arena_release(struct tt_arena *a);
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Returns a piece to the system. False: no piece of this arena begins there. */
 bool tt_arena_free(struct tt_arena *a, int64_t offset);
+/* Does what tt_arena_alloc does, but the memory may be some that was kept. Then its contents are
+ * undefined. */
+tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
+/* Frees a piece as tt_arena_free does, but keeps its pages, if they are not too many, for the next
+ * tt_arena_take of this rank. */
+bool tt_arena_put(struct tt_arena *a, int64_t offset);
+/* Returns how many bytes a rank keeps at most: about what the long windows of two teams of all
+ * ranks take. */
+int64_t tt_arena_keeps(const struct tt_arena *a);
 
 #endif

@@ -150,7 +150,7 @@ static tutti_status make_scratch(struct tt_exec *exec)
     exec->bytes[TT_TMP] = bytes;
     if (bytes == 0) return TUTTI_OK;
     if (is_shared(exec)) {
-        TT_TRY(tt_arena_alloc(&exec->team->fabric->arena, bytes, &exec->tmp_offset));
+        TT_TRY(tt_arena_take(&exec->team->fabric->arena, bytes, &exec->tmp_offset));
         exec->buffer[TT_TMP] = tt_fabric_at(exec->team->fabric, exec->tmp_offset);
         return TUTTI_OK;
     }
@@ -240,7 +240,7 @@ void tt_exec_free(struct tt_exec *exec)
     if (exec->remote) tt_remote_forget(exec);
     if (!exec->team->remote) tt_free(exec->remote);
     if (exec->tmp_offset >= 0)
-        tt_arena_free(&exec->team->fabric->arena, exec->tmp_offset);
+        tt_arena_put(&exec->team->fabric->arena, exec->tmp_offset);
     else
         tt_free(exec->buffer[TT_TMP]);
     tt_free(exec);

@@ -53,8 +53,9 @@ static void complete_first(struct tt_end *end)
 static tutti_status make_ring(struct tt_fabric *f, struct tt_end *end)
 {
     int64_t offset;
-    TT_TRY(tt_arena_alloc(&f->arena, (int64_t)sizeof(struct tt_byte_ring) + RING_BYTES, &offset));
+    TT_TRY(tt_arena_take(&f->arena, (int64_t)sizeof(struct tt_byte_ring) + RING_BYTES, &offset));
     end->ring = tt_fabric_at(f, offset);
+    memset(end->ring, 0, sizeof *end->ring);
     atomic_store_explicit(end->place, (uint64_t)offset, memory_order_release);
     return TUTTI_OK;
 }

@@ -59,23 +59,34 @@ static struct tt_block layout(int p, bool mirror)
     return b;
 }
 
+static tutti_status take_block(struct tt_fabric *f, int64_t bytes, int64_t *offset)
+{
+    TT_TRY(tt_arena_take(&f->arena, bytes, offset));
+    memset(tt_fabric_at(f, *offset), 0, (size_t)bytes);
+    return TUTTI_OK;
+}
+
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
 {
-    return tt_arena_alloc(&f->arena, layout(p, false).bytes, offset);
+    return take_block(f, layout(p, false).bytes, offset);
 }
 
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
 {
     int64_t most = 0;
     for (int n = 1; n <= p; n++) most = tt_max(most, layout(n, false).bytes);
-    return tt_arena_alloc(&f->arena, most, offset);
+    return take_block(f, most, offset);
 }
 
+/* The contents of the windows are undefined at first; the entries and words behind them are 0. */
 tutti_status tt_team_extend(struct tt_team *t)
 {
+    const struct tt_block *b = &t->layout;
     int64_t offset;
     if (tt_team_extension(t, t->me)) return TUTTI_OK;
-    TT_TRY(tt_arena_alloc(&t->fabric->arena, t->layout.extension_bytes, &offset));
+    TT_TRY(tt_arena_take(&t->fabric->arena, b->extension_bytes, &offset));
+    memset((char *)tt_fabric_at(t->fabric, offset) + b->segments, 0,
+           (size_t)(b->extension_bytes - b->segments));
     atomic_store_explicit(&tt_team_head(t, t->me)->extension, offset, memory_order_release);
     return TUTTI_OK;
 }
@@ -276,15 +287,15 @@ static void free_extension(struct tt_team *t)
     _Atomic uint64_t *ring = tt_team_ring(t, t->me, 0, 0, 0);
     if (!at) return;
     for (int64_t i = 0; t->ends && i < n; i++)
-        if (atomic_load(&ring[i])) tt_arena_free(&t->fabric->arena, (int64_t)atomic_load(&ring[i]));
-    tt_arena_free(&t->fabric->arena, at);
+        if (atomic_load(&ring[i])) tt_arena_put(&t->fabric->arena, (int64_t)atomic_load(&ring[i]));
+    tt_arena_put(&t->fabric->arena, at);
 }
 
 void tt_team_release(struct tt_team *t, bool shared)
 {
     if (shared) {
         free_extension(t);
-        tt_arena_free(&t->fabric->arena, t->offset);
+        tt_arena_put(&t->fabric->arena, t->offset);
     }
     tt_exec_free(t->note);
     tt_free(t->ends);

@@ -135,6 +135,84 @@ static void test_all(void **state)
     close_job(&j);
 }
 
+/* ---- What is kept ---- */
+
+/* Returns the bytes of memory behind the file. */
+static int64_t backed(const struct arena_job *j)
+{
+    struct stat st;
+    assert_int_equal(fstat(j->segment.fd, &st), 0);
+    return (int64_t)st.st_blocks * 512;
+}
+
+static int64_t taken(struct arena_job *j, int rank, int64_t bytes)
+{
+    int64_t offset;
+    assert_int_equal(tt_arena_take(&j->arena[rank], bytes, &offset), TUTTI_OK);
+    return offset;
+}
+
+/* A rank gets the pages again that it has put back, with what they held, and the kernel neither
+ * backs nor returns any. What tt_arena_alloc gives is 0 nevertheless, and what tt_arena_free frees
+ * returns. */
+static void test_kept(void **state)
+{
+    enum { HALF = 256 << 10, ONE = 2 * HALF }; /* a grant has room for four of them */
+    struct arena_job j;
+    int64_t offset;
+    (void)state;
+    open_job(&j, false);
+    int64_t first = taken(&j, 0, ONE), second = taken(&j, 0, ONE), file = backed(&j);
+    memset(j.segment.base + first, 7, 2 * ONE);
+    for (int i = 0; i < 10; i++) {
+        assert_true(tt_arena_put(&j.arena[0], first));
+        assert_true(tt_arena_put(&j.arena[0], second));
+        assert_false(tt_arena_put(&j.arena[0], first));
+        assert_int_equal(backed(&j), file);
+        second = taken(&j, 0, HALF);
+        first = taken(&j, 0, ONE + HALF);
+        assert_int_equal(backed(&j), file);
+        assert_int_equal(j.segment.base[first], 7);
+    }
+    assert_true(tt_arena_put(&j.arena[0], first));
+    assert_int_equal(tt_arena_alloc(&j.arena[0], ONE, &offset), TUTTI_OK);
+    assert_int_equal(backed(&j), file + ONE);
+    for (int i = 0; i < ONE; i += 4096) assert_int_equal(j.segment.base[offset + i], 0);
+    assert_true(tt_arena_free(&j.arena[0], offset));
+    assert_true(tt_arena_free(&j.arena[0], second));
+    assert_int_equal(backed(&j), file - HALF);
+    close_job(&j);
+}
+
+/* A rank keeps no more than it may, whatever it puts back in whatever order. The memory that it
+ * keeps serves other allocations if no other is left. */
+static void test_keeps_little(void **state)
+{
+    enum { PIECES = 40 };
+    struct arena_job j;
+    int64_t at[PIECES], file, most;
+    (void)state;
+    open_job(&j, false);
+    file = backed(&j);
+    most = tt_arena_keeps(&j.arena[0]);
+    for (int64_t bytes = 4096; bytes <= 2 * most; bytes *= 2) {
+        for (int i = 0; i < PIECES; i++) at[i] = taken(&j, 1, bytes);
+        for (int i = 0; i < PIECES; i++) assert_true(tt_arena_put(&j.arena[1], at[i * 7 % PIECES]));
+        assert_true(backed(&j) - file <= most);
+    }
+    assert_int_equal(backed(&j), file);
+    close_job(&j);
+    open_job(&j, true);
+    at[0] = taken(&j, 0, most);
+    at[1] = j.segment.bytes - tt_segment_end(&j.segment);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], at[1], &at[2]), TUTTI_OK);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], most, &at[2]), TUTTI_ERR_LIMIT);
+    assert_true(tt_arena_put(&j.arena[0], at[0]));
+    assert_int_equal(tt_arena_alloc(&j.arena[0], most, &at[2]), TUTTI_OK);
+    assert_int_equal(at[2], at[0]);
+    close_job(&j);
+}
+
 struct arena_taker {
     struct arena_job *job;
     int rank;
@@ -176,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file),    cmocka_unit_test(test_file_limit),
         cmocka_unit_test(test_growing), cmocka_unit_test(test_all),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_keeps_little),
         cmocka_unit_test(test_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,19 +38,25 @@ static int64_t held(const tutti_client *client)
     return bytes;
 }
 
-/* The bytes of memory behind the segment. Threads have no file: -1. */
-static int64_t backed(const tutti_client *client)
-{
-    struct stat st;
-    const struct tt_segment *s = client->fabric.segment;
-    return s->fd >= 0 && fstat(s->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 : -1;
-}
-
 static int64_t sum_of(tutti_team *team, int64_t mine)
 {
     int64_t sum = 0;
     must(tutti_allreduce(team, &mine, &sum, 1, TUTTI_I64, TUTTI_SUM), "allreduce");
     return sum;
+}
+
+/* The bytes of memory behind the segment, without those that the ranks keep for their next teams.
+ * Threads have no file: -1. All ranks call this function at the same time. */
+static int64_t backed(tutti_client *client)
+{
+    struct stat st;
+    const struct tt_segment *s = client->fabric.segment;
+    const struct tt_arena *a = &client->fabric.arena;
+    check(a->store->kept_bytes <= tt_arena_keeps(a), "a rank keeps too much");
+    int64_t kept = sum_of(tutti_world(client), a->store->kept_bytes);
+    int64_t bytes = s->fd >= 0 && fstat(s->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 - kept : -1;
+    must(tutti_barrier(tutti_world(client)), "barrier"); /* none makes a team before */
+    return bytes;
 }
 
 /* Calls after which every rank has given back what it can. */
