@@ -216,10 +216,16 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
     tt_mpi_count(&shape, f->bytes, ns, costs);
 }
 
+/* The nonblocking functions that Tutti takes from some hosts. */
+#define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
+static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED)};
+
 /* Why a function is only counted. */
 static enum tt_mpi_choice reason_of(int function)
 {
-    return tt_mpi_setting.left[function] ? TT_MPI_LEFT_SETTING : TT_MPI_LEFT_KIND;
+    if (tt_mpi_setting.left[function]) return TT_MPI_LEFT_SETTING;
+    if (!is_started[function] || !tt_mpi_takes(tt_mpi_setting.mode)) return TT_MPI_LEFT_KIND;
+    return tt_mpi_drivable() ? TT_MPI_LEFT_NONBLOCKING : TT_MPI_LEFT_UNDRIVEN;
 }
 
 /* The host has the call first, and only a call that it accepted is looked at: so a wrong argument
@@ -262,7 +268,7 @@ TT_MPI_COLLECTIVES(COUNTING)
         tt_depth--;                                                                                \
         if (call.scratches) tt_mpi_release(&call);                                                 \
         if (call.measured >= 0) tt_mpi_measured(&call);                                            \
-        if (call.status != TUTTI_OK) return tt_mpi_failed(&call);                                  \
+        if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
         int64_t ended = tt_mpi_now_ns();                                                           \
         struct tt_mpi_costs costs = costs_of(&call);                                               \
@@ -284,6 +290,7 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->used = 0;
     call->user = false;
     call->shape = call->measured = -1;
+    call->later = NULL;
 }
 
 /* Returns the costs that were measured for the call's shape, and the time that this call saves. */
@@ -298,6 +305,58 @@ static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
 }
 
 TT_MPI_TAKEN(TAKING)
+
+/* ---- Starting ---- */
+
+/* Like TAKING. The call lives until the program's request does not need it any more. */
+#define STARTING(NAME, STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
+    static int start_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Request *request)                          \
+    {                                                                                              \
+        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+            return tt_host.STARTED(TT_MPI_OPEN ARGUMENTS, request);                                \
+        struct tt_mpi_call *call = new_call(TT_MPI_##STARTED, comm);                               \
+        if (!call) return no_memory(comm);                                                         \
+        int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
+        tt_depth++;                                                                                \
+        bool taken = request ? DO(NAME, call, TT_MPI_OPEN ARGUMENTS) : lacks_request(call);        \
+        enum tt_mpi_choice choice = call->choice;                                                  \
+        int code = taken ? tt_mpi_later_begun(call, request)                                       \
+                         : tt_host.STARTED(TT_MPI_OPEN ARGUMENTS, request);                        \
+        tt_depth--;                                                                                \
+        if (!taken) tt_mpi_later_begun(call, NULL);                                                \
+        if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
+        int64_t ended = tt_mpi_now_ns();                                                           \
+        tt_mpi_lock();                                                                             \
+        struct fact f = fact_##FACT ROLES;                                                         \
+        keep(TT_MPI_##STARTED, choice, &f, ended - began, NULL);                                   \
+        tt_mpi_unlock();                                                                           \
+        return code;                                                                               \
+    }
+
+static struct tt_mpi_call *new_call(int function, MPI_Comm comm)
+{
+    struct tt_mpi_call *call = tt_mpi_later_new();
+    if (!call) return NULL;
+    struct tt_mpi_later *later = call->later;
+    start_call(call, function, comm);
+    call->later = later;
+    call->request = NULL;
+    return call;
+}
+
+static int no_memory(MPI_Comm comm)
+{
+    tt_host.Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
+static bool lacks_request(struct tt_mpi_call *call)
+{
+    call->choice = TT_MPI_LEFT_WRONG;
+    return false;
+}
+
+TT_MPI_STARTED(STARTING)
 
 /* ---- Beginning and end ---- */
 
@@ -365,7 +424,8 @@ static void begin(void)
     tt_depth++;
     tt_mpi_greet();
     enum tt_mpi_mode mode = agree(tt_mpi_setting.mode);
-    if (tt_mpi_takes(mode) && !tt_mpi_begin()) mode = TT_MPI_OFF;
+    if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? tt_mpi_push_later : NULL))
+        mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
     if (tt_mpi_takes(mode)) agree_on_report();
     tt_depth--;
@@ -396,7 +456,7 @@ static int begin_Init_thread(int *argc, char ***argv, int required, int *provide
 static void forget(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = tt_mpi_comm_remove(comm);
-    if (!record) return;
+    if (!record || tt_mpi_outlives(record)) return;
     tt_mpi_drop(record);
     free(record);
 }
@@ -507,6 +567,9 @@ static tt_mpi_function *table; /* of stub.c */
 #define COUNT(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
 #define TAKE(NAME, ...)                                                                            \
     if (!tt_mpi_setting.left[TT_MPI_##NAME]) table[TT_MPI_##NAME] = (tt_mpi_function)take_##NAME;
+#define START(NAME, STARTED, ...)                                                                  \
+    if (!tt_mpi_setting.left[TT_MPI_##STARTED])                                                    \
+        table[TT_MPI_##STARTED] = (tt_mpi_function)start_##NAME;
 
 /* Fills the table for the time between the beginning and the end of MPI. */
 static void fill_table(void)
@@ -523,6 +586,9 @@ static void fill_table(void)
     }
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
+    }
+    if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
+        TT_MPI_STARTED(START)
     }
 }
 

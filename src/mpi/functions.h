@@ -153,6 +153,14 @@
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
 #define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)
 
+/* The nonblocking functions that Tutti takes if the host can drive it: F(NAME, STARTED, PARAMETERS,
+ * ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking function, and NAME that of
+ * the blocking one, whose parameters and arguments these are. */
+#define TT_MPI_ROW_STARTED(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    F(NAME, I##LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_STARTED(F) \
+    TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
+
 /* The functions that begin and end the use of MPI and of a communicator: F(NAME, PARAMETERS,
  * ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
@@ -171,7 +179,8 @@
     F(Type_get_true_extent_x) \
     F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
     F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
-    F(Query_thread) F(Comm_split_type)
+    F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
+    F(Grequest_complete) F(Request_free) F(Status_set_elements) F(Status_set_cancelled)
 
 /* All exported functions. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)

@@ -8,6 +8,7 @@
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing
  *     team.c             Tutti's client in this process, the teams of communicators, progress
+ *     later.c            requests: nonblocking calls that Tutti does (later.h)
  *     take.c, take-v.c   the collectives that Tutti does (take.h)
  *     backend.c          the functions in the table, counting, beginning and end
  */
@@ -15,6 +16,7 @@
 #define TT_MPI_HOST_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "mpi/load.h"
@@ -95,6 +97,12 @@ struct tt_mpi_comm {
     int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
     uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
     struct tt_mpi_trials *trials; /* freed with the record */
+    /* These are in later.c. */
+    atomic_int started; /* nonblocking calls in flight */
+    atomic_bool held;   /* a thread uses the team for one of them, and does not wait meanwhile */
+    int requests;       /* that the program or the host has; guarded by tt_mpi_lock */
+    atomic_bool
+        removed; /* the communicator is freed; the record lives until the last request does */
 };
 
 #define tt_mpi_open_host TT_MPI_OWN(open_host)
@@ -127,16 +135,19 @@ struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm);
 /* ---- Calls: host.c ---- */
 
 /* A call that Tutti may do. */
+struct tt_mpi_later;
 struct tt_mpi_call {
     int function; /* tt_mpi_number */
     MPI_Comm comm;
     struct tt_mpi_comm *record;
     tutti_team *team;
-    enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does it */
-    bool user;                 /* whether it has an operation of the program */
-    int shape;                 /* of the trial; -1: none yet */
-    int measured;              /* the number under which its times are recorded; -1: none */
-    tutti_status status;       /* of Tutti's collective */
+    struct tt_mpi_later *later; /* NULL: the call is blocking */
+    tutti_request *request;     /* of a call that is started; not set in others */
+    enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does it */
+    bool user;                  /* whether it has an operation of the program */
+    int shape;                  /* of the trial; -1: none yet */
+    int measured;               /* the number under which its times are recorded; -1: none */
+    tutti_status status;        /* of Tutti's collective */
     int64_t began_ns;
     /* An error of the host's, while data were packed. It does not lie beside `status`: the compiler
      * would read both at once, and a load that spans two stores waits until all stores of this rank

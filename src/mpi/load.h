@@ -16,7 +16,10 @@
     F(client_share) F(context_at) F(advance) F(team_of) F(team_free) F(type_struct) \
     F(op_create) F(op_bind) F(op_free) F(barrier) F(bcast) F(reduce) F(allreduce) \
     F(reduce_scatter_block) F(reduce_scatter) F(gather) F(allgather) F(allgatherv) F(scatter) \
-    F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv)
+    F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv) F(ibarrier) F(ibcast) \
+    F(ireduce) F(iallreduce) F(ireduce_scatter_block) F(ireduce_scatter) F(igather) F(iallgather) \
+    F(iallgatherv) F(iscatter) F(igatherv) F(iscatterv) F(iscan) F(iexscan) F(ialltoall) \
+    F(ialltoallv) F(test) F(request_free)
 /* clang-format on */
 
 #define TT_MPI_TUTTI_MEMBER(NAME) __typeof__(tutti_##NAME) *NAME;

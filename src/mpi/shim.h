@@ -63,6 +63,8 @@ extern struct tt_mpi_setting tt_mpi_setting;
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
+    X(LEFT_NONBLOCKING, "left: nonblocking calls are not measured")                                \
+    X(LEFT_UNDRIVEN, "left: this MPI cannot drive Tutti")                                          \
     X(LEFT_SETTING, "left: TUTTI_MPI")                                                             \
     X(LEFT_INTER, "left: two groups")                                                              \
     X(LEFT_ALONE, "left: one rank")                                                                \

@@ -168,7 +168,7 @@ static void *target_of(struct tt_mpi_call *call, struct lengths *s)
 static void deliver(struct tt_mpi_call *call, const struct lengths *s, const char *from)
 {
     for (int r = 0; !s->lie && well(call) && r < call->record->members; r++)
-        tt_mpi_unpack(call, &s->layout[r], from + s->at[r], s->count[r], s->buffer + s->place[r]);
+        tt_mpi_deliver(call, &s->layout[r], from + s->at[r], s->count[r], s->buffer + s->place[r]);
 }
 
 /* How far pieces that lie where they are reach. */
@@ -233,7 +233,7 @@ bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t
     char *to = target_of(call, &s);
     const void *from = gathered_from(call, &own, &s, sendbuf == MPI_IN_PLACE, to);
     if (!well(call)) return true;
-    call->status = tt_mpi_tutti.allgatherv(call->team, from, to, s.n, s.at, TUTTI_U8);
+    call->status = TT_MPI_RUN(call, allgatherv, call->team, from, to, s.n, s.at, TUTTI_U8);
     deliver(call, &s, to);
     return true;
 }
@@ -257,7 +257,8 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
                        : here      ? gathered_from(call, &own, &s, in_place, to)
                                    : single(call, &own, NULL, 0);
     if (!well(call)) return true;
-    call->status = tt_mpi_tutti.gatherv(call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
+    call->status =
+        TT_MPI_RUN(call, gatherv, call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
     if (here) deliver(call, &s, to);
     return true;
 }
@@ -278,9 +279,9 @@ static void scatterv_at_root(struct tt_mpi_call *call, struct lengths *s,
         from = TUTTI_IN_PLACE;
     }
     call->status =
-        tt_mpi_tutti.scatterv(call->team, from, s->n, s->at, to, own->bytes, TUTTI_U8, root);
+        TT_MPI_RUN(call, scatterv, call->team, from, s->n, s->at, to, own->bytes, TUTTI_U8, root);
     if (!in_place && well(call) && !own->layout.bytes)
-        tt_mpi_unpack(call, &own->layout, to, own->count, own->buffer);
+        tt_mpi_deliver(call, &own->layout, to, own->count, own->buffer);
 }
 
 static void scatterv_elsewhere(struct tt_mpi_call *call, const struct tt_mpi_side *own, int root)
@@ -288,9 +289,9 @@ static void scatterv_elsewhere(struct tt_mpi_call *call, const struct tt_mpi_sid
     void *to = own->layout.bytes ? own->buffer : tt_mpi_room(call, own->bytes);
     if (!well(call)) return;
     call->status =
-        tt_mpi_tutti.scatterv(call->team, NULL, NULL, NULL, to, own->bytes, TUTTI_U8, root);
+        TT_MPI_RUN(call, scatterv, call->team, NULL, NULL, NULL, to, own->bytes, TUTTI_U8, root);
     if (well(call) && !own->layout.bytes)
-        tt_mpi_unpack(call, &own->layout, to, own->count, own->buffer);
+        tt_mpi_deliver(call, &own->layout, to, own->count, own->buffer);
 }
 
 bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
@@ -334,7 +335,7 @@ static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct length
     if (!well(call)) return true;
     if (in_place) *in = *out;
     call->status =
-        tt_mpi_tutti.alltoallv(call->team, from, in->n, in->at, to, out->n, out->at, TUTTI_U8);
+        TT_MPI_RUN(call, alltoallv, call->team, from, in->n, in->at, to, out->n, out->at, TUTTI_U8);
     deliver(call, out, to);
     return true;
 }

@@ -64,7 +64,7 @@ static void *target_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
 static void deliver(struct tt_mpi_call *call, const struct tt_mpi_side *side, const void *from)
 {
     if (!side->layout.bytes && well(call))
-        tt_mpi_unpack(call, &side->layout, from, side->count, side->buffer);
+        tt_mpi_deliver(call, &side->layout, from, side->count, side->buffer);
 }
 
 /* Tutti refuses input and output that overlap. MPI forbids them, too, but Open MPI does what such a
@@ -95,7 +95,7 @@ static bool same_buffer(const void *in, const void *out, int64_t bytes)
 bool tt_mpi_do_barrier(struct tt_mpi_call *call)
 {
     if (!tt_mpi_known(call) || !tt_mpi_ready(call, 0)) return false;
-    if (well(call)) call->status = tt_mpi_tutti.barrier(call->team);
+    if (well(call)) call->status = TT_MPI_RUN(call, barrier, call->team);
     return true;
 }
 
@@ -109,7 +109,7 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
     const void *data = is_root(call, root) ? data_of(call, &side) : target_of(call, &side);
     if (!well(call)) return true;
     call->status =
-        tt_mpi_tutti.bcast(call->team, (void *)(uintptr_t)data, side.bytes, TUTTI_U8, root);
+        TT_MPI_RUN(call, bcast, call->team, (void *)(uintptr_t)data, side.bytes, TUTTI_U8, root);
     if (!is_root(call, root)) deliver(call, &side, data);
     return true;
 }
@@ -152,6 +152,10 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
     }
     d->bytes = d->in.bytes;
     call->user = d->r.user;
+    if (d->r.user && call->later) { /* the program may free the operation before the call ends */
+        call->choice = TT_MPI_LEFT_OPERATION;
+        return false;
+    }
     if (!d->r.packed) {
         lie(&d->in);
         lie(&d->out);
@@ -210,14 +214,14 @@ bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     if (here && sendbuf == recvbuf && d.in.bytes > 0) return wrong(call);
     if (!tt_mpi_ready(call, d.bytes)) return false;
     if (!prepare(call, &d, here)) return true;
-    return finish(call, &d, here,
-                  tt_mpi_tutti.reduce(call->team, d.from, d.to, count, d.r.type, d.r.op, root));
+    return finish(
+        call, &d, here,
+        TT_MPI_RUN(call, reduce, call->team, d.from, d.to, count, d.r.type, d.r.op, root));
 }
 
 /* A reduction that stores as many elements as it reads at every rank. */
 static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
-                              int64_t count, MPI_Datatype type, MPI_Op op,
-                              __typeof__(tutti_allreduce) *collective)
+                              int64_t count, MPI_Datatype type, MPI_Op op, bool scan)
 {
     struct reduced d = {0};
     if (!tt_mpi_known(call) ||
@@ -225,19 +229,22 @@ static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, voi
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, true)) return true;
-    return finish(call, &d, true, collective(call->team, d.from, d.to, count, d.r.type, d.r.op));
+    return finish(
+        call, &d, true,
+        scan ? TT_MPI_RUN(call, scan, call->team, d.from, d.to, count, d.r.type, d.r.op)
+             : TT_MPI_RUN(call, allreduce, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
 bool tt_mpi_do_allreduce(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
                          int64_t count, MPI_Datatype type, MPI_Op op)
 {
-    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, tt_mpi_tutti.allreduce);
+    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, false);
 }
 
 bool tt_mpi_do_scan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
                     MPI_Datatype type, MPI_Op op)
 {
-    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, tt_mpi_tutti.scan);
+    return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, true);
 }
 
 /* Rank 0 gets nothing. */
@@ -252,7 +259,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         return false;
     if (!prepare(call, &d, here)) return true;
     return finish(call, &d, call->record->rank > 0,
-                  tt_mpi_tutti.exscan(call->team, d.from, d.to, count, d.r.type, d.r.op));
+                  TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
 bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
@@ -268,7 +275,7 @@ bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbu
     if (!prepare_scattered(call, &d)) return true;
     return finish(
         call, &d, true,
-        tt_mpi_tutti.reduce_scatter_block(call->team, d.from, d.to, count, d.r.type, d.r.op));
+        TT_MPI_RUN(call, reduce_scatter_block, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
 /* Returns the sum of the counts of all ranks, and stores them in n[]. -1: one is negative. */
@@ -298,7 +305,7 @@ bool tt_mpi_do_reduce_scatter(struct tt_mpi_call *call, const void *sendbuf, voi
         return false;
     if (!prepare_scattered(call, &d)) return true;
     return finish(call, &d, true,
-                  tt_mpi_tutti.reduce_scatter(call->team, d.from, d.to, n, d.r.type, d.r.op));
+                  TT_MPI_RUN(call, reduce_scatter, call->team, d.from, d.to, n, d.r.type, d.r.op));
 }
 
 /* ---- Equal pieces ---- */
@@ -368,7 +375,7 @@ bool tt_mpi_do_allgather(struct tt_mpi_call *call, const void *sendbuf, int64_t 
     void *to = target_of(call, &d.pieces);
     const void *from = well(call) ? gathered_from(call, &d, to) : NULL;
     if (!well(call)) return true;
-    call->status = tt_mpi_tutti.allgather(call->team, from, to, d.n, TUTTI_U8);
+    call->status = TT_MPI_RUN(call, allgather, call->team, from, to, d.n, TUTTI_U8);
     deliver(call, &d.pieces, to);
     return true;
 }
@@ -390,7 +397,7 @@ bool tt_mpi_do_gather(struct tt_mpi_call *call, const void *sendbuf, int64_t sen
                                    : data_of(call, &d.one);
     if (!well(call)) return true;
     call->status =
-        tt_mpi_tutti.gather(call->team, from, to, here ? d.n : d.one.bytes, TUTTI_U8, root);
+        TT_MPI_RUN(call, gather, call->team, from, to, here ? d.n : d.one.bytes, TUTTI_U8, root);
     if (here) deliver(call, &d.pieces, to);
     return true;
 }
@@ -407,7 +414,7 @@ static void scatter_at_root(struct tt_mpi_call *call, const struct moved *d, int
         to = (void *)(uintptr_t)from;
         from = TUTTI_IN_PLACE;
     }
-    call->status = tt_mpi_tutti.scatter(call->team, from, to, d->n, TUTTI_U8, root);
+    call->status = TT_MPI_RUN(call, scatter, call->team, from, to, d->n, TUTTI_U8, root);
     if (!d->in_place) deliver(call, &d->one, to);
 }
 
@@ -428,7 +435,7 @@ bool tt_mpi_do_scatter(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     }
     void *to = target_of(call, &d.one);
     if (!well(call)) return true;
-    call->status = tt_mpi_tutti.scatter(call->team, NULL, to, d.one.bytes, TUTTI_U8, root);
+    call->status = TT_MPI_RUN(call, scatter, call->team, NULL, to, d.one.bytes, TUTTI_U8, root);
     deliver(call, &d.one, to);
     return true;
 }
@@ -449,7 +456,7 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
         from = data_of(call, in_place ? &out.pieces : &in.pieces);
     if (well(call) && !in_place) from = apart(call, from, in.pieces.bytes, to, out.pieces.bytes);
     if (!well(call)) return true;
-    call->status = tt_mpi_tutti.alltoall(call->team, from, to, out.n, TUTTI_U8);
+    call->status = TT_MPI_RUN(call, alltoall, call->team, from, to, out.n, TUTTI_U8);
     deliver(call, &out.pieces, to);
     return true;
 }

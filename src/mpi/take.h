@@ -7,8 +7,14 @@
 #ifndef TT_MPI_TAKE_H
 #define TT_MPI_TAKE_H
 
-#include "mpi/team.h"
-#include "mpi/type.h"
+#include "mpi/later.h"
+
+/* Does a collective of Tutti, whose name and arguments follow, or starts it. Its status. */
+#define TT_MPI_RUN(CALL, NAME, ...)                                                                \
+    (tt_mpi_blocks(CALL) ? tt_mpi_tutti.NAME(__VA_ARGS__)                                          \
+     : tt_mpi_before_start(CALL)                                                                   \
+         ? tt_mpi_after_start(CALL, tt_mpi_tutti.i##NAME(__VA_ARGS__, &(CALL)->request))           \
+         : (CALL)->status)
 
 #define tt_mpi_do_barrier TT_MPI_OWN(barrier)
 #define tt_mpi_do_bcast TT_MPI_OWN(bcast)

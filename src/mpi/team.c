@@ -44,7 +44,9 @@ static struct {
     int (*progress)(void); /* of Open MPI */
     /* Functions of Open MPI, by which its progress begins and ceases to call a function. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
-    tutti_context *context; /* that the host drives; NULL: all ranks are on one node */
+    bool registered;        /* the host's progress drives Tutti */
+    int (*push)(void);      /* what it calls then; NULL: nothing */
+    tutti_context *context; /* that it advances; NULL: all ranks are on one node */
 } job;
 
 /* ---- Progress ---- */
@@ -53,17 +55,22 @@ static struct {
 static __thread bool driving __attribute__((tls_model("initial-exec")));
 
 /* MPI_Iprobe drives MPICH, but not on a communicator of one rank. */
-static void drive_host(void *arg)
+void tt_mpi_push_host(void)
 {
     int found;
-    (void)arg;
-    driving = true;
     tt_depth++;
     if (job.progress)
         job.progress();
     else
         tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.own, &found, MPI_STATUS_IGNORE);
     tt_depth--;
+}
+
+static void drive_host(void *arg)
+{
+    (void)arg;
+    driving = true;
+    tt_mpi_push_host();
     driving = false;
 }
 
@@ -71,8 +78,9 @@ static void drive_host(void *arg)
 static int drive_tutti(void)
 {
     int events = 0;
-    if (driving || tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK) return 0;
-    return events;
+    if (driving) return 0;
+    if (job.context && tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK) events = 0;
+    return events + (job.push ? job.push() : 0);
 }
 
 /* Whether the host can drive Tutti. */
@@ -83,6 +91,11 @@ static bool can_be_driven(void)
         (__typeof__(job.register_progress))tt_mpi_host_symbol("opal_progress_register");
     job.unregister_progress =
         (__typeof__(job.unregister_progress))tt_mpi_host_symbol("opal_progress_unregister");
+    return tt_mpi_drivable();
+}
+
+bool tt_mpi_drivable(void)
+{
     return job.progress && job.register_progress && job.unregister_progress;
 }
 
@@ -171,12 +184,10 @@ static const char *set_up_client(void)
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
               (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
-    if (!on_one_node(job.ranks, NULL)) {
-        job.context = tt_mpi_tutti.context_at(job.client, 0);
-        if (job.register_progress(drive_tutti) != 0) {
-            job.context = NULL;
-            return "the MPI cannot drive Tutti between hosts";
-        }
+    if (!on_one_node(job.ranks, NULL)) job.context = tt_mpi_tutti.context_at(job.client, 0);
+    if (tt_mpi_drivable() && (job.context || job.push)) {
+        job.registered = job.register_progress(drive_tutti) == 0;
+        if (!job.registered) return "the MPI cannot drive Tutti now";
     }
     return tt_mpi_read_types() ? NULL : "no memory for the table of types";
 }
@@ -193,7 +204,8 @@ static void close_communicators(void)
 static tutti_status close_client(void)
 {
     tutti_client *client = job.client;
-    if (job.context) job.unregister_progress(drive_tutti);
+    if (job.registered) job.unregister_progress(drive_tutti);
+    job.registered = false;
     job.context = NULL;
     job.client = NULL;
     return tt_mpi_tutti.finalize(client);
@@ -220,8 +232,9 @@ static bool make_client(void)
     return false;
 }
 
-bool tt_mpi_begin(void)
+bool tt_mpi_begin(int (*push)(void))
 {
+    job.push = push;
     if (tt_host.Comm_dup(tt_handle.world, &job.own) != MPI_SUCCESS) return false;
     tt_host.Comm_group(tt_handle.world, &job.group);
     tt_host.Comm_rank(job.own, &job.rank);
@@ -340,7 +353,7 @@ static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
             record->team = tt_mpi_tutti.world(job.client);
             record->group = group_of(record->members, NULL);
             record->one_node = on_one_node(record->members, NULL);
-        } else if (record->calls < before) {
+        } else if (record->calls < before || call->later) {
             record->calls += weight;
             return leave(call, TT_MPI_LEFT_EARLY);
         } else {
@@ -480,11 +493,12 @@ static int code_of(tutti_status status)
     }
 }
 
-int tt_mpi_failed(struct tt_mpi_call *call)
+int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
 {
-    if (call->status == TUTTI_ERR_PEER) wait_for_end();
-    tt_mpi_say("MPI_%s: %s", tt_mpi_names[call->function], tt_mpi_tutti.error());
+    if (!earlier && call->status == TUTTI_ERR_PEER) wait_for_end();
+    tt_mpi_say("MPI_%s: %s", tt_mpi_names[call->function],
+               earlier ? earlier : tt_mpi_tutti.error());
     int code = code_of(call->status);
-    tt_host.Comm_call_errhandler(call->comm, code);
+    if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);
     return code;
 }

@@ -11,9 +11,17 @@
  * ranks that do not have this library never come. */
 #define tt_mpi_greet TT_MPI_OWN(greet)
 void tt_mpi_greet(void);
-/* Starts Tutti in this process. Collective over the world; on all ranks or none. */
+/* Starts Tutti in this process. Collective over the world; on all ranks or none. The progress of a
+ * host that can drive Tutti calls `push`, if it is not NULL, but not while Tutti drives the host;
+ * it returns how much it has done. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
-bool tt_mpi_begin(void);
+bool tt_mpi_begin(int (*push)(void));
+/* Whether the progress of this host can call functions. Set by tt_mpi_begin. */
+#define tt_mpi_drivable TT_MPI_OWN(drivable)
+bool tt_mpi_drivable(void);
+/* Makes a host that can drive Tutti get on, and call `push`. */
+#define tt_mpi_push_host TT_MPI_OWN(push_host)
+void tt_mpi_push_host(void);
 /* Ends it. Collective over the world. */
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);
@@ -25,7 +33,7 @@ void tt_mpi_end(void);
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Whether Tutti does this call, which it can do: call->team is the team then, or call->status an
  * error. `bytes` is what the call moves, as all ranks know it; 0: they do not. Calls at which a
- * team is made or a trial ends are collective. */
+ * team is made or a trial ends are collective; a nonblocking call is none of these. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
 /* Records when a call ended whose times are measured, on either side. */
@@ -34,9 +42,10 @@ void tt_mpi_measured(struct tt_mpi_call *call);
 /* Frees the team of a communicator that is about to be freed. Waits for nobody. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);
-/* Tells the communicator's error handler of call->status, which is an error, and returns its code.
- */
+/* Tells the error handler of call->comm, if that is a communicator, of call->status, which is an
+ * error, and returns its code. `earlier`: the text of an error that was found earlier; NULL: it was
+ * found now, and if a rank has died, the function first gives the launcher time to end the job. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
-int tt_mpi_failed(struct tt_mpi_call *call);
+int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 
 #endif

@@ -8,7 +8,7 @@ set -eu
 source "$(dirname "$0")/lib.sh"
 command -v mpicc.openmpi >/dev/null || skip 'no mpicc.openmpi'
 programs=$(dirname "$0")/../mpi
-for program in choice take named; do
+for program in choice take named later; do
     mpicc.openmpi "$programs/$program.c" -o $program -lpthread
 done
 hosts 2,1
@@ -39,6 +39,12 @@ for part in relay rendezvous threads churns mixed leave; do
     start take ./named $part >out 2>err || fail "$part"
     if [ "$(cat out)" != 'done' ] || ! quiet; then fail "the results of $part"; fi
     grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $part"
+done
+# Nonblocking calls end only if Open MPI drives Tutti.
+for part in many driven crossed threads; do
+    start take ./later $part >out 2>err || fail "$part"
+    if [ "$(cat out)" != 'done' ] || ! quiet; then fail "the results of $part"; fi
+    grep -q '"MPI_I.*"choice": "taken"' calls.json || fail "nothing is taken in $part"
 done
 for part in counts 'mixed 3'; do
     # shellcheck disable=SC2086

@@ -67,7 +67,7 @@ static void rendezvous(void)
 
 /* A rank whose call has returned waits in the host for an answer, which the receivers of its data
  * send when they have them. So the data must leave without another call of Tutti. Most often they
- * have left when the call returns, so this does not show that the host drives Tutti. */
+ * have left when the call returns; `driven` in later.c needs that the host drives Tutti. */
 static void relay(void)
 {
     enum { N = 1 << 18 };
@@ -259,7 +259,7 @@ static void groups(void)
     MPI_Comm_free(&half);
 }
 
-/* Nonblocking collectives of the host, which are under way while ours run. */
+/* Nonblocking collectives, which are under way while blocking ones run. */
 static void mixed(void)
 {
     int mine[4] = {me, 1, me, 1}, sums[4];

@@ -39,6 +39,25 @@ for thread in threads:
     thread.join()
 PYTHON
 launch openmpi 3 /usr/bin/python3 calls.py
+
+# Nonblocking calls, of which one is in flight while the program waits for a message.
+cat >later.py <<'PYTHON'
+import array
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+mine, sums = array.array("d", [world.rank] * 4000), array.array("d", [0] * 4000)
+requests = [world.Iallreduce(mine, sums), world.Ibarrier()]
+if world.rank == 0:
+    for rank in range(1, world.size):
+        assert world.recv(source=rank) == "done"
+MPI.Request.Waitall(requests)
+assert list(sums) == [world.size * (world.size - 1) / 2] * 4000
+if world.rank > 0:
+    world.send("done", 0)
+PYTHON
+reported openmpi 3 /usr/bin/python3 later.py
+grep -q '"MPI_Iallreduce".*"choice": "taken"' calls.json || fail 'the call of mpi4py is not taken'
 counted openmpi 3 /usr/bin/python3 calls.py
 python3 - calls.json <<'PYTHON' || fail 'the counts'
 import json

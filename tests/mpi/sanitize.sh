@@ -21,7 +21,7 @@ options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=ad
     -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
-    -c "$sources"/{backend,host,team,type,take,take-v}.c) &
+    -c "$sources"/{backend,host,team,type,later,take,take-v}.c) &
 (cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,find}.c)
 wait $! || fail 'the backend'
 gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.so -ldl -lpthread || fail 'the library'
@@ -29,7 +29,9 @@ gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.
 export LD_LIBRARY_PATH=$TUTTI_BUILD/lib ASAN_OPTIONS=detect_leaks=0:exitcode=55 TUTTI_MPI_REPORT=$work/calls.json
 "mpicc.$host" -g "$here/take.c" -o take
 "mpicc.$host" -g "$here/choice.c" -o choice
-for run in 'take ./take' 'on ./choice mixed 5'; do
+"mpicc.$host" -g -DNONBLOCKING "$here/take.c" -o itake
+"mpicc.$host" -g "$here/later.c" -o later -lpthread 2>/dev/null || fail 'the compiler'
+for run in 'take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5'; do
     before=(env "TUTTI_MPI=${run%% *}")
     # shellcheck disable=SC2086
     launch "$host" 2 env LD_PRELOAD="$runtime:$work/libtutti_mpi.so" ${run#* }

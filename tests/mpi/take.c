@@ -3,7 +3,8 @@
  * The results of all blocking collectives, compared with what one rank computes alone: with every
  * predefined type and operation, in place and not, with types that have gaps and differ from rank
  * to rank, and with operations of the program. The program runs on any number of ranks. Each part
- * is repeated, because the first calls on a communicator are left to the host.
+ * is repeated, because the first calls on a communicator are left to the host. Compiled with
+ * NONBLOCKING, the program calls the nonblocking collectives instead.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -29,6 +30,63 @@ static bool all_taken;
             MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
         }                                                                                          \
     } while (0)
+
+/* ---- Nonblocking calls ---- */
+
+#ifdef NONBLOCKING
+static MPI_Request begun[2];
+
+/* Completes a call that has begun, in several ways in turn: also together with a message. */
+static int complete(int code)
+{
+    static int calls;
+    int done = 0, in = -1, out = calls, index;
+    switch (calls++ % 4) {
+    case 0: MPI_Wait(begun, MPI_STATUS_IGNORE); break;
+    case 1:
+        while (!done) MPI_Test(begun, &done, MPI_STATUS_IGNORE);
+        break;
+    case 2:
+        while (!done) MPI_Request_get_status(begun[0], &done, MPI_STATUS_IGNORE);
+        begun[1] = MPI_REQUEST_NULL;
+        MPI_Waitany(2, begun, &index, MPI_STATUS_IGNORE);
+        EXPECT(index == 0, "request %d", index);
+        break;
+    default:
+        MPI_Irecv(&in, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &begun[1]);
+        MPI_Send(&out, 1, MPI_INT, 0, 7, MPI_COMM_SELF);
+        MPI_Status two[2];
+        MPI_Waitall(2, begun, two);
+        EXPECT(in == out, "%d", in);
+    }
+    EXPECT(begun[0] == MPI_REQUEST_NULL, "the request is freed");
+    return code;
+}
+
+#define MPI_Barrier(...) complete(MPI_Ibarrier(__VA_ARGS__, begun))
+#define MPI_Bcast(...) complete(MPI_Ibcast(__VA_ARGS__, begun))
+#define MPI_Reduce(...) complete(MPI_Ireduce(__VA_ARGS__, begun))
+#define MPI_Allreduce(...) complete(MPI_Iallreduce(__VA_ARGS__, begun))
+#define MPI_Scan(...) complete(MPI_Iscan(__VA_ARGS__, begun))
+#define MPI_Exscan(...) complete(MPI_Iexscan(__VA_ARGS__, begun))
+#define MPI_Reduce_scatter(...) complete(MPI_Ireduce_scatter(__VA_ARGS__, begun))
+#define MPI_Reduce_scatter_block(...) complete(MPI_Ireduce_scatter_block(__VA_ARGS__, begun))
+#define MPI_Gather(...) complete(MPI_Igather(__VA_ARGS__, begun))
+#define MPI_Gatherv(...) complete(MPI_Igatherv(__VA_ARGS__, begun))
+#define MPI_Scatter(...) complete(MPI_Iscatter(__VA_ARGS__, begun))
+#define MPI_Scatterv(...) complete(MPI_Iscatterv(__VA_ARGS__, begun))
+#define MPI_Allgather(...) complete(MPI_Iallgather(__VA_ARGS__, begun))
+#define MPI_Allgatherv(...) complete(MPI_Iallgatherv(__VA_ARGS__, begun))
+#define MPI_Alltoall(...) complete(MPI_Ialltoall(__VA_ARGS__, begun))
+#define MPI_Alltoallv(...) complete(MPI_Ialltoallv(__VA_ARGS__, begun))
+#define MPI_Alltoallw(...) complete(MPI_Ialltoallw(__VA_ARGS__, begun))
+#endif
+
+/* Makes the team of a communicator: only blocking calls do that. */
+static void warm_up(void)
+{
+    for (int i = 0; i < 4; i++) (MPI_Barrier)(comm);
+}
 
 /* ---- Reductions of predefined types ---- */
 
@@ -593,6 +651,7 @@ int main(int argc, char **argv)
         if (kind == 2) MPI_Comm_split(MPI_COMM_WORLD, rank == ranks - 1, rank, &comm);
         MPI_Comm_rank(comm, &me);
         MPI_Comm_size(comm, &p);
+        warm_up();
         check_all();
         MPI_Comm_free(&comm);
     }

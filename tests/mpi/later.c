@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * later PART: nonblocking collectives in flight while the program does something else, each part an
+ * MPI program that ends with the word "done" if all went well.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPECT(CONDITION)                                                                          \
+    do {                                                                                           \
+        if (!(CONDITION)) {                                                                        \
+            fprintf(stderr, "later.c:%d: not so: %s\n", __LINE__, #CONDITION);                     \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
+        }                                                                                          \
+    } while (0)
+
+static int me, p;
+static const MPI_Comm world = MPI_COMM_WORLD;
+
+/* Makes the team of a communicator, if it has none. */
+static void warm_up(MPI_Comm comm)
+{
+    for (int i = 0; i < 6; i++) MPI_Barrier(comm);
+}
+
+/* ---- Many in flight ---- */
+
+enum { FLYING = 90, LONGEST = 3000 };
+
+static struct {
+    int in[LONGEST], out[LONGEST];
+} flight[FLYING];
+static MPI_Request request[FLYING];
+
+static int length_of(int i)
+{
+    return i % 7 ? i + 1 : LONGEST;
+}
+
+/* Starts a sum, a bcast, or a barrier. The type of the bcast has gaps, and is freed at once. */
+static void take_off(int i, MPI_Comm comm)
+{
+    int n = length_of(i);
+    for (int k = 0; k < n; k++) {
+        flight[i].in[k] = me + i + k;
+        flight[i].out[k] = i % 3 == 1 && me == i % p ? 1000 * i + k : -1;
+    }
+    if (i % 3 == 0) {
+        MPI_Iallreduce(flight[i].in, flight[i].out, n, MPI_INT, MPI_SUM, comm, &request[i]);
+    } else if (i % 3 == 1) {
+        MPI_Datatype gaps;
+        MPI_Type_vector((n + 1) / 2, 1, 2, MPI_INT, &gaps);
+        MPI_Type_commit(&gaps);
+        MPI_Ibcast(flight[i].out, 1, gaps, i % p, comm, &request[i]);
+        MPI_Type_free(&gaps);
+    } else {
+        MPI_Ibarrier(comm, &request[i]);
+    }
+}
+
+static void land(int i)
+{
+    int n = length_of(i);
+    for (int k = 0; k < n; k++) {
+        int at = flight[i].out[k];
+        if (i % 3 == 0) EXPECT(at == p * (p - 1) / 2 + p * (i + k));
+        if (i % 3 == 1 && me != i % p) EXPECT(at == (k % 2 ? -1 : 1000 * i + k));
+    }
+}
+
+/* Calls on three communicators, one of which is freed meanwhile. Blocking calls run among them, and
+ * the calls are completed in another order than they were started. */
+static void many(void)
+{
+    MPI_Comm comm[3] = {world};
+    for (int round = 0; round < 8; round++) {
+        int found, sum = 0, at[FLYING];
+        for (int c = 1; c < 3; c++) {
+            MPI_Comm_dup(world, &comm[c]);
+            warm_up(comm[c]);
+        }
+        for (int i = 0; i < FLYING; i++) {
+            take_off(i, comm[i % 3 ? i / 3 % 3 : 0]);
+            if (i % 10 == 5) MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm[i / 10 % 3]);
+            if (i % 10 == 5) EXPECT(sum == p * (p - 1) / 2);
+        }
+        MPI_Comm_free(&comm[1]);
+        if (round % 2 == 0)
+            for (int i = FLYING - 1; i >= 0; i--) MPI_Wait(&request[i], MPI_STATUS_IGNORE);
+        for (int left = round % 2 ? FLYING : 0; left > 0; left -= found)
+            MPI_Waitsome(FLYING, request, &found, at, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < FLYING; i++) land(i);
+        MPI_Comm_free(&comm[2]);
+    }
+}
+
+/* ---- The host drives Tutti ---- */
+
+/* Rank 0 starts a call and waits in the host for a message, which the others send when their calls
+ * have ended. They begin when rank 0 waits, so that its part of the call is done there. */
+static void driven(void)
+{
+    enum { N = 1 << 18 };
+    int *in = malloc((size_t)N * sizeof *in), *out = malloc((size_t)N * sizeof *out), token = 1;
+    warm_up(world);
+    for (int turn = 0; turn < 40; turn++) {
+        int n = turn % 2 ? N : 4, kind = turn / 2 % 4;
+        MPI_Request call;
+        if (me > 0) MPI_Recv(&token, 1, MPI_INT, 0, 1, world, MPI_STATUS_IGNORE);
+        for (int i = 0; i < n; i++) in[i] = me + i;
+        if (kind == 0) MPI_Iallreduce(in, out, n, MPI_INT, MPI_SUM, world, &call);
+        if (kind == 1) MPI_Ialltoall(in, n / p, MPI_INT, out, n / p, MPI_INT, world, &call);
+        if (kind == 2) MPI_Ibcast(in, n, MPI_INT, p - 1, world, &call);
+        if (kind == 3) MPI_Ibarrier(world, &call);
+        for (int r = 1; me == 0 && r < p; r++) MPI_Send(&token, 1, MPI_INT, r, 1, world);
+        for (int r = 1; me == 0 && r < p; r++)
+            MPI_Recv(&token, 1, MPI_INT, r, 2, world, MPI_STATUS_IGNORE);
+        MPI_Wait(&call, MPI_STATUS_IGNORE);
+        if (me > 0) MPI_Send(&token, 1, MPI_INT, 0, 2, world);
+        if (kind == 0) EXPECT(out[n - 1] == p * (p - 1) / 2 + p * (n - 1));
+        if (kind == 1)
+            for (int r = 0; r < p; r++) EXPECT(n < p || out[r * (n / p)] == r + me * (n / p));
+        if (kind == 2) EXPECT(in[n - 1] == p - 1 + n - 1);
+    }
+    free(in);
+    free(out);
+}
+
+/* ---- Threads ---- */
+
+static MPI_Comm shared;
+static MPI_Request handed;
+
+/* Waits for a call, and then lets the other ranks go on. */
+static void *wait_and_tell(void *arg)
+{
+    int token = 1;
+    (void)arg;
+    MPI_Wait(&handed, MPI_STATUS_IGNORE);
+    for (int r = 1; r < p; r++) MPI_Send(&token, 1, MPI_INT, r, 3, world);
+    return NULL;
+}
+
+/* While a thread of rank 0 waits in a barrier, another one waits for a call on the same
+ * communicator. The others come to the barrier when that one has ended. */
+static void crossed(void)
+{
+    enum { N = 1 << 15 };
+    static int in[N], out[N];
+    pthread_t other;
+    int level, token;
+    MPI_Query_thread(&level);
+    EXPECT(level == MPI_THREAD_MULTIPLE);
+    MPI_Comm_dup(world, &shared);
+    warm_up(shared);
+    for (int turn = 0; turn < 100; turn++) {
+        int n = turn % 2 ? N : 1;
+        for (int i = 0; i < n; i++) in[i] = me + turn;
+        MPI_Iallreduce(in, out, n, MPI_INT, MPI_SUM, shared, &handed);
+        if (me == 0) pthread_create(&other, NULL, wait_and_tell, NULL);
+        if (me > 0) {
+            MPI_Recv(&token, 1, MPI_INT, 0, 3, world, MPI_STATUS_IGNORE);
+            MPI_Wait(&handed, MPI_STATUS_IGNORE);
+        }
+        MPI_Barrier(shared);
+        if (me == 0) pthread_join(other, NULL);
+        EXPECT(out[n - 1] == p * (p - 1) / 2 + p * turn);
+    }
+    MPI_Comm_free(&shared);
+}
+
+/* Threads with communicators of their own, on which blocking and nonblocking calls alternate. */
+static void *work(void *arg)
+{
+    MPI_Comm own = *(MPI_Comm *)arg;
+    int two[2] = {me, 1}, sums[4], all = 0;
+    for (int i = 0; i < 300; i++) {
+        MPI_Request call[3];
+        MPI_Iallreduce(two, sums, 2, MPI_INT, MPI_SUM, own, &call[0]);
+        MPI_Ibarrier(own, &call[1]);
+        if (i % 3) MPI_Allreduce(&me, &all, 1, MPI_INT, MPI_MAX, own);
+        MPI_Iscan(two, sums + 2, 2, MPI_INT, MPI_SUM, own, &call[2]);
+        MPI_Waitall(3, call, MPI_STATUSES_IGNORE);
+        EXPECT(sums[0] == p * (p - 1) / 2 && sums[1] == p && sums[3] == me + 1);
+        EXPECT(i % 3 == 0 || all == p - 1);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[2];
+    MPI_Comm comm[3];
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm_dup(world, &comm[i]);
+        warm_up(comm[i]);
+    }
+    for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, work, &comm[i]);
+    work(&comm[2]);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 3; i++) MPI_Comm_free(&comm[i]);
+}
+
+/* ---- Errors ---- */
+
+static int handled;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    handled++;
+}
+
+/* The ranks pass different counts. The error comes when the program waits for the call. */
+static void mismatch(void)
+{
+    int in[4] = {0}, out[4];
+    MPI_Comm comm;
+    MPI_Errhandler own;
+    MPI_Request call;
+    MPI_Comm_dup(world, &comm);
+    warm_up(comm);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(comm, own);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    MPI_Iallreduce(in, out, 1 + me % 2, MPI_INT, MPI_SUM, comm, &call);
+    EXPECT(handled == 0);
+    EXPECT(MPI_Wait(&call, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    EXPECT(handled == 1 && call == MPI_REQUEST_NULL);
+}
+
+/* A rank is killed while the others wait. */
+static void die(void)
+{
+    static int in[1 << 16], out[1 << 16];
+    MPI_Request call[2];
+    warm_up(world);
+    if (me == p - 1) raise(SIGKILL);
+    MPI_Iallreduce(in, out, 1 << 16, MPI_INT, MPI_SUM, world, &call[0]);
+    MPI_Ibarrier(world, &call[1]);
+    MPI_Waitall(2, call, MPI_STATUSES_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 1 ? argv[1] : "";
+    int level;
+    if (strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        MPI_Init(&argc, &argv);
+    MPI_Comm_rank(world, &me);
+    MPI_Comm_size(world, &p);
+    if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "driven") == 0) driven();
+    if (strcmp(part, "crossed") == 0) crossed();
+    if (strcmp(part, "threads") == 0) threads();
+    if (strcmp(part, "mismatch") == 0) mismatch();
+    if (strcmp(part, "die") == 0) die();
+    MPI_Finalize();
+    if (me == 0) printf("done\n");
+    return 0;
+}

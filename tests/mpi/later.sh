@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Nonblocking collectives: with Open MPI, Tutti does them, and the results are right; MPICH does
+# them itself, and the report says why.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+"mpicc.$host" "$here/later.c" -o later -lpthread 2>/dev/null || fail 'the compiler'
+"mpicc.$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o take
+why='left: this MPI cannot drive Tutti'
+if [ "$host" = openmpi ]; then why=taken; fi
+
+# All results. With an argument, the program makes no calls in which MPICH stores overlapping pieces
+# in another order.
+arguments=() numbers=(2 3 5) parts=(many driven crossed threads)
+if [ "$host" = mpich ]; then
+    arguments=(2) numbers=(2) parts=(many driven)
+fi
+for ranks in "${numbers[@]}"; do
+    reported "$host" "$ranks" ./take "${arguments[@]}"
+    grep -qx 'all results are right' out || fail "on $ranks ranks"
+    [ ! -s err ] || fail "something is printed on $ranks ranks"
+    python3 - calls.json "$ranks" "$why" <<'PYTHON' || fail "the report on $ranks ranks"
+import json
+import sys
+
+done = set()
+for row in json.load(open(sys.argv[1]))["calls"]:
+    if row["ranks"] != int(sys.argv[2]) or not row["function"].startswith("MPI_I"):
+        continue
+    if row["operation"] == "user" and sys.argv[3] == "taken":
+        assert row["choice"] == "left: type or operation", row
+    else:
+        assert row["choice"] == sys.argv[3], row
+        done.add(row["function"][5:])
+names = ("barrier bcast reduce allreduce scan exscan reduce_scatter reduce_scatter_block gather gatherv scatter scatterv "
+         "allgather allgatherv alltoall alltoallv alltoallw")
+assert done == set(names.split()), done
+PYTHON
+done
+
+# Calls in flight while the program does something else.
+for part in "${parts[@]}"; do
+    reported "$host" 3 ./later "$part"
+    [ "$(cat out)" = 'done' ] || fail "$part"
+    [ ! -s err ] || fail "$part prints something"
+    grep -qF "\"choice\": \"$why\"" calls.json || fail "no call is '$why' in $part"
+done
+
+# A rank is killed: the launcher ends the job, as it does without Tutti.
+code=0
+timeout 60 tutti mpi "$(launcher "$host")" -n 3 ./later die >out 2>err </dev/null || code=$?
+if [ "$code" -eq 0 ] || [ "$code" -eq 124 ]; then fail "exit code $code after a rank was killed"; fi
+if [ "$host" = mpich ]; then exit 0; fi
+
+# An error that is found after the start goes to the error handler of the communicator.
+before=(tutti mpi)
+launch "$host" 3 ./later mismatch
+[ "$(cat out)" = 'done' ] || fail 'mismatch'
+grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
+
+# By default, nonblocking calls are left to the host. One function can be switched off.
+before=(env TUTTI_MPI=on)
+reported "$host" 3 ./later driven
+grep '"MPI_I' calls.json | grep -vF '"left: nonblocking calls are not measured"' && fail 'the default'
+before=(env 'TUTTI_MPI=take,-ibcast')
+reported "$host" 3 ./later driven
+grep -q '"MPI_Ibcast".*"left: TUTTI_MPI"' calls.json || fail 'a call that is switched off'
+grep -q '"MPI_Ibarrier".*"taken"' calls.json || fail 'the other calls'
