@@ -410,14 +410,12 @@ static void decide(struct tt_mpi_call *call)
     struct tt_mpi_comm *record = call->record;
     int64_t began[TT_MPI_TIMED], last_began[TT_MPI_TIMED];
     int64_t own[TT_MPI_RUNS + 1], costs[TT_MPI_RUNS + 1];
-    tt_mpi_trial_numbers(record->trials, call->shape, NULL, began);
+    tt_mpi_trial_began(record->trials, call->shape, began);
     if (!combine(call, began, last_began, TT_MPI_TIMED)) return;
-    tt_mpi_trial_numbers(record->trials, call->shape, last_began, own);
+    tt_mpi_trial_costs(record->trials, call->shape, last_began, own);
     if (!combine(call, own, costs, TT_MPI_RUNS + 1)) return;
-    tt_mpi_trial_decide(record->trials, call->shape, costs);
-    struct tt_mpi_decision decision = tt_mpi_trial_decision(record->trials, call->shape);
     tt_mpi_lock();
-    tt_mpi_trial_remember(record->group, &decision);
+    tt_mpi_trial_decide(record->trials, call->shape, record->group, costs);
     tt_mpi_unlock();
 }
 

@@ -67,16 +67,10 @@ struct tt_mpi_times {
     int64_t began[TT_MPI_TIMED], ended[TT_MPI_TIMED];
 };
 
-static struct tt_mpi_trial *trial_of(const struct tt_mpi_trials *all, int shape)
-{
-    const int64_t *at = tt_mpi_map_find(&all->kept, (uint64_t)shape + 1);
-    return at ? (struct tt_mpi_trial *)(intptr_t)*at : NULL;
-}
-
 /* Returns the trial of a shape, which is made if there is none. NULL: there is no memory. */
 static struct tt_mpi_trial *make_trial(struct tt_mpi_trials *all, int shape)
 {
-    struct tt_mpi_trial *trial = trial_of(all, shape);
+    struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);
     if (trial) return trial;
     trial = calloc(1, sizeof *trial);
     if (!trial || tt_mpi_map_set(&all->kept, (uint64_t)shape + 1, (intptr_t)trial)) return trial;
@@ -95,21 +89,29 @@ void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64
     trial->times->ended[number] = ended_ns;
 }
 
-void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, const int64_t *last_began,
-                          int64_t *numbers)
+/* NULL: the rank has no times. */
+static const struct tt_mpi_times *times_of(const struct tt_mpi_trials *all, int shape)
 {
-    const struct tt_mpi_trial *trial = trial_of(all, shape);
-    const struct tt_mpi_times *times = trial ? trial->times : NULL;
-    memset(numbers, 0, (size_t)(last_began ? TT_MPI_RUNS + 1 : TT_MPI_TIMED) * sizeof *numbers);
-    if (last_began) numbers[TT_MPI_RUNS] = !times;
+    const struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);
+    return trial ? trial->times : NULL;
+}
+
+void tt_mpi_trial_began(const struct tt_mpi_trials *all, int shape, int64_t began[TT_MPI_TIMED])
+{
+    const struct tt_mpi_times *times = times_of(all, shape);
+    for (int i = 0; i < TT_MPI_TIMED; i++) began[i] = times ? times->began[i] : 0;
+}
+
+void tt_mpi_trial_costs(const struct tt_mpi_trials *all, int shape,
+                        const int64_t last_began[TT_MPI_TIMED], int64_t costs[TT_MPI_RUNS + 1])
+{
+    const struct tt_mpi_times *times = times_of(all, shape);
+    memset(costs, 0, (TT_MPI_RUNS + 1) * sizeof *costs);
+    costs[TT_MPI_RUNS] = !times;
     for (int i = 0; times && i < TT_MPI_TIMED; i++) {
-        int64_t began = times->began[i], ended = times->ended[i];
-        if (!last_began) {
-            numbers[i] = began;
-            continue;
-        }
-        if (ended == 0) numbers[TT_MPI_RUNS] = 1;
-        numbers[i / TT_MPI_RUN] += ended - (ended > last_began[i] ? last_began[i] : began);
+        int64_t ended = times->ended[i];
+        if (ended == 0) costs[TT_MPI_RUNS] = 1;
+        costs[i / TT_MPI_RUN] += ended - (ended > last_began[i] ? last_began[i] : times->began[i]);
     }
 }
 
@@ -133,7 +135,8 @@ static void forget_times(struct tt_mpi_trial *trial)
     trial->times = NULL;
 }
 
-void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, const int64_t costs[TT_MPI_RUNS + 1])
+void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
+                         const int64_t costs[TT_MPI_RUNS + 1])
 {
     int64_t cost[2][OF_A_SIDE];
     int n[2] = {0}, run = 0;
@@ -142,22 +145,12 @@ void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, const int64_t cos
     struct tt_mpi_decision d = {
         .shape = shape, .host_ns = median_of(cost[0]), .tutti_ns = median_of(cost[1])};
     d.tutti = costs[TT_MPI_RUNS] == 0 && d.tutti_ns <= d.host_ns;
-    forget_times(trial_of(all, shape));
+    forget_times(tt_mpi_trial_of(all, shape));
     tt_mpi_trial_adopt(all, &d);
+    tt_mpi_trial_remember(group, &d);
 }
 
 /* ---- Decisions ---- */
-
-struct tt_mpi_decision tt_mpi_trial_decision(const struct tt_mpi_trials *all, int shape)
-{
-    const struct tt_mpi_trial *trial = trial_of(all, shape);
-    struct tt_mpi_decision d = {.shape = shape, .tutti = all->calls[shape] == TT_MPI_FOR_TUTTI};
-    if (trial) {
-        d.host_ns = trial->host_ns;
-        d.tutti_ns = trial->tutti_ns;
-    }
-    return d;
-}
 
 void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision *decision)
 {
@@ -171,8 +164,8 @@ void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision 
 void tt_mpi_trials_free(struct tt_mpi_trials *all)
 {
     for (int shape = 0; all->kept.n > 0 && shape < TT_MPI_SHAPES; shape++) {
-        forget_times(trial_of(all, shape));
-        free(trial_of(all, shape));
+        forget_times(tt_mpi_trial_of(all, shape));
+        free(tt_mpi_trial_of(all, shape));
         tt_mpi_map_remove(&all->kept, (uint64_t)shape + 1);
     }
     free(all->kept.entry);

@@ -68,6 +68,13 @@ struct tt_mpi_trials {
     struct tt_mpi_map kept;             /* shapes + 1: their struct tt_mpi_trial */
 };
 
+/* Returns what was measured for a shape; NULL: nothing. */
+static inline struct tt_mpi_trial *tt_mpi_trial_of(const struct tt_mpi_trials *all, int shape)
+{
+    const int64_t *at = tt_mpi_map_find(&all->kept, (uint64_t)shape + 1);
+    return at ? (struct tt_mpi_trial *)(intptr_t)*at : NULL;
+}
+
 /* Which side has the next call of a shape. */
 enum tt_mpi_next { TT_MPI_NEXT_HOST, TT_MPI_NEXT_TUTTI, TT_MPI_NEXT_DECIDE };
 
@@ -88,13 +95,15 @@ int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets);
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,
                          int64_t ended_ns);
 
-/* A decision takes two steps. First, this rank stores when it began each call (last_began is NULL);
- * the maximum over the ranks is when the last rank began it. Then it stores what each of its runs
- * cost, and as the last number whether times are missing; the maximum over the ranks goes to
- * tt_mpi_trial_decide. */
-void tt_mpi_trial_numbers(const struct tt_mpi_trials *all, int shape, const int64_t *last_began,
-                          int64_t *numbers);
-void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape,
+/* A decision takes three steps. First, each rank stores when it began each call; the maximum over
+ * the ranks is when the last rank began it. */
+void tt_mpi_trial_began(const struct tt_mpi_trials *all, int shape, int64_t began[TT_MPI_TIMED]);
+/* Then it stores what each of its runs cost, and as the last number whether times are missing. */
+void tt_mpi_trial_costs(const struct tt_mpi_trials *all, int shape,
+                        const int64_t last_began[TT_MPI_TIMED], int64_t costs[TT_MPI_RUNS + 1]);
+/* The maximum of these over the ranks decides. Other communicators of the group can inherit the
+ * decision. The caller holds a lock. */
+void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
                          const int64_t costs[TT_MPI_RUNS + 1]);
 
 /* A decision, as it goes from rank to rank. */
@@ -103,7 +112,17 @@ struct tt_mpi_decision {
     int64_t host_ns, tutti_ns;
 };
 /* Returns the decision on a shape, which has been made. */
-struct tt_mpi_decision tt_mpi_trial_decision(const struct tt_mpi_trials *all, int shape);
+static inline struct tt_mpi_decision tt_mpi_trial_decision(const struct tt_mpi_trials *all,
+                                                           int shape)
+{
+    const struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);
+    struct tt_mpi_decision d = {.shape = shape, .tutti = all->calls[shape] == TT_MPI_FOR_TUTTI};
+    if (trial) {
+        d.host_ns = trial->host_ns;
+        d.tutti_ns = trial->tutti_ns;
+    }
+    return d;
+}
 void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision *decision);
 
 /* Frees what was measured. */

@@ -49,16 +49,19 @@ static struct tt_mpi_decision decide(struct tt_mpi_trials *all, int shape)
 {
     int64_t own[RANKS][TT_MPI_TIMED], last_began[TT_MPI_TIMED], costs[TT_MPI_RUNS + 1];
     struct tt_mpi_decision first = {0};
-    for (int r = 0; r < RANKS; r++) tt_mpi_trial_numbers(&all[r], shape, NULL, own[r]);
+    for (int r = 0; r < RANKS; r++) tt_mpi_trial_began(&all[r], shape, own[r]);
     combine(own, last_began, TT_MPI_TIMED);
-    for (int r = 0; r < RANKS; r++) tt_mpi_trial_numbers(&all[r], shape, last_began, own[r]);
+    for (int r = 0; r < RANKS; r++) tt_mpi_trial_costs(&all[r], shape, last_began, own[r]);
     combine(own, costs, TT_MPI_RUNS + 1);
     for (int r = 0; r < RANKS; r++) {
-        tt_mpi_trial_decide(&all[r], shape, costs);
+        tt_mpi_trial_decide(&all[r], shape, 100 + (uint64_t)shape, costs);
         struct tt_mpi_decision d = tt_mpi_trial_decision(&all[r], shape);
         if (r == 0) first = d;
         assert_memory_equal(&first, &d, sizeof d);
     }
+    struct tt_mpi_decision found;
+    assert_int_equal(tt_mpi_trial_recall(100 + (uint64_t)shape, &found, 1), 1);
+    assert_memory_equal(&first, &found, sizeof found);
     return first;
 }
 
@@ -203,13 +206,13 @@ static void missing_times(void **state)
         if (number >= 0) tt_mpi_trial_record(&with, shape, number, 5, 5 + takes);
         tt_mpi_trial_begin(&without, shape, &meets);
     }
-    tt_mpi_trial_numbers(&with, shape, NULL, began);
-    tt_mpi_trial_numbers(&with, shape, began, a);
+    tt_mpi_trial_began(&with, shape, began);
+    tt_mpi_trial_costs(&with, shape, began, a);
     assert_int_equal(a[TT_MPI_RUNS], 0);
-    tt_mpi_trial_numbers(&without, shape, began, b);
+    tt_mpi_trial_costs(&without, shape, began, b);
     for (int i = 0; i <= TT_MPI_RUNS; i++)
         if (b[i] > a[i]) a[i] = b[i];
-    tt_mpi_trial_decide(&with, shape, a);
+    tt_mpi_trial_decide(&with, shape, 6, a);
     assert_int_equal(with.calls[shape], TT_MPI_FOR_HOST);
     tt_mpi_trials_free(&with);
     tt_mpi_trials_free(&without);
