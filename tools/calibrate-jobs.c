@@ -4,10 +4,15 @@
  * that the predictor comes to the time that the job took:
  *
  *     call       a barrier of two ranks, which is a line each way and two calls
- *     message    an allreduce of 8 bytes of two ranks that send messages
  *     turn_K     a barrier of K ranks on each processor
+ *     message    an allreduce of 8 bytes of two ranks that send messages
  *
- * The cost of a step is measured in this process, by a plan of many small copies.
+ * The costs of a step, and of a call at least, are measured in this process, by plans of small
+ * copies.
+ *
+ * Other programs can only make a job slower. So the jobs run several times in turn, and the least
+ * time of each counts. The times contradict each other if no number, from the measured least one
+ * on, makes the predictor come to one of them.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -19,13 +24,14 @@
 #include "command.h"
 #include "problem.h"
 
-enum { STEPS = 1000, STRIDE = 16, BATCHES = 15, TURNS = 20, PS_OF_NS = 1000 };
+enum { STEPS = 1000, STRIDE = 16, BATCHES = 15, PS_OF_NS = 1000 };
+enum { REPEATS = 3, TOLERATED = 4 };
 
 /* ---- A step ---- */
 
 static const struct tt_call_signature steps_signature = {.coll = -1}; /* not a collective */
 
-static struct tt_plan *make_copies(void)
+static struct tt_plan *make_copies(int n)
 {
     const struct tt_call call = {.coll = TT_COLL_allreduce,
                                  .type = TUTTI_F64,
@@ -34,19 +40,19 @@ static struct tt_plan *make_copies(void)
                                  .sz = 8,
                                  .commutes = true};
     struct tt_builder *builder = tt_builder_new(1, 0, &call, "copies");
-    for (int i = 0; builder && i < STEPS; i++)
+    for (int i = 0; builder && i < n; i++)
         tt_copy(builder, tt_own(TT_OUT, i * STRIDE), tt_own(TT_IN, i * STRIDE), 8);
     struct tt_plan *plan = builder ? tt_builder_finish(builder) : NULL;
     tt_builder_free(builder);
     return plan;
 }
 
-static tutti_status time_copies(struct tt_exec *exec, int64_t *least_ns)
+static tutti_status time_copies(struct tt_exec *exec, int turns, int64_t *least_ns)
 {
     *least_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         int64_t begin = tt_clock_ns();
-        for (int i = 0; i < TURNS; i++) {
+        for (int i = 0; i < turns; i++) {
             tt_exec_start(exec);
             TT_TRY(tt_exec_wait(exec));
         }
@@ -55,11 +61,12 @@ static tutti_status time_copies(struct tt_exec *exec, int64_t *least_ns)
     return TUTTI_OK;
 }
 
-static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
+/* Measures an execution of n copies. */
+static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t *ps)
 {
     static char in[STEPS * STRIDE], out[STEPS * STRIDE];
     int64_t ns = 0;
-    struct tt_plan *plan = make_copies();
+    struct tt_plan *plan = make_copies(n);
     struct tt_exec *exec = plan ? tt_exec_new(&world->run, plan, TT_SHORT_WINDOWS) : NULL;
     if (exec) {
         exec->buffer[TT_IN] = in;
@@ -68,11 +75,24 @@ static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
         exec->signature = &steps_signature;
         exec->shape = 1;
     }
-    tutti_status status = exec ? time_copies(exec, &ns) : TUTTI_ERR_MEMORY;
+    tutti_status status = exec ? time_copies(exec, turns, &ns) : TUTTI_ERR_MEMORY;
     tt_exec_free(exec);
     tt_plan_free(plan);
-    m->number[TT_MACHINE_step] = tt_max(1, ns * PS_OF_NS / TURNS / STEPS);
+    *ps = ns * PS_OF_NS / turns;
     return status;
+}
+
+/* Sets the costs of a step, and of a call at least: what an execution of one step takes besides its
+ * step. */
+static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
+{
+    enum { MANY = 20, FEW = 20000 };
+    int64_t all, one;
+    TT_TRY(measure_copies(world, STEPS, MANY, &all));
+    TT_TRY(measure_copies(world, 1, FEW, &one));
+    m->number[TT_MACHINE_step] = tt_max(1, all / STEPS);
+    m->number[TT_MACHINE_call] = tt_max(1, one - m->number[TT_MACHINE_step]);
+    return TUTTI_OK;
 }
 
 static bool set_step(struct tt_machine *m)
@@ -90,50 +110,82 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
+/* A job. Its number is at least as high as the measured cost of `least` (itself: as measured in
+ * this process), because it contains that. */
 struct fit {
-    enum tt_machine_number number;
+    enum tt_machine_number number, least;
     const char *problem; /* up to /p */
     const char *algorithm;
     int on_each; /* ranks on each processor */
 };
 
 static const struct fit fits[] = {
-    {TT_MACHINE_call, "barrier", "flat", 1},
-    {TT_MACHINE_message, "allreduce/f64/sum/8", "doubling", 1},
-    {TT_MACHINE_turn_2, "barrier", "flat", 2},
-    {TT_MACHINE_turn_4, "barrier", "flat", 4},
-    {TT_MACHINE_turn_8, "barrier", "flat", 8},
+    {TT_MACHINE_call, TT_MACHINE_call, "barrier", "flat", 1},
+    {TT_MACHINE_turn_2, TT_MACHINE_step, "barrier", "flat", 2},
+    {TT_MACHINE_turn_4, TT_MACHINE_step, "barrier", "flat", 4},
+    {TT_MACHINE_turn_8, TT_MACHINE_step, "barrier", "flat", 8},
+    {TT_MACHINE_message, TT_MACHINE_step, "allreduce/f64/sum/8", "doubling", 1},
+};
+enum { FITS = sizeof fits / sizeof *fits };
+
+/* The jobs, and the least time that each of them took. */
+struct small_jobs {
+    int cores;
+    struct tt_problem problem[FITS];
+    int64_t ps[FITS];
 };
 
-static bool predict(const struct tt_machine *m, const struct tt_problem *problem,
-                    const char *algorithm, int cores, int64_t *ps)
+/* The model for these jobs: their buffers of 8 bytes lie in a row, so the processor fetches them
+ * into its cache ahead of the calls. */
+static struct tt_machine with_short_cached(const struct tt_machine *m)
 {
-    const struct tt_call call = tt_problem_call(problem, 0, NULL);
-    const struct tt_map map = {.p = problem->p,
-                               .cores = cores,
+    enum { SHORT = 2, PLACES = TT_DATA_PLACES };
+    struct tt_machine with = *m;
+    int64_t(*copy)[TT_MACHINE_POINTS] = &with.table[TT_MACHINE_copy_cached_cached];
+    for (int i = 0; i < SHORT; i++) {
+        for (int to = 0; to < PLACES; to++)
+            copy[TT_DATA_MEMORY * PLACES + to][i] = copy[TT_DATA_CACHED * PLACES + to][i];
+        for (int from = 0; from < PLACES; from++)
+            copy[from * PLACES + TT_DATA_MEMORY][i] = copy[from * PLACES + TT_DATA_CACHED][i];
+        with.table[TT_MACHINE_add_memory][i] = with.table[TT_MACHINE_add_cached][i];
+    }
+    return with;
+}
+
+static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, int i, int64_t *ps)
+{
+    const struct tt_call call = tt_problem_call(&jobs->problem[i], 0, NULL);
+    struct tt_machine with = with_short_cached(m);
+    const struct tt_map map = {.p = jobs->problem[i].p,
+                               .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
                                .direct = true,
                                .read_cost = 1,
                                .nodes = 1,
-                               .machine = m};
+                               .machine = &with};
     struct tt_prediction prediction;
-    const struct tt_algorithm *a = tt_algorithm_find(call.coll, algorithm);
+    const struct tt_algorithm *a = tt_algorithm_find(call.coll, fits[i].algorithm);
     tutti_status status = tt_predict(a, &call, &map, &prediction);
     if (status != TUTTI_OK) fprintf(stderr, "tutti calibrate: %s\n", tutti_error());
     *ps = prediction.time_ps;
     return status == TUTTI_OK;
 }
 
-/* Sets the number by bisection: the predicted time grows with it. */
-static bool set_number(struct tt_machine *m, enum tt_machine_number number,
-                       const struct tt_problem *problem, const char *algorithm, int cores,
-                       int64_t measured_ps)
+/* Sets the number by bisection: the predicted time grows with it. *agrees: with the least number,
+ * the predicted time is at most a quarter longer than the job took. Returns false after printing an
+ * error. */
+static bool set_number(struct tt_machine *m, enum tt_machine_number number, int64_t least,
+                       const struct small_jobs *jobs, int i, bool *agrees)
 {
-    int64_t low = 1, high = tt_min(TT_MACHINE_MOST, tt_max(2, measured_ps)), ps;
+    int64_t low = least, high = tt_min(TT_MACHINE_MOST, tt_max(least + 1, jobs->ps[i])), ps;
+    m->number[number] = low;
+    if (!predict(m, jobs, i, &ps)) return false;
+    *agrees = ps <= jobs->ps[i] + jobs->ps[i] / TOLERATED;
+    if (ps > jobs->ps[i]) high = low;
     while (high - low > 1) {
         m->number[number] = low + (high - low) / 2;
-        if (!predict(m, problem, algorithm, cores, &ps)) return false;
-        if (ps > measured_ps)
+        if (!predict(m, jobs, i, &ps)) return false;
+        if (ps > jobs->ps[i])
             high = m->number[number];
         else
             low = m->number[number];
@@ -142,21 +194,81 @@ static bool set_number(struct tt_machine *m, enum tt_machine_number number,
     return true;
 }
 
-static bool fit_one(struct tt_machine *m, const struct fit *f, int cores)
+/* A barrier of two ranks contains a line. If it was faster than the measured line allows, the
+ * measurement of the line was disturbed, and the barrier says how long a line takes. */
+static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i, bool *agrees)
+{
+    return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
+}
+
+/* Sets all numbers by the times of the jobs. *wrong: the first job whose time none of them
+ * explains; FITS: there is none. On one processor a barrier is mainly turns, so a call is taken as
+ * measured in this process. */
+static bool set_numbers(struct tt_machine *m, const struct small_jobs *jobs, int *wrong)
+{
+    struct tt_machine before = *m;
+    bool agrees = true;
+    *wrong = FITS;
+    for (int i = 0; i < FITS; i++) {
+        bool is_call = fits[i].number == TT_MACHINE_call;
+        if (is_call && jobs->cores < 2) continue;
+        int64_t least = before.number[fits[i].least];
+        if (!set_number(m, fits[i].number, least, jobs, i, &agrees)) return false;
+        if (!agrees && is_call && !set_line(m, jobs, i, &agrees)) return false;
+        if (!agrees && *wrong == FITS) *wrong = i;
+    }
+    return true;
+}
+
+static bool run_job(struct small_jobs *jobs, int i)
 {
     enum { TIME_NS = 60000000, BATCH_NS = 200000 };
-    char text[TT_PROBLEM_TEXT];
-    struct tt_bench_case c = {.algorithm = f->algorithm, .time_ns = TIME_NS, .batch_ns = BATCH_NS};
+    struct tt_bench_case c = {.problem = jobs->problem[i],
+                              .algorithm = fits[i].algorithm,
+                              .time_ns = TIME_NS,
+                              .batch_ns = BATCH_NS};
     struct tt_bench_result result = {0};
     int64_t ns_of_us = 1000;
-    snprintf(text, sizeof text, "%s/p%d", f->problem, (int)tt_max(2, f->on_each * cores));
-    if (!tt_problem_open(&c.problem, text) || !tt_bench_processes(&c, &result)) return false;
+    if (!tt_bench_processes(&c, &result)) return false;
     if (result.refused) {
-        fprintf(stderr, "tutti calibrate: %s: %s\n", text, result.why);
+        fprintf(stderr, "tutti calibrate: %s: %s\n", fits[i].problem, result.why);
         return false;
     }
-    int64_t ps = (int64_t)(result.min_us * (double)(ns_of_us * PS_OF_NS));
-    return set_number(m, f->number, &c.problem, f->algorithm, cores, ps);
+    jobs->ps[i] = tt_min(jobs->ps[i], (int64_t)(result.min_us * (double)(ns_of_us * PS_OF_NS)));
+    return true;
+}
+
+static bool open_jobs(struct small_jobs *jobs)
+{
+    char text[TT_PROBLEM_TEXT];
+    for (int i = 0; i < FITS; i++) {
+        int p = (int)tt_max(2, fits[i].on_each * jobs->cores);
+        snprintf(text, sizeof text, "%s/p%d", fits[i].problem, p);
+        jobs->ps[i] = INT64_MAX;
+        if (!tt_problem_open(&jobs->problem[i], text)) return false;
+    }
+    return true;
+}
+
+/* Says that a job took less time than its parts. */
+static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i,
+                      char why[TT_MACHINE_WHY])
+{
+    const double us = 1e-6;
+    int64_t ps = 0;
+    (void)predict(m, jobs, i, &ps);
+    return tt_file_refuse(why, "%s by %s took %.3f us, and its parts alone %.3f", fits[i].problem,
+                          fits[i].algorithm, us * (double)jobs->ps[i], us * (double)ps);
+}
+
+/* Runs the jobs a few times in turn, and sets the numbers. */
+static bool fit_all(struct tt_machine *m, struct small_jobs *jobs, char why[TT_MACHINE_WHY])
+{
+    int wrong = FITS;
+    for (int i = 0; i < REPEATS * FITS; i++)
+        if (!run_job(jobs, i % FITS)) return false;
+    if (!set_numbers(m, jobs, &wrong)) return false;
+    return wrong == FITS || disagrees(m, jobs, wrong, why);
 }
 
 /* Leaves this process, and so the jobs, at most two of its processors. */
@@ -170,17 +282,17 @@ static int take_two(cpu_set_t *before)
     return sched_setaffinity(0, sizeof two, &two) == 0 ? CPU_COUNT(&two) : 0;
 }
 
-bool tt_calibrate_jobs(struct tt_machine *machine)
+bool tt_calibrate_jobs(struct tt_machine *machine, char why[TT_MACHINE_WHY])
 {
     cpu_set_t before;
+    why[0] = '\0';
     bool good = set_step(machine);
     int cores = good ? take_two(&before) : 0;
     if (good && cores == 0) perror("tutti calibrate: binding to processors");
-    good = good && cores > 0;
+    struct small_jobs jobs = {.cores = (int)tt_min(cores, tt_usable_cores())};
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++)
         machine->number[i] = tt_max(1, machine->number[i]);
-    for (size_t i = 0; good && i < sizeof fits / sizeof *fits; i++)
-        good = fit_one(machine, &fits[i], (int)tt_min(cores, tt_usable_cores()));
+    good = good && cores > 0 && open_jobs(&jobs) && fit_all(machine, &jobs, why);
     if (cores > 0) (void)sched_setaffinity(0, sizeof before, &before);
     return good;
 }

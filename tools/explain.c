@@ -34,6 +34,8 @@ struct explanation {
     bool json;
     struct candidate *candidate;
     int n;
+    struct tt_call *call; /* of each rank */
+    int64_t *room;
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY]; /* of the model, or why there is none */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
     struct tt_wisdom_file wisdom;
@@ -58,12 +60,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- The candidates ---- */
 
+/* Makes the calls of all ranks, whose counts lie in `room`. */
+static bool make_calls(struct explanation *e)
+{
+    size_t each = tt_problem_room(&e->c.problem);
+    int p = (int)tt_min(e->c.problem.p, TT_PREDICT_RANKS); /* no time is predicted for more */
+    e->call = tt_calloc((size_t)p, sizeof *e->call);
+    e->room = tt_calloc((size_t)p * each + 1, sizeof *e->room);
+    for (int r = 0; e->call && e->room && r < p; r++)
+        e->call[r] = tt_problem_call(&e->c.problem, r, e->room + (size_t)r * each);
+    return e->call && e->room;
+}
+
 static void consider(struct explanation *e, const struct tt_algorithm *a, struct candidate *c)
 {
-    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
-    *c = (struct candidate){.algorithm = a, .refusal = a->refuse(&call, &e->c.map)};
+    *c = (struct candidate){.algorithm = a, .refusal = a->refuse(&e->call[0], &e->c.map)};
     if (c->refusal) return;
-    c->predicted = tt_predict(a, &call, &e->c.map, &c->prediction) == TUTTI_OK;
+    c->predicted = tt_predict_calls(a, e->call, &e->c.map, &c->prediction) == TUTTI_OK;
     if (!c->predicted) snprintf(c->why_not, sizeof c->why_not, "%s", tutti_error());
 }
 
@@ -82,7 +95,7 @@ static bool collect(struct explanation *e)
 {
     for (int i = 0; tt_algorithms[i]; i++) e->n += tt_algorithms[i]->coll == e->c.problem.call.coll;
     e->candidate = tt_calloc((size_t)e->n, sizeof *e->candidate);
-    if (!e->candidate) return false;
+    if (!e->candidate || !make_calls(e)) return false;
     e->n = 0;
     for (int i = 0; tt_algorithms[i]; i++) {
         if (tt_algorithms[i]->coll == e->c.problem.call.coll)
@@ -290,6 +303,8 @@ int tt_explain_main(int argc, char **argv)
     }
     tt_wisdom_close(&e.wisdom);
     tt_free(e.candidate);
+    tt_free(e.call);
+    tt_free(e.room);
     tt_case_close(&e.c);
     return code;
 }

@@ -49,6 +49,55 @@ bool tt_machine_valid(const struct tt_machine *machine)
     return valid;
 }
 
+/* ---- What no machine reaches ---- */
+
+/* No processor copies, reads or sums faster than a byte in a picosecond, nor does anything that has
+ * a number of its own in less than an instruction takes; a signal to another processor takes more
+ * than ten instructions, and a turn more than a hundred. */
+static int64_t least_number(enum tt_machine_number number)
+{
+    enum { INSTRUCTION = 100 };
+    switch (number) {
+    case TT_MACHINE_step: return INSTRUCTION;
+    case TT_MACHINE_take: return INSTRUCTION;
+    case TT_MACHINE_call:
+    case TT_MACHINE_message:
+    case TT_MACHINE_line: return 10 * INSTRUCTION;
+    case TT_MACHINE_turn_2:
+    case TT_MACHINE_turn_4:
+    case TT_MACHINE_turn_8: return 100 * INSTRUCTION;
+    case TT_MACHINE_NUMBERS_N: break;
+    }
+    return 1;
+}
+
+static int64_t least_time(enum tt_machine_table table, int point)
+{
+    enum { MILLE = 1000 };
+    if (table == TT_MACHINE_copy_shared || table == TT_MACHINE_read_shared) return MILLE;
+    return tt_machine_bytes[point];
+}
+
+bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
+{
+    double ns = 0.001;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) {
+        enum tt_machine_number n = (enum tt_machine_number)i;
+        if (m->number[i] < least_number(n) || m->number[i] > TT_MACHINE_MOST)
+            return tt_file_refuse(why, "%s is %.3f ns", tt_machine_number_name(n),
+                                  ns * (double)m->number[i]);
+    }
+    for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+            enum tt_machine_table table = (enum tt_machine_table)t;
+            if (m->table[t][i] < least_time(table, i) || m->table[t][i] > TT_MACHINE_MOST)
+                return tt_file_refuse(why, "%s is %.3f ns for %lld bytes",
+                                      tt_machine_table_name(table), ns * (double)m->table[t][i],
+                                      (long long)tt_machine_bytes[i]);
+        }
+    return true;
+}
+
 /* The point between two others; a, b <= TT_MACHINE_MOST and the distances below 2^22, so that the
  * product fits. */
 static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)

@@ -68,6 +68,9 @@ struct tt_machine {
     int64_t table[TT_MACHINE_TABLES_N][TT_MACHINE_POINTS];
 };
 bool tt_machine_valid(const struct tt_machine *machine);
+/* Whether a machine can have this model: no entry is less than any machine needs. A measured model
+ * without this property was disturbed. If it is not, `why` says which entry is wrong. */
+bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
 /* A job does one of these things with the model. Rank 0 decides it, by its file and its
  * TUTTI_CHOICE, and all other ranks get its model and its decision when they meet: so all ranks

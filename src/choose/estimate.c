@@ -8,9 +8,41 @@
 _Static_assert(0 TT_ALGORITHMS(COUNT) < TT_NOTHING_RANKED, "indices + 1 fit");
 #undef COUNT
 
-static int size_of(const struct tt_call *call)
+/* The bytes of an allgatherv are the mean of those of the ranks. */
+static int size_of(const struct tt_call *call, int p)
 {
-    return (int)tt_min(tt_size_class(tt_call_bytes(call)), TT_RANKED_SIZES - 1);
+    int64_t bytes = tt_call_bytes(call), n = 0;
+    bool lists = call->coll == TT_COLL_allgatherv && call->out_counts;
+    for (int r = 0; lists && r < p; r++) n += call->out_counts[r];
+    if (lists) bytes = n / p * call->sz;
+    return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
+}
+
+/* Whether the ranks know the call alike. */
+static bool is_known(const struct tt_call *call, const struct tt_map *map)
+{
+    return map->machine && map->p >= 2 && !tt_coll_pairs(call->coll);
+}
+
+/* Equal counts. */
+struct shares {
+    int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
+};
+
+/* Gives the call equal counts if it has counts. */
+static void share(struct tt_call *call, struct shares *shares, int p)
+{
+    int64_t n = call->n, at = 0;
+    if (!tt_call_counts(call) || p > TT_PREDICT_RANKS) return;
+    bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum */
+    for (int r = 0; r < p; r++) {
+        shares->displ[r] = at;
+        at += shares->count[r] = whole ? n / p + (r < n % p) : n;
+    }
+    call->out_counts = shares->count;
+    if (whole) return;
+    call->out_displs = shares->displ;
+    call->n = 0;
 }
 
 /* The call that stands for all calls of this size. */
@@ -69,8 +101,10 @@ static void rank_into(uint8_t best[TT_RANKED], const struct tt_call *call, const
                       int log2)
 {
     struct ranked r = {.n = 0};
-    const struct tt_call standing = stand_in(call, log2);
-    rank_all(&standing, map, &r);
+    struct shares shares;
+    struct tt_call standing = stand_in(call, log2);
+    share(&standing, &shares, map->p);
+    if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, &r);
     memcpy(best, r.index, TT_RANKED);
     if (r.n == 0) best[0] = TT_NOTHING_RANKED;
 }
@@ -79,8 +113,8 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
                                        const struct tt_map *map)
 {
     uint8_t here[TT_RANKED] = {TT_NOT_RANKED}, *best = here;
-    int log2 = size_of(call);
-    if (!map->machine || map->p < 2 || tt_call_counts(call)) return NULL;
+    if (!is_known(call, map)) return NULL;
+    int log2 = size_of(call, map->p);
     if (kept) best = kept->best[call->coll][call->shared][log2];
     if (best[0] == TT_NOT_RANKED) rank_into(best, call, map, log2);
     for (int i = 0; i < TT_RANKED && best[i] != 0 && best[i] != TT_NOTHING_RANKED; i++) {

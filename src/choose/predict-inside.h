@@ -57,6 +57,7 @@ struct tt_follow_lane {
 
 /* A rank: where it is, and what it waits for. */
 struct tt_follow {
+    struct tt_call own; /* the call of this rank, whose counts may be known to it alone */
     struct tt_plan *plan;
     struct tt_follow_lane *lane;
     struct tt_posted *posted;
@@ -87,13 +88,14 @@ struct tt_core {
 struct tt_predictor {
     const struct tt_machine *machine;
     const struct tt_map *map;
-    const struct tt_call *call;
+    const struct tt_call *call; /* of all ranks, or of each rank (is_own) */
     struct tt_follow *rank;
     struct tt_core *core;
     struct tt_flag_log *flag;          /* p * lanes */
     struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
     int64_t steps, eager_most;
+    bool is_own;
     bool loads; /* buffers of other ranks are read by plain loads */
     tutti_status status;
 };

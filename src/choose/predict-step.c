@@ -26,10 +26,41 @@ static bool shares_core(const struct tt_predictor *s, const struct tt_follow *r,
     return s->rank[other].core == r->core;
 }
 
+static int64_t bytes_of(const struct tt_call *call, const int64_t *counts, int p)
+{
+    int64_t n = 0;
+    for (int i = 0; counts && i < p; i++) n += counts[i];
+    return n * call->sz;
+}
+
+/* Lists have a count for each rank. An allgatherv has one list for both buffers. */
+static int64_t list_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
+{
+    const struct tt_call *c = &r->own;
+    if (buffer == TT_OUT) return bytes_of(c, c->out_counts, s->p);
+    return c->in_counts ? bytes_of(c, c->in_counts, s->p) : c->out_counts[r->me] * c->sz;
+}
+
+/* The range as its owner sees it, who counts from the start of the buffer and not of a segment. */
+static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct tt_follow *r,
+                                     const struct tt_range *range)
+{
+    struct tt_range seen = *range;
+    if (range->rank == TT_SELF || !tt_call_segments(&r->own)) return seen;
+    const struct tt_call *its = &s->rank[range->rank].own;
+    const int64_t *displs = range->buf == TT_OUT  ? its->out_displs
+                            : range->buf == TT_IN ? its->in_displs
+                                                  : NULL;
+    if (displs) seen.off += displs[r->me] * its->sz;
+    return seen;
+}
+
 static int64_t buffer_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
 {
-    if (buffer == TT_IN) return tt_call_in_bytes(s->call, s->p, r->me);
-    return buffer == TT_OUT ? tt_call_out_bytes(s->call, s->p, r->me) : r->plan->tmp_bytes;
+    if (buffer == TT_TMP) return r->plan->tmp_bytes;
+    if (tt_call_segments(&r->own)) return list_bytes(s, r, buffer);
+    return buffer == TT_IN ? tt_call_in_bytes(&r->own, s->p, r->me)
+                           : tt_call_out_bytes(&r->own, s->p, r->me);
 }
 
 /* Bytes of the program are in no cache until the call has touched them, and stay in the cache if
@@ -63,7 +94,8 @@ static enum tt_data_place place_of_source(const struct tt_predictor *s, const st
         bool came = shares_core(s, r, from->rank) || from->off + len <= TT_WIN_LINE;
         return came ? TT_DATA_CACHED : TT_DATA_OTHER;
     }
-    if (!is_near(s, owner, from, len)) return TT_DATA_MEMORY;
+    const struct tt_range seen = seen_by_owner(s, r, from);
+    if (!is_near(s, owner, &seen, len)) return TT_DATA_MEMORY;
     return shares_core(s, r, from->rank) ? TT_DATA_CACHED : TT_DATA_OTHER;
 }
 
@@ -186,7 +218,8 @@ void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_
     for (uint32_t i = 0; i < step->nops; i++)
         if (step->range[i].rank == TT_SELF) touch(r, &step->range[i], step->len);
     const struct tt_range *to = &step->range[0];
-    if (to->rank != TT_SELF) touch(&s->rank[to->rank], to, step->len);
+    const struct tt_range seen = seen_by_owner(s, r, to);
+    if (to->rank != TT_SELF) touch(&s->rank[to->rank], &seen, step->len);
 }
 
 /* ---- Messages ---- */

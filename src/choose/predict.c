@@ -461,7 +461,9 @@ static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorit
 {
     struct tt_follow *r = &s->rank[me];
     *r = (struct tt_follow){.me = me, .core = me % s->cores, .since_ps = -1};
-    r->plan = tt_algorithm_plan(algorithm, s->call, s->map, me);
+    r->own = s->call[s->is_own ? me : 0];
+    r->own.in_place = false; /* ranks may differ in it */
+    r->plan = tt_algorithm_plan(algorithm, &r->own, s->map, me);
     r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);
     r->spent_by = tt_calloc((size_t)s->calls, sizeof *r->spent_by);
     if (!r->plan || !r->ended_ps || !r->spent_by) return false;
@@ -550,31 +552,46 @@ static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *p
     return TUTTI_OK;
 }
 
-static const char *unpredictable(const struct tt_call *call, const struct tt_map *map)
+static const char *unpredictable(const struct tt_map *map)
 {
     if (!map->machine) return "there is no model of this machine (tutti calibrate makes one)";
     if (!tt_map_one_node(map) || map->net) return "times are predicted on one node only";
     if (map->p > TT_PREDICT_RANKS) return "times are predicted for at most 64 ranks";
-    if (tt_call_counts(call)) return "each rank has counts of its own";
     return NULL;
 }
 
-tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                        const struct tt_map *map, struct tt_prediction *prediction)
+static tutti_status predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                            bool is_own, const struct tt_map *map, struct tt_prediction *prediction)
 {
-    struct tt_call same = *call;
     bool is_short;
-    const char *why = unpredictable(call, map);
+    const char *why = unpredictable(map);
     if (why) return tt_fail(TUTTI_ERR_UNSUPPORTED, "%s", why);
-    same.in_place = false; /* ranks may differ in it */
     struct tt_map with = tt_plan_map(algorithm, call, map, &is_short);
-    struct tt_predictor s = {
-        .machine = map->machine, .map = &with, .call = &same, .p = map->p, .lanes = 1};
+    struct tt_predictor s = {.machine = map->machine,
+                             .map = &with,
+                             .call = call,
+                             .is_own = is_own,
+                             .p = map->p,
+                             .lanes = 1};
     s.status = open_all(&s, algorithm);
     while (s.status == TUTTI_OK && follow_one(&s)) continue;
     if (s.status == TUTTI_OK) s.status = sum_up(&s, prediction);
     close_all(&s);
     return s.status;
+}
+
+tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                        const struct tt_map *map, struct tt_prediction *prediction)
+{
+    if (tt_coll_pairs(call->coll))
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "each rank has counts of its own");
+    return predict(algorithm, call, false, map, prediction);
+}
+
+tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                              const struct tt_map *map, struct tt_prediction *prediction)
+{
+    return predict(algorithm, call, true, map, prediction);
 }
 
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,

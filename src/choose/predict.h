@@ -30,11 +30,15 @@ enum { TT_PREDICT_RANKS = 64 };
 /* Predicts the time of a call by an algorithm that applies. Errors:
  *
  *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model, or there
- *                  are several nodes, more than TT_PREDICT_RANKS ranks, counts for each rank, or
- *                  too many steps
+ *                  are several nodes, more than TT_PREDICT_RANKS ranks, counts that each rank knows
+ *                  for itself alone, or too many steps
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);
+/* Does the same if the calls of all ranks are known, as those of a problem: call[r] is that of rank
+ * r, with its own counts. */
+tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                              const struct tt_map *map, struct tt_prediction *prediction);
 const char *tt_spent_text(enum tt_spent spent);
 
 /* Returns the map that the plan of an algorithm is made with: that of the team, or, if *is_short is

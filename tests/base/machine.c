@@ -56,6 +56,33 @@ static void is_bounded(void **state)
     assert_false(tt_machine_valid(&m));
 }
 
+/* Every entry has a least value, below which no machine has such a model. */
+static void is_credible(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    struct tt_machine good = some();
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) good.number[i] = 10000;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        good.table[TT_MACHINE_copy_shared][i] = good.table[TT_MACHINE_read_shared][i] = 1000;
+    assert_true(tt_machine_credible(&good, why));
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) {
+        struct tt_machine m = good;
+        m.number[i] = 1;
+        assert_false(tt_machine_credible(&m, why));
+        assert_non_null(strstr(why, tt_machine_number_name((enum tt_machine_number)i)));
+        m.number[i] = TT_MACHINE_MOST + 1;
+        assert_false(tt_machine_credible(&m, why));
+    }
+    for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++) {
+        struct tt_machine m = good;
+        int t = i / TT_MACHINE_POINTS;
+        m.table[t][i % TT_MACHINE_POINTS] = 1;
+        assert_false(tt_machine_credible(&m, why));
+        assert_non_null(strstr(why, tt_machine_table_name((enum tt_machine_table)t)));
+    }
+}
+
 static void is_read_as_written(void **state)
 {
     (void)state;
@@ -158,9 +185,10 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolates),        cmocka_unit_test(is_bounded),
-        cmocka_unit_test(is_read_as_written),  cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(only_files_are_read), cmocka_unit_test(path_is_found),
+        cmocka_unit_test(interpolates),       cmocka_unit_test(is_bounded),
+        cmocka_unit_test(is_credible),        cmocka_unit_test(is_read_as_written),
+        cmocka_unit_test(others_are_refused), cmocka_unit_test(only_files_are_read),
+        cmocka_unit_test(path_is_found),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -75,9 +75,13 @@ static void each_algorithm(void (*check)(const struct tt_algorithm *, const stru
             int p = ranks[i % 5], on = cores[i / 5 % 4];
             struct tt_problem problem = plans_problem((*a)->coll, p, sizes[i / 20]);
             struct tt_map map = map_of(p, on, NULL);
-            if (tt_call_counts(&problem.call) || (*a)->refuse(&problem.call, &map)) continue;
-            if (!sampled(&cases, 13)) continue;
-            check(*a, &problem.call, p, on);
+            struct tt_call call[PLANS_RANKS];
+            int64_t *room = tt_calloc((size_t)p, tt_problem_room(&problem) * sizeof *room + 8);
+            for (int r = 0; r < p; r++)
+                call[r] =
+                    tt_problem_call(&problem, r, room + (size_t)r * tt_problem_room(&problem));
+            if (!(*a)->refuse(call, &map) && sampled(&cases, 13)) check(*a, call, p, on);
+            tt_free(room);
         }
 }
 
@@ -87,12 +91,12 @@ static void doubles(const struct tt_algorithm *a, const struct tt_call *call, in
     struct tt_machine once = model_of(64000, 64), twice = model_of(128000, 128);
     struct tt_map map = map_of(p, cores, &once);
     struct tt_prediction x, y;
-    if (tt_predict(a, call, &map, &x) != TUTTI_OK) {
+    if (tt_predict_calls(a, call, &map, &x) != TUTTI_OK) {
         assert_non_null(strstr(tutti_error(), "too many steps"));
         return;
     }
     map.machine = &twice;
-    y = predicted(a, call, &map);
+    assert_int_equal(tt_predict_calls(a, call, &map, &y), TUTTI_OK);
     int64_t rounding = 100;
     assert_true(x.time_ps > 0);
     if (y.time_ps < 2 * x.time_ps - rounding || y.time_ps > 2 * x.time_ps + rounding)
@@ -110,10 +114,10 @@ static void works_for_it(const struct tt_algorithm *a, const struct tt_call *cal
     struct tt_prediction x;
     struct tt_count count[PLANS_RANKS] = {{0}};
     bool is_short;
-    if (cores > 1 || tt_predict(a, call, &map, &x) != TUTTI_OK) return;
+    if (cores > 1 || tt_predict_calls(a, call, &map, &x) != TUTTI_OK) return;
     struct tt_map with = tt_plan_map(a, call, &map, &is_short);
     for (int r = 0; r < p; r++) {
-        struct tt_plan *plan = tt_algorithm_plan(a, call, &with, r);
+        struct tt_plan *plan = tt_algorithm_plan(a, &call[r], &with, r);
         assert_int_equal(tt_count_plan(plan, count), TUTTI_OK);
         tt_plan_free(plan);
     }
@@ -143,7 +147,7 @@ static void adds_up(const struct tt_algorithm *a, const struct tt_call *call, in
     struct tt_map map = map_of(p, cores, &m);
     struct tt_prediction x;
     int64_t sum = 0;
-    if (cores < p || tt_predict(a, call, &map, &x) != TUTTI_OK) return;
+    if (cores < p || tt_predict_calls(a, call, &map, &x) != TUTTI_OK) return;
     for (int i = 0; i < TT_SPENT_N; i++) sum += x.spent[i];
     if (sum < x.time_ps / 2 || sum > 2 * x.time_ps)
         fail_msg("%s of %s on %d ranks: %lld of %lld", a->name, tt_coll_name(call->coll), p,
