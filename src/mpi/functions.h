@@ -180,7 +180,8 @@
     F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
     F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
     F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
-    F(Grequest_complete) F(Request_free) F(Status_set_elements) F(Status_set_cancelled)
+    F(Grequest_complete) F(Request_free) F(Status_set_elements) F(Status_set_cancelled) \
+    F(Type_get_contents)
 
 /* All exported functions. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)

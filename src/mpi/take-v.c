@@ -73,16 +73,16 @@ static bool measure(struct tt_mpi_call *call, struct lengths *s)
     int p = call->record->members;
     s->lie = true;
     s->all = 0;
-    bool named = true;
+    bool relative = true;
     for (int r = 0; r < p; r++) {
         if (s->count[r] < 0 || __builtin_mul_overflow(s->count[r], s->layout[r].size, &s->n[r]) ||
             __builtin_add_overflow(s->all, s->n[r], &s->all))
             return wrong(call);
         if (s->n[r] == 0) continue;
         s->lie = s->lie && s->layout[r].bytes;
-        named = named && s->layout[r].named;
+        relative = relative && s->layout[r].relative;
     }
-    if (!s->buffer && s->all > 0 && named) return wrong(call);
+    if (!s->buffer && s->all > 0 && relative) return wrong(call);
     shift(s, p);
     return true;
 }

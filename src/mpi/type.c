@@ -3,10 +3,10 @@
  * Types and operations: which of Tutti's they are, and how elements become bytes.
  *
  * Data that are only moved are bytes for Tutti. Elements of a predefined type without gaps are
- * moved where they lie; all others are packed by the host, since the layout of a type may differ
- * from rank to rank. A reduction uses Tutti's type and operation where both are predefined.
- * Operations of users are called by the host (PMPI_Reduce_local), on elements that are opaque for
- * Tutti.
+ * moved where they lie, and so are those of a type that is a row of them; all others are packed by
+ * the host, since the layout of a type may differ from rank to rank. A reduction uses Tutti's type
+ * and operation where both are predefined. Operations of users are called by the host
+ * (PMPI_Reduce_local), on elements that are opaque for Tutti.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static bool add_type(MPI_Datatype type, unsigned group, tutti_type reduced)
     tt_host.Type_get_extent_x(type, &lower, &extent);
     if (size <= 0 || lower != 0) return true;
     struct tt_mpi_layout *t = &known.type[known.types];
-    *t = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent, .named = true};
+    *t = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent, .relative = true};
     t->bytes = size == extent;
     t->group = extent == sizes[reduced] ? group : 0;
     t->reduced = reduced;
@@ -125,6 +125,35 @@ bool tt_mpi_read_types(void)
 
 /* ---- Layout ---- */
 
+/* Whether a derived type is one whose handle the program frees. */
+static bool is_freed(int combiner)
+{
+    return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+           combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+}
+
+/* Whether a type is a row of elements of a predefined type without gaps: MPI_Type_contiguous or
+ * MPI_Type_dup have made it, perhaps one of the other. */
+static bool is_row(MPI_Datatype type)
+{
+    const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
+    int integers, addresses, types, combiner, count;
+    MPI_Aint none;
+    MPI_Datatype inner;
+    if (at) return known.type[*at].bytes;
+    if (tt_host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
+        (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) ||
+        tt_host.Type_get_contents(type, integers, addresses, types, &count, &none, &inner) !=
+            MPI_SUCCESS)
+        return false;
+    bool row = is_row(inner);
+    if (!tt_mpi_map_find(&known.of_type, TT_MPI_KEY(inner)) &&
+        tt_host.Type_get_envelope(inner, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+        is_freed(combiner))
+        tt_host.Type_free(&inner);
+    return row;
+}
+
 /* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type.
  */
 static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_layout *own)
@@ -137,6 +166,7 @@ static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_
         tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return NULL;
     *own = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
+    own->bytes = own->relative = size == extent && is_row(type);
     return size >= 0 ? own : NULL;
 }
 

@@ -12,7 +12,7 @@ struct tt_mpi_layout {
     MPI_Datatype type;
     int64_t size, extent;
     bool bytes;         /* an element is `size` bytes without gaps, and so are many */
-    bool named;         /* and in Tutti's table */
+    bool relative;      /* it is known to have no absolute addresses */
     unsigned group;     /* for which predefined operations are defined; 0: none */
     tutti_type reduced; /* the type of Tutti that has its operations, if there is a group */
 };
@@ -39,7 +39,7 @@ static inline bool tt_mpi_side_with(struct tt_mpi_call *call, struct tt_mpi_side
 {
     bool right = count >= 0 && !__builtin_mul_overflow(count, layout->size, &side->bytes);
     /* The address 0 is MPI_BOTTOM, which types with absolute addresses go with. */
-    if (right && !buffer && side->bytes > 0 && layout->named) right = false;
+    if (right && !buffer && side->bytes > 0 && layout->relative) right = false;
     side->layout = *layout;
     side->buffer = (void *)(uintptr_t)buffer;
     side->count = count;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define EXPECT(CONDITION)                                                                          \
     do {                                                                                           \
@@ -158,14 +159,15 @@ static void churns(void)
     for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
 }
 
-/* Returns this process' resident memory in KiB. */
-static long resident(void)
+/* Returns a line of the status of this process, in KiB: "VmRSS:", its resident memory. */
+static long status_of(const char *name)
 {
     char line[256];
+    size_t n = strlen(name);
     long kib = -1;
     FILE *status = fopen("/proc/self/status", "r");
     while (status && fgets(line, sizeof line, status))
-        if (strncmp(line, "VmRSS:", 6) == 0) kib = atol(line + 6);
+        if (strncmp(line, name, n) == 0) kib = atol(line + n);
     if (status) fclose(status);
     return kib;
 }
@@ -179,9 +181,9 @@ static void many(void)
         MPI_Comm_dup(world, &comm);
         for (int k = 0; k < (i % 10 ? 1 : 5); k++) MPI_Barrier(comm);
         MPI_Comm_free(&comm);
-        if (i == 2000) before = resident();
+        if (i == 2000) before = status_of("VmRSS:");
     }
-    EXPECT(resident() < before + 2048);
+    EXPECT(status_of("VmRSS:") < before + 2048);
     /* Ranks free them in different orders. */
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
@@ -194,6 +196,32 @@ static void many(void)
     /* Some are alive at the end. */
     for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
     warm_up(few[2]);
+}
+
+/* Elements of a type that is a row of ints are moved where they lie: there is no memory for a copy.
+ */
+static void rows(void)
+{
+    enum { N = 1 << 22, ROW = 4 };
+    int(*data)[ROW] = malloc(N * sizeof *data);
+    MPI_Datatype four, row;
+    struct rlimit limit;
+    MPI_Type_contiguous(ROW, MPI_INT, &four);
+    MPI_Type_dup(four, &row);
+    MPI_Type_commit(&row);
+    MPI_Type_free(&four);
+    warm_up(world);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < ROW; k++) data[i][k] = me ? -1 : i + k;
+    MPI_Bcast(data, 1000, row, 0, world);
+    getrlimit(RLIMIT_DATA, &limit);
+    limit.rlim_cur = ((rlim_t)status_of("VmData:") << 10) + N * sizeof *data / 2;
+    setrlimit(RLIMIT_DATA, &limit);
+    MPI_Bcast(data, N, row, 0, world);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < ROW; k++) EXPECT(data[i][k] == i + k);
+    MPI_Type_free(&row);
+    free(data);
 }
 
 /* Processes that were started later, the communicator of both groups, and their union. */
@@ -319,6 +347,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();
     if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "rows") == 0) rows();
     if (strcmp(part, "spawn") == 0) spawn(argv[0]);
     if (strcmp(part, "child") == 0) child();
     if (strcmp(part, "groups") == 0) groups();

@@ -27,6 +27,7 @@ under 3 relay
 under 3 threads
 under 3 churns
 under 2 many
+under 2 rows
 under 4 groups
 choice '"MPI_Neighbor_allgather"' 'left: not taken by Tutti'
 grep -q '"ranks": 4.*"choice": "left: two groups"' calls.json || fail 'the communicator of two groups'

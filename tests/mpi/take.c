@@ -249,7 +249,7 @@ struct ints {
     MPI_Datatype type;
     int step;
 };
-static struct ints plain, gaps;
+static struct ints plain, row, gaps;
 
 enum { UNTOUCHED = -77, ROOM = 4 * N * MOST * MOST };
 static int from[ROOM], to[ROOM];
@@ -261,7 +261,8 @@ static int word(int rank, int i)
 
 static struct ints shape_of(int turn)
 {
-    return (me + turn) % 2 ? gaps : plain;
+    if ((me + turn) % 2) return gaps;
+    return turn % 4 < 2 ? plain : row;
 }
 
 static void clear(void)
@@ -614,6 +615,15 @@ static void make_shapes(void)
     gaps.step = 2;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps.type);
     MPI_Type_commit(&gaps.type);
+    /* One int, made in several ways. */
+    MPI_Datatype copy, one;
+    row.step = 1;
+    MPI_Type_dup(MPI_INT, &copy);
+    MPI_Type_contiguous(1, copy, &one);
+    MPI_Type_dup(one, &row.type);
+    MPI_Type_commit(&row.type);
+    MPI_Type_free(&copy);
+    MPI_Type_free(&one);
 }
 
 static void check_all(void)
@@ -656,6 +666,7 @@ int main(int argc, char **argv)
         MPI_Comm_free(&comm);
     }
     MPI_Type_free(&gaps.type);
+    MPI_Type_free(&row.type);
     if (rank == 0) printf("all results are right\n");
     MPI_Finalize();
     return 0;
