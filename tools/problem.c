@@ -65,7 +65,7 @@ static bool fill_map(struct tt_case *c, const char *command)
                              .direct = true,
                              .read_cost = tt_cost_alone()};
     char why[TT_MACHINE_WHY];
-    tt_machine_decide(&c->machine, why);
+    tt_machine_decide(&c->machine, NULL, why);
     if (c->machine.use != TT_MACHINE_UNKNOWN) c->map.machine = &c->machine.model;
     c->map.estimates = c->machine.use == TT_MACHINE_ESTIMATE;
     tt_wisdom_load(c->problem.p, &c->wisdom);

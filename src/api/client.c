@@ -9,6 +9,7 @@
 #include "api/report.h"
 #include "base/settings.h"
 #include "boot/watch.h"
+#include "choose/calibrate.h"
 #include "plan/network.h"
 #include "run/roll.h"
 #include "run/settle.h"
@@ -91,6 +92,7 @@ static tutti_status set_up(tutti_client *client)
     tt_remote_add(client->remote_teams, &client->world->run, 0);
     if (client->fabric.me == 0 && client->fabric.size > 1)
         tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
+    client->fabric.measure_machine = tt_calibrate_briefly;
     TT_TRY(tt_boot_meet(&client->fabric));
     return tt_msg_met(client->msg);
 }

@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_MOST = 64 << 10 };
 
@@ -154,13 +155,22 @@ static enum choice choice_wanted(void)
     return CHOICE_TABLE;
 }
 
+/* Whether a new model may take the place of what is at this path. */
+static bool may_replace(const char *path)
+{
+    return path[0] && (!tt_setting("TUTTI_MACHINE") || access(path, F_OK) != 0);
+}
+
 /* Without a model, `measure` tries the algorithms that the table has, so nothing is wrong. */
-void tt_machine_decide(struct tt_machine_in_force *machine, char why[TT_MACHINE_WHY])
+void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
+                       char why[TT_MACHINE_WHY])
 {
     char path[TT_MACHINE_PATH];
     *machine = (struct tt_machine_in_force){.use = TT_MACHINE_UNKNOWN};
     enum choice wanted = choice_wanted();
     bool found = tt_machine_find(&machine->model, path, why);
+    if (!found && wanted != CHOICE_TABLE && measure && may_replace(path))
+        found = measure(path, &machine->model, why);
     machine->measures = wanted == CHOICE_MEASURE;
     if (found) machine->use = wanted == CHOICE_TABLE ? TT_MACHINE_TABLE : TT_MACHINE_ESTIMATE;
     if (!found && (wanted == CHOICE_ESTIMATE || tt_setting("TUTTI_MACHINE")))

@@ -110,8 +110,12 @@ bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_M
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
  * reason. Warns of a file that TUTTI_MACHINE names and that cannot be used, and of a wrong
- * TUTTI_CHOICE. */
-void tt_machine_decide(struct tt_machine_in_force *machine, char why[TT_MACHINE_WHY]);
+ * TUTTI_CHOICE. If a model is wanted and not known, `measure` measures one (choose/calibrate.h);
+ * NULL: nothing does. It is not called for a file that TUTTI_MACHINE names and that is unfit. */
+typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
+                                char why[TT_MACHINE_WHY]);
+void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
+                       char why[TT_MACHINE_WHY]);
 /* Does both steps of reading: the path, then the file. On failure `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
                      char why[TT_MACHINE_WHY]);

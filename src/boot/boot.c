@@ -306,7 +306,7 @@ static void begin_machine(struct tt_fabric *f)
 {
     char why[TT_MACHINE_WHY];
     if (f->me != 0 || f->size == 1) return;
-    tt_machine_decide(&f->common->machine, why);
+    tt_machine_decide(&f->common->machine, f->measure_machine, why);
     f->common->wisdom = f->wisdom;
     if (!tt_log_on(TT_LOG_boot)) return;
     if (f->wisdom.n > 0) tt_log("%u lines of wisdom are in force", (unsigned)f->wisdom.n);

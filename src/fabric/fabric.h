@@ -125,6 +125,7 @@ struct tt_fabric {
     /* Answers another node's question what the ranks of this node do, and closes the connection;
      * NULL: there is no answer. */
     void (*answer_roll)(struct tt_fabric *f, int connection);
+    tt_machine_measure *measure_machine; /* measures a model if none is known; NULL: nothing does */
     struct tt_wisdom wisdom; /* rank 0's, as `machine`; it is set there before the ranks meet */
 };
 

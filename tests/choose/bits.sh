@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Results have the same bits in two jobs with the same wisdom, whatever each job would choose without
-# it. Another wisdom gives other bits, so the sums do depend on the algorithm.
+# Results have the same bits in two jobs with the same wisdom, whatever each job would choose
+# without it. Another wisdom gives other bits, so the sums do depend on the algorithm.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Measures a model of the machine within MOST_NS, between this thread and a second one on another
+ * processor. Two passes measure all tables; the least of both counts. If many entries of the passes
+ * differ by more than a half, or the time was not enough for both, other programs were disturbing.
+ *
+ * What a thread of this process cannot measure in the time is taken in proportion:
+ *
+ *     call, step, message     to the time of a multiplication, as `tutti calibrate` found it on the
+ *                             processors where it was tried
+ *     turn_4, turn_8          as turn_2
+ *     1 MiB, 4 MiB            to 256 KiB
+ *     read_shared             as copy_shared
+ */
+#include "choose/calibrate.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "job/wait.h"
+#include "type/type.h"
+
+enum {
+    MOST_NS = 35000000, /* begin no further point after so long */
+    LAST = TT_MACHINE_POINTS - 3,
+    BLOCK = 256 << 10, /* bytes of the largest point that is measured */
+    ROOM = 2 * BLOCK,
+    RUN_BYTES = 64 << 10,
+    RUN_MOST = 16,
+    EXCHANGES = 500,
+    LOOKS = 10000,
+    PS_OF_NS = 1000,
+    MILLE = 1000
+};
+
+enum brief_order { ORDER_NONE, ORDER_END, ORDER_WRITE, ORDER_COPY, ORDER_ANSWER, ORDER_SHARE };
+
+/* What both threads use. `order` and `done` count: they are equal while the helper has nothing to
+ * do. */
+struct brief {
+    _Alignas(TT_LINE) _Atomic uint32_t order;
+    _Alignas(TT_LINE) _Atomic uint32_t done;
+    _Alignas(TT_LINE) _Atomic uint32_t ping;
+    _Alignas(TT_LINE) _Atomic uint32_t pong;
+    enum brief_order what;
+    int64_t bytes, took_ns;
+    char *from, *to, *shared, *its_from, *its_to; /* ROOM bytes each */
+    int mine, other;                              /* processors; other: -1: there is none */
+    int64_t begin_ns, until_ns;
+    int64_t settle_ps; /* the time of `settle` alone */
+    bool helps, reads;
+    pthread_t helper;
+};
+
+static int64_t run_of(int64_t bytes)
+{
+    return tt_max(1, tt_min(RUN_MOST, RUN_BYTES / bytes));
+}
+
+static int64_t stride_of(int64_t bytes)
+{
+    return tt_round_up(bytes + TT_LINE, TT_LINE);
+}
+
+static void settle(void)
+{
+#ifdef __x86_64__
+    _mm_mfence();
+    _mm_lfence();
+#endif
+}
+
+/* Puts a run of blocks out of the caches. */
+static void flush(char *memory, int64_t bytes)
+{
+#ifdef __x86_64__
+    for (int64_t i = 0; i < run_of(bytes) * stride_of(bytes); i += TT_LINE) _mm_clflush(memory + i);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+    settle();
+}
+
+static int64_t copy_run(char *to, const char *from, int64_t bytes)
+{
+    int64_t begin = tt_clock_ns();
+    for (int64_t i = 0; i < run_of(bytes); i++) {
+        tt_memcpy(to + i * stride_of(bytes), from + i * stride_of(bytes), (size_t)bytes);
+        settle();
+    }
+    return tt_clock_ns() - begin;
+}
+
+/* ---- The helper ---- */
+
+static bool pin(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0;
+}
+
+static void answer(struct brief *b, bool yields)
+{
+    uint32_t from = atomic_load(&b->pong);
+    for (uint32_t i = 1; i <= EXCHANGES; i++) {
+        while (atomic_load_explicit(&b->ping, memory_order_acquire) != from + i)
+            if (yields) sched_yield();
+        atomic_store_explicit(&b->pong, from + i, memory_order_release);
+    }
+}
+
+static void obey(struct brief *b)
+{
+    switch (b->what) {
+    case ORDER_WRITE:
+        (void)copy_run(b->its_to, b->its_from, b->bytes);
+        b->took_ns = copy_run(b->shared, b->its_from, b->bytes);
+        break;
+    case ORDER_COPY:
+        flush(b->its_to, b->bytes);
+        flush(b->its_from, b->bytes);
+        (void)copy_run(b->its_to, b->its_from, b->bytes);
+        break;
+    case ORDER_ANSWER: answer(b, false); break;
+    case ORDER_SHARE: answer(b, true); break;
+    case ORDER_NONE:
+    case ORDER_END: break;
+    }
+}
+
+static void *help(void *arg)
+{
+    struct brief *b = arg;
+    if (!pin(b->other)) b->helps = false;
+    for (uint32_t n = 0;; n++) {
+        atomic_store(&b->done, n);
+        while (atomic_load_explicit(&b->order, memory_order_acquire) == n) sched_yield();
+        if (b->what == ORDER_END) return NULL;
+        if (b->what == ORDER_SHARE) (void)pin(b->mine);
+        obey(b);
+    }
+}
+
+static void begin_order(struct brief *b, enum brief_order what, int64_t bytes)
+{
+    b->what = what;
+    b->bytes = bytes;
+    atomic_fetch_add(&b->order, 1);
+}
+
+static int64_t end_order(struct brief *b)
+{
+    while (atomic_load(&b->done) != atomic_load(&b->order)) sched_yield();
+    return b->took_ns;
+}
+
+/* ---- Entries ---- */
+
+static int64_t each(const struct brief *b, int64_t run_ns, int64_t bytes)
+{
+    return tt_max(bytes, run_ns * PS_OF_NS / run_of(bytes) - b->settle_ps);
+}
+
+static void measure_copies(struct brief *b, struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point];
+    char *from = b->from, *to = b->to;
+    (void)copy_run(to, from, n);
+    m->table[TT_MACHINE_copy_cached_cached][point] = each(b, copy_run(to, from, n), n);
+    flush(to, n);
+    m->table[TT_MACHINE_copy_cached_memory][point] = each(b, copy_run(to, from, n), n);
+    flush(from, n);
+    m->table[TT_MACHINE_copy_memory_cached][point] = each(b, copy_run(to, from, n), n);
+    flush(from, n);
+    flush(to, n);
+    m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(to, from, n), n);
+}
+
+/* Exchanges blocks with the helper. What the two cannot measure together is added up. */
+static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point];
+    int64_t(*t)[TT_MACHINE_POINTS] = m->table;
+    begin_order(b, ORDER_WRITE, n);
+    int64_t gives = each(b, end_order(b), n), takes = each(b, copy_run(b->to, b->shared, n), n);
+    int64_t own = t[TT_MACHINE_copy_cached_cached][point];
+    int64_t load = tt_max(0, t[TT_MACHINE_copy_memory_cached][point] - own);
+    int64_t store = tt_max(0, t[TT_MACHINE_copy_cached_memory][point] - own);
+    t[TT_MACHINE_copy_cached_other][point] = gives;
+    t[TT_MACHINE_copy_other_cached][point] = takes;
+    t[TT_MACHINE_copy_memory_other][point] = gives + load;
+    t[TT_MACHINE_copy_other_memory][point] = takes + store;
+    t[TT_MACHINE_copy_other_other][point] = tt_max(takes, takes + gives - own);
+}
+
+/* The second operand of a sum, as `tutti calibrate` takes it. */
+static int64_t further(struct brief *b, const char *second, int64_t n, int64_t own)
+{
+    tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);
+    int64_t begin = tt_clock_ns();
+    for (int64_t i = 0; i < run_of(n); i++) {
+        const void *in[2] = {b->to + i * stride_of(n), second + i * stride_of(n)};
+        sum(b->to + i * stride_of(n), in, 2, (size_t)n / sizeof(double));
+        settle();
+    }
+    return tt_max(tt_max(n, each(b, tt_clock_ns() - begin, n) - own), own / 2);
+}
+
+static void measure_sums(struct brief *b, struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], own = m->table[TT_MACHINE_copy_cached_cached][point];
+    (void)copy_run(b->to, b->from, n);
+    m->table[TT_MACHINE_add_cached][point] = further(b, b->from, n, own);
+    flush(b->from, n);
+    m->table[TT_MACHINE_add_memory][point] = further(b, b->from, n, own);
+    begin_order(b, ORDER_WRITE, n);
+    (void)end_order(b);
+    m->table[TT_MACHINE_add_other][point] = further(b, b->shared, n, own);
+}
+
+static int64_t by_system(struct brief *b, bool writes, char *mine, char *its, int64_t n)
+{
+    struct iovec here = {mine, (size_t)n}, there = {its, (size_t)n};
+    int64_t begin = tt_clock_ns();
+    ssize_t moved = writes ? process_vm_writev(getpid(), &here, 1, &there, 1, 0)
+                           : process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    b->reads = b->reads && moved == n;
+    return tt_max(tt_max(1, n), (tt_clock_ns() - begin) * PS_OF_NS);
+}
+
+/* This process reads itself by the system, which takes as long as reading another one. */
+static void measure_reads(struct brief *b, struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point];
+    int64_t(*t)[TT_MACHINE_POINTS] = m->table;
+    flush(b->from, n);
+    t[TT_MACHINE_read_memory_cached][point] = by_system(b, false, b->to, b->from, n);
+    flush(b->from, n);
+    flush(b->to, n);
+    t[TT_MACHINE_read_memory_memory][point] = by_system(b, false, b->to, b->from, n);
+    begin_order(b, ORDER_WRITE, n);
+    (void)end_order(b);
+    t[TT_MACHINE_read_other_cached][point] = by_system(b, false, b->to, b->shared, n);
+    flush(b->to, n);
+    begin_order(b, ORDER_WRITE, n);
+    (void)end_order(b);
+    t[TT_MACHINE_read_other_memory][point] = by_system(b, false, b->to, b->shared, n);
+    flush(b->from, n);
+    flush(b->to, n);
+    t[TT_MACHINE_write_memory_memory][point] = by_system(b, true, b->from, b->to, n);
+    for (int i = TT_MACHINE_read_memory_cached; !b->reads && i <= TT_MACHINE_write_memory_memory;
+         i++)
+        t[i][point] = t[TT_MACHINE_copy_other_memory][point];
+}
+
+static void measure_together(struct brief *b, struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], one = m->table[TT_MACHINE_copy_memory_memory][point];
+    flush(b->from, n);
+    flush(b->to, n);
+    begin_order(b, ORDER_COPY, n);
+    int64_t both = each(b, copy_run(b->to, b->from, n), n);
+    (void)end_order(b);
+    int64_t mille = tt_max(MILLE, tt_min(2 * MILLE, both * MILLE / one));
+    m->table[TT_MACHINE_copy_shared][point] = m->table[TT_MACHINE_read_shared][point] = mille;
+}
+
+/* ---- Numbers ---- */
+
+static int64_t exchange(struct brief *b, enum brief_order what)
+{
+    uint32_t from = atomic_load(&b->ping);
+    begin_order(b, what, 0);
+    int64_t begin = tt_clock_ns();
+    for (uint32_t i = 1; i <= EXCHANGES; i++) {
+        atomic_store_explicit(&b->ping, from + i, memory_order_release);
+        for (int looks = 0; atomic_load_explicit(&b->pong, memory_order_acquire) != from + i;)
+            if (what == ORDER_SHARE || ++looks > LOOKS) sched_yield();
+    }
+    int64_t took = tt_clock_ns() - begin;
+    (void)end_order(b);
+    return took * PS_OF_NS / EXCHANGES / 2;
+}
+
+/* The time of a multiplication that waits for the one before it. */
+static int64_t multiplication_ps(void)
+{
+    enum { N = 20000 };
+    volatile uint64_t seed = 3;
+    uint64_t x = seed;
+    int64_t begin = tt_clock_ns();
+    for (int i = 0; i < N; i++) x = x * x + seed;
+    seed = x;
+    return tt_max(1, (tt_clock_ns() - begin) * PS_OF_NS / N);
+}
+
+static void measure_numbers(struct brief *b, struct tt_machine *m)
+{
+    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* multiplications */
+    int64_t unit = multiplication_ps();
+    m->number[TT_MACHINE_call] = CALL * unit;
+    m->number[TT_MACHINE_step] = STEP * unit;
+    m->number[TT_MACHINE_message] = MESSAGE * unit;
+    m->number[TT_MACHINE_line] = tt_max(1, exchange(b, ORDER_ANSWER));
+    m->number[TT_MACHINE_take] = tt_max(1, m->number[TT_MACHINE_line] / 2);
+}
+
+static void measure_turns(struct brief *b, struct tt_machine *m)
+{
+    int64_t turn = tt_max(1, exchange(b, ORDER_SHARE));
+    m->number[TT_MACHINE_turn_2] = m->number[TT_MACHINE_turn_4] = m->number[TT_MACHINE_turn_8] =
+        turn;
+}
+
+/* ---- All of it ---- */
+
+static bool in_time(const struct brief *b)
+{
+    return tt_clock_ns() < b->until_ns;
+}
+
+static bool pass(struct brief *b, struct tt_machine *m)
+{
+    measure_numbers(b, m);
+    for (int point = 0; point <= LAST && in_time(b); point++) {
+        measure_copies(b, m, point);
+        measure_exchanges(b, m, point);
+        measure_sums(b, m, point);
+        measure_reads(b, m, point);
+        measure_together(b, m, point);
+    }
+    for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++) {
+        int t = i / TT_MACHINE_POINTS, point = i % TT_MACHINE_POINTS;
+        bool mille = t >= TT_MACHINE_copy_shared;
+        int64_t times = mille ? 1 : tt_machine_bytes[point] / tt_machine_bytes[LAST];
+        if (point > LAST) m->table[t][point] = times * m->table[t][LAST];
+    }
+    return in_time(b);
+}
+
+static bool differ(int64_t a, int64_t b)
+{
+    return 2 * tt_max(a, b) > 3 * tt_min(a, b);
+}
+
+/* Keeps the least of two passes. Returns whether they agree. */
+static bool unite(struct tt_machine *m, const struct tt_machine *again)
+{
+    enum { FEW = 5 };
+    int differing = 0, all = TT_MACHINE_copy_shared * TT_MACHINE_POINTS;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++)
+        m->number[i] = tt_min(m->number[i], again->number[i]);
+    for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++) {
+        int t = i / TT_MACHINE_POINTS, point = i % TT_MACHINE_POINTS;
+        int64_t *x = &m->table[t][point], y = again->table[t][point];
+        differing += t < TT_MACHINE_copy_shared && differ(*x, y);
+        *x = tt_min(*x, y);
+    }
+    return differing * FEW <= all;
+}
+
+static void measure_settling(struct brief *b)
+{
+    enum { N = 200 };
+    int64_t begin = tt_clock_ns();
+    for (int i = 0; i < N; i++) settle();
+    b->settle_ps = (tt_clock_ns() - begin) * PS_OF_NS / N;
+}
+
+/* Measures with a helper. Returns false if there was no time for a model. */
+static bool measure(struct brief *b, struct tt_machine *m, bool *quiet)
+{
+    struct tt_machine again = {0}, warm = {0};
+    measure_settling(b);
+    measure_copies(b, &warm, LAST); /* maps the pages */
+    measure_exchanges(b, &warm, LAST);
+    if (!pass(b, m)) return false;
+    bool whole = pass(b, &again);
+    measure_turns(b, m);
+    again.number[TT_MACHINE_turn_2] = again.number[TT_MACHINE_turn_4] =
+        again.number[TT_MACHINE_turn_8] = m->number[TT_MACHINE_turn_2];
+    *quiet = whole && unite(m, &again);
+    for (int t = 0; t < TT_MACHINE_copy_shared; t++)
+        for (int i = TT_MACHINE_POINTS - 1; i > 0; i--)
+            m->table[t][i - 1] = tt_min(m->table[t][i - 1], m->table[t][i]);
+    return true;
+}
+
+/* Finds another processor that this process may use, whatever this rank is bound to; -1: there is
+ * none. */
+static int find_other(int mine)
+{
+    cpu_set_t before, all;
+    int found = -1;
+    if (sched_getaffinity(0, sizeof before, &before) != 0) return -1;
+    memset(&all, 0xff, sizeof all);
+    if (sched_setaffinity(0, sizeof all, &all) != 0) return -1;
+    (void)sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0; cpu < CPU_SETSIZE && found < 0; cpu++)
+        if (cpu != mine && CPU_ISSET(cpu, &all)) found = cpu;
+    (void)sched_setaffinity(0, sizeof before, &before);
+    return found;
+}
+
+/* Lays out five buffers behind the structure. */
+static struct brief *open_brief(size_t *bytes)
+{
+    *bytes = tt_round_up(sizeof(struct brief), BLOCK) + 5 * (size_t)ROOM;
+    void *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    struct brief *b = memory;
+    char *at = (char *)memory + tt_round_up(sizeof *b, BLOCK);
+    char **buffers[] = {&b->from, &b->to, &b->shared, &b->its_from, &b->its_to};
+    for (int i = 0; i < 5; i++, at += ROOM) *buffers[i] = at;
+    b->mine = sched_getcpu();
+    b->other = b->mine < 0 ? -1 : find_other(b->mine);
+    b->helps = b->reads = true;
+    b->begin_ns = tt_clock_ns();
+    b->until_ns = b->begin_ns + MOST_NS;
+    return b;
+}
+
+/* Signals are none of the helper's business. */
+static bool start_helper(struct brief *b)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool starts = pthread_create(&b->helper, NULL, help, b) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return starts;
+}
+
+static bool with_helper(struct brief *b, struct tt_machine *m, bool *quiet,
+                        char why[TT_MACHINE_WHY])
+{
+    cpu_set_t before;
+    bool kept = sched_getaffinity(0, sizeof before, &before) == 0;
+    if (b->other < 0) return tt_file_refuse(why, "a single processor can be used");
+    bool starts = kept && pin(b->mine) && start_helper(b), good = false;
+    if (starts) {
+        good = measure(b, m, quiet);
+        begin_order(b, ORDER_END, 0);
+        (void)pthread_join(b->helper, NULL);
+    }
+    if (kept) (void)sched_setaffinity(0, sizeof before, &before);
+    if (!starts) return tt_file_refuse(why, "there is no thread to measure with");
+    if (!b->helps) return tt_file_refuse(why, "a thread cannot be bound to another processor");
+    if (tt_log_on(TT_LOG_boot))
+        tt_log("measuring a model took %.1f ms", 1e-6 * (double)(tt_clock_ns() - b->begin_ns));
+    if (!good) return tt_file_refuse(why, "the machine is too busy to measure one at the start");
+    return tt_machine_credible(m, why);
+}
+
+static void keep(const char *path, const struct tt_machine *machine, bool quiet)
+{
+    bool logs = tt_log_on(TT_LOG_boot);
+    if (!quiet) {
+        if (logs) tt_log("the model was measured beside other programs: it is not kept");
+    } else if (tt_machine_write(path, machine) != TUTTI_OK) {
+        if (logs) tt_log("the model was measured, and cannot be kept: %s", tutti_error());
+    } else if (logs) {
+        tt_log("the model was measured, and is kept in %s", path);
+    }
+}
+
+bool tt_calibrate_briefly(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY])
+{
+    char kept[TT_ERROR_TEXT];
+    bool quiet = false, good = false;
+    size_t bytes;
+#ifndef __x86_64__
+    return tt_file_refuse(why, "`tutti calibrate` has to measure it on this kind of processor");
+#endif
+    struct brief *b = open_brief(&bytes);
+    if (!b) return tt_file_refuse(why, "no memory to measure with");
+    good = with_helper(b, machine, &quiet, why);
+    (void)munmap(b, bytes);
+    tt_error_keep(kept);
+    if (good) keep(path, machine, quiet);
+    tt_error_restore(kept);
+    return good;
+}
