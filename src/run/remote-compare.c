@@ -133,15 +133,27 @@ static void name_last(struct tt_team *t, struct tt_mirror *m)
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
+/* Whether a step of this rank has sent the member something that the member may not have compared
+ * yet: in one of the last calls, or in a call that the member has not ended, as far as this rank
+ * knows. */
+static bool was_sent_to(const struct tt_team *t, int rank)
+{
+    const struct tt_mirror *m = t->remote->mirror[rank];
+    return m && m->sent && (m->sent + t->slots > t->next || m->sent > m->done);
+}
+
 /* In small teams each member is compared with all others, in large teams with those at distances 1,
- * 2, 4 ...: these connect all members. After a call of pairs all members are compared, because a
- * rank may have sent any of them something that it does not expect. */
+ * 2, 4 ...: these connect all members. A rank also compares its calls with the members to which it
+ * has sent something. Perhaps it waited for none of them in the call, so it could otherwise leave
+ * before such a member makes a call that does not match. From the members that send it something,
+ * it gets their call, or the notice that they have left. After a call of pairs all members are
+ * compared, because a rank may have sent any of them something that it does not expect. */
 static bool is_partner(const struct tt_team *t, int rank)
 {
     enum { FEW = 8 };
     int up = (rank - t->me + t->map.p) % t->map.p, down = t->map.p - up;
     bool connects = (up & (up - 1)) == 0 || (down & (down - 1)) == 0;
-    return connects || t->map.p <= FEW || t->remote->pairs;
+    return connects || t->map.p <= FEW || t->remote->pairs || was_sent_to(t, rank);
 }
 
 void tt_remote_compare(struct tt_team *t, int rank)

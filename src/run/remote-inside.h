@@ -133,6 +133,8 @@ struct tt_mirror {
     uint64_t opened[TT_SLOTS];
     /* by slot: 1 + the last execution whose opening came from it */
     uint64_t opens[TT_SLOTS];
+    /* 1 + the last execution in which a step of this rank sent it something; 0: none yet */
+    uint64_t sent;
     /* by slot: 1 + the last execution whose call it was sent */
     uint64_t named[TT_SLOTS];
     struct tt_remote_opening *opening[TT_SLOTS]; /* by slot: its opening, with keys */

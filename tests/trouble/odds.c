@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * odds threads|processes P SLICES SLICE: one of P ranks makes a different call from the others.
+ * odds threads|processes P SLICES SLICE [MICROSECONDS [COLLECTIVE]]: one of P ranks makes a
+ * different call from the others, so many microseconds later than they do. The others call this
+ * collective, or each collective in turn.
  *
  * The test tries each collective, each argument that may differ, each rank as the odd one, as the
  * last call or as one that others follow, and each way to complete it. Every affected rank must get
@@ -12,13 +14,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "args.h"
+#include "choose/choose.h"
+#include "choose/predict.h"
+#include "coll/coll.h"
 #include "run/settle.h"
 #include "type/type.h"
 
-enum { MOST_RANKS = 4, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE + 1) };
+enum { MOST_RANKS = 17, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE + 1) };
 
 /* ---- Cases ---- */
 
@@ -195,6 +201,7 @@ static bool odd_call(const struct a_case *k, int me, struct lists *l, struct tt_
 struct heard {
     tutti_status status;
     bool cut_short; /* the case ended before it made the calls that do not match */
+    bool concerned; /* it has to get the error */
     char text[512];
 };
 
@@ -238,13 +245,72 @@ static bool says_pair(const struct a_case *k, const char *text)
     return strstr(text, sends) && strstr(text, expects);
 }
 
+/* ---- The ranks that have to get an error ---- */
+
 /* whether the ranks are on several nodes */
 static _Atomic bool apart;
 
-static bool is_right(const struct a_case *k, int me, const struct heard *h)
+static bool has_peer(const struct tt_plain *s, int rank)
 {
-    bool pair = k->kind >= GIVES_MORE, concerned = !pair || me == k->odd || me == other_of(k);
-    if (h->cut_short || (!concerned && h->status != TUTTI_ERR_MISMATCH)) return true;
+    bool moves = s->kind == TT_SEND || s->kind == TT_RECV || s->kind == TT_PUT || s->kind == TT_GET;
+    if (s->kind == TT_SIGNAL && s->peer == TT_SET) {
+        for (uint32_t i = 0; i < s->nops; i++)
+            if (s->set[i] == rank) return true;
+        return false;
+    }
+    if (s->kind == TT_SIGNAL && s->peer == TT_ALL) return true;
+    return (moves || s->kind == TT_SIGNAL || s->kind == TT_AWAIT) && s->peer == rank;
+}
+
+static bool lane_names(const struct tt_plan *plan, int lane, int rank)
+{
+    struct tt_iter iter;
+    struct tt_plain step;
+    bool named = false;
+    void *memory = calloc(1, tt_iter_bytes(plan, lane) + 8);
+    if (!memory) abort();
+    tt_iter_begin(&iter, plan, lane, memory);
+    while (!named && tt_iter_next(&iter, &step)) named = has_peer(&step, rank);
+    free(memory);
+    return named;
+}
+
+/* Whether rank `me` exchanges data or signals with another rank in this call. */
+static bool exchanges(struct tt_call call, const struct tt_map *map, int me, int other)
+{
+    const struct tt_algorithm *algorithm;
+    bool named = false, is_short;
+    if (call.coll != TT_COLL_barrier) call.sz = (int64_t)tutti_type_size(call.type);
+    if (call.coll == TT_COLL_reduce_scatter)
+        for (int r = 0; r < map->p; r++) call.n += call.out_counts[r];
+    if (tt_choose(&call, map, NULL, &algorithm, NULL) != TUTTI_OK) abort();
+    struct tt_map own = tt_plan_map(algorithm, &call, map, &is_short);
+    struct tt_plan *plan = tt_algorithm_plan(algorithm, &call, &own, me);
+    if (!plan) abort();
+    for (uint32_t lane = 0; lane < plan->lanes && !named; lane++)
+        named = lane_names(plan, (int)lane, other);
+    tt_plan_free(plan);
+    return named;
+}
+
+/* In a small team, or on one node, every rank gets an error. In a large team on several nodes at
+ * least the odd rank gets it, and those whose call exchanges something with the odd rank. If the
+ * odd rank only passes another count for another rank, these two are concerned. */
+static bool is_concerned(const struct a_case *k, const tutti_team *team, int me)
+{
+    enum { FEW = 8 };
+    struct lists lists;
+    struct tt_call mine = plain_call(k, me, &lists);
+    if (me == k->odd || (k->kind >= GIVES_MORE && me == other_of(k))) return true;
+    if (k->kind >= GIVES_MORE) return false;
+    if (k->p <= FEW || !apart) return true;
+    return exchanges(mine, &team->run.map, me, k->odd);
+}
+
+static bool is_right(const struct a_case *k, const struct heard *h)
+{
+    bool pair = k->kind >= GIVES_MORE;
+    if (h->cut_short || (!h->concerned && h->status != TUTTI_ERR_MISMATCH)) return true;
     if (h->status != TUTTI_ERR_MISMATCH) return false;
     return pair ? says_pair(k, h->text) : says_calls(k, h->text);
 }
@@ -305,6 +371,8 @@ static tutti_status other_call(tutti_team *team, enum odds_kind kind)
     return status;
 }
 
+static useconds_t late_us; /* how late the odd rank makes its call */
+
 /* Buffers are never freed, because other ranks may not have noticed the error yet. */
 static double buffers[MOST_RANKS][2][ROOM];
 
@@ -312,6 +380,8 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     int me = tutti_rank(world);
     apart = world->client->fabric.nodes > 1;
+    h->concerned = is_concerned(k, world, me);
+    if (me == k->odd && late_us > 0) usleep(late_us);
     if (me == k->odd && is_other_call(k->kind)) {
         hear(h, other_call(world, k->kind));
         return;
@@ -335,6 +405,7 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
 static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     tutti_team *team = world;
+    h->concerned = true;
     if (k->kind == FREE) hear(h, tutti_team_split(world, 0, 0, &team));
     h->cut_short = h->status == TUTTI_ERR_PEER && world->client->fabric.nodes > 1;
     if (h->status != TUTTI_OK) return;
@@ -356,7 +427,7 @@ static void in_thread(tutti_client *client, void *arg)
     play(k, world, &h);
     for (tutti_team *t = client->teams; t; t = t->next)
         hear(&h, tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE));
-    if (is_right(k, tutti_rank(world), &h)) return;
+    if (is_right(k, &h)) return;
     complain(k, tutti_rank(world), &h);
     wrong++;
 }
@@ -392,7 +463,7 @@ static void try_process(struct a_case *k)
     int me = tutti_rank(tutti_world(client));
     play(k, tutti_world(client), &h);
     hear(&h, tutti_finalize(client));
-    if (is_right(k, me, &h)) return;
+    if (is_right(k, &h)) return;
     complain(k, me, &h);
     wrong++;
 }
@@ -424,7 +495,7 @@ static void try_ways(struct a_case *k, struct slices *s, void (*try)(struct a_ca
             }
 }
 
-static void try_all(int p, struct slices *s, void (*try)(struct a_case *))
+static void try_all(int p, const char *only, struct slices *s, void (*try)(struct a_case *))
 {
     const int64_t sizes[] = {SMALL, LARGE};
     for (int coll = 0; coll < TT_COLLS; coll++)
@@ -435,6 +506,7 @@ static void try_all(int p, struct slices *s, void (*try)(struct a_case *))
                                    .n = sizes[size],
                                    .p = p};
                 if (coll == TT_COLL_barrier && size > 0) continue;
+                if (only && strcmp(only, tt_coll_name(k.coll)) != 0) continue;
                 try_ways(&k, s, try);
             }
 }
@@ -445,8 +517,9 @@ int main(int argc, char **argv)
     bool threads = strcmp(argv[1], "threads") == 0;
     struct slices slices = {.n = atoi(argv[3]), .mine = atoi(argv[4])};
     int p = atoi(argv[2]);
+    late_us = argc > 5 ? (useconds_t)atoi(argv[5]) : 0;
     if (p < 2 || p > MOST_RANKS || slices.n < 1) return 7;
-    try_all(p, &slices, threads ? try_threads : try_process);
+    try_all(p, argc > 6 ? argv[6] : NULL, &slices, threads ? try_threads : try_process);
     printf("%d ranks: %d cases\n", p, tried);
     return wrong > 0 ? 8 : 0;
 }

@@ -38,4 +38,11 @@ for p in 2 3 4; do
 done
 # Algorithms that use messages, and calls in which no rank waits for all others.
 TUTTI_ALGORITHM=pairwise,binomial,dissemination,doubling try "$few" "$odds" threads 3
+# In a large team on several nodes, tutti_finalize compares the calls of some ranks only. The odd
+# rank makes its call when the others could have left. With `linear`, the root of a scatter sends
+# something to every rank and waits for none.
+late() { "$@" 20000 scatter; }
+for nodes in 4,4,3 1,1,1,1,1,1,1,1,1,1,1; do
+    TUTTI_NODES=$nodes TUTTI_ALGORITHM=scatter=linear try $((2 * few)) late "$odds" threads 11
+done
 nothing_left "$TUTTI_TEST"
