@@ -125,7 +125,7 @@ expect 0 tutti run -n 11 --output-dir outputs --wdir elsewhere true
 expect 3 tutti run -n 2 --output-dir outputs sh -c 'exit 3'
 says err '^tutti: rank [01] \(pid [0-9]+\) exited with code 3$'
 expect 0 tutti run -n 2 --output-dir new/folder/of/it echo
-[ -s "$(find new/folder/of/it -name "*0*" | head -n 1)" ] || fail "a folder and those above it were not made"
+[ -s "$(find new/folder/of/it -name rank-0.out)" ] || fail "a folder and those above it were not made"
 refused "^tutti run: --output-dir: cannot make the folder 'beside/under'" --output-dir beside/under echo
 refused "^tutti run: --output-dir: 'beside' is not a folder" --output-dir beside echo
 refused '^tutti run: --tag: with --output-dir there are no lines to tag' --tag --output-dir outputs echo
