@@ -49,6 +49,7 @@ static void add_sample(struct tt_call_shape *shape, const struct tt_call_group *
     shape->n++;
     shape->time_ps += group->longest_ps;
     shape->waited_ps += group->waited_ps;
+    shape->blocked |= group->blocked;
     shape->shortest_ps = tt_min(shape->shortest_ps, group->longest_ps);
     shape->longest_ps = tt_max(shape->longest_ps, group->longest_ps);
     shape->begin_ps = tt_min(shape->begin_ps, group->begin_ps);
@@ -175,7 +176,9 @@ static void shape_line(const struct tt_calls *c, const struct tt_call_shape *s, 
     time_column(out, s->shortest_ps);
     time_column(out, s->time_ps / s->n);
     time_column(out, s->longest_ps);
-    time_column(out, s->waited_ps);
+    column(out, 11,
+           s->waited_ps ? tt_svg_time_text(text, (double)s->waited_ps)
+                        : tt_calls_no_wait_text(s->blocked));
     if (s->late_n) fprintf(out, "rank %d (%" PRId64 " of %" PRId64 ")", s->late, s->late_n, s->n);
     fputc('\n', out);
 }
@@ -185,7 +188,7 @@ static void print_shapes(const struct tt_calls *c, int most, FILE *out)
     struct tt_call_shape *shape;
     int64_t n;
     if (tt_calls_shapes(c, &shape, &n) != TUTTI_OK) return;
-    fprintf(out, "\n times  %-32s  %-14s  %-14s  %9s  %9s  %9s  %9s  last came\n", "call", "by",
+    fprintf(out, "\n times  %-32s  %-14s  %-14s  %9s  %9s  %9s  %11s  last came\n", "call", "by",
             "team", "shortest", "mean", "longest", "waited");
     for (int64_t i = 0; i < n && i < most; i++) shape_line(c, &shape[i], out);
     if (n > most) fprintf(out, "  ... and %" PRId64 " more\n", n - most);

@@ -107,12 +107,6 @@ static struct tt_call_bar *last_before(struct tt_call_bar *const *order, int64_t
     return low ? order[low - 1] : order[0];
 }
 
-/* Returns the time from which the caller was blocked; -1 if it never was. */
-static int64_t blocked_from(const struct tt_call_bar *bar)
-{
-    return bar->blocks ? bar->begin_ps : bar->blocked_ps;
-}
-
 /* Returns a member of the team that did not come to this execution. -1: all came, or the trace of
  * the absent member may be incomplete. The members of the team and the bars of the execution are
  * both in rank order. */
@@ -139,7 +133,7 @@ static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int mi
     group->late_ps = 0;
     for (int64_t i = group->first; i < group->first + group->n; i++) {
         struct tt_call_bar *bar = &c->bar[i];
-        int64_t from = blocked_from(bar), waited = from >= 0 ? bar->end_ps - from : 0;
+        int64_t from = tt_calls_blocked_from(bar), waited = from >= 0 ? bar->end_ps - from : 0;
         group->waited_ps += waited - bar->waited_ps;
         group->worst_ps = tt_max(group->worst_ps, waited);
         bar->waited_ps = waited;
@@ -152,13 +146,14 @@ static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *o
     for (int64_t i = 0; i < group->n; i++) {
         struct tt_call_bar *bar = order[i];
         const struct tt_call_bar *late = last_before(order, group->n, bar->end_ps);
-        int64_t from = blocked_from(bar);
+        int64_t from = tt_calls_blocked_from(bar);
         bar->late = late->rank;
         bar->waited_ps = from >= 0 ? tt_max(0, tt_min(late->begin_ps, bar->end_ps) - from) : 0;
         group->waited_ps += bar->waited_ps;
         group->worst_ps = tt_max(group->worst_ps, bar->waited_ps);
         group->end_ps = tt_max(group->end_ps, bar->end_ps);
         group->open |= bar->open;
+        group->blocked |= from >= 0;
     }
     const struct tt_call_bar *last = order[group->n - 1];
     group->late = last->rank;
@@ -223,7 +218,7 @@ static void add_up(struct tt_calls *c, const struct tt_call_bar *bar)
 {
     struct tt_call_rank *rank = rank_of(c, bar->rank, bar->team);
     struct tt_call_rank *late = rank_of(c, bar->late, bar->team);
-    int64_t from = blocked_from(bar);
+    int64_t from = tt_calls_blocked_from(bar);
     if (rank) {
         rank->calls++;
         rank->in_ps += from >= 0 ? bar->end_ps - from : 0;

@@ -43,6 +43,7 @@ struct tt_call_group {
     int32_t late;    /* the rank that came last; or the first one that never came */
     bool open;       /* a rank did not come out of the call */
     bool missing;    /* `late` never came */
+    bool blocked;    /* a caller was blocked in the call, or until it was complete */
 };
 
 struct tt_call_rank {
@@ -90,6 +91,19 @@ void tt_calls_free(struct tt_calls *calls);
 const struct tt_call_rank *tt_calls_rank(const struct tt_calls *calls, int rank, int client);
 
 enum { TT_CALLS_COUNT = 32 };
+/* Returns the time from which the caller was blocked; -1: it never was, because it did other things
+ * until its call was complete. */
+static inline int64_t tt_calls_blocked_from(const struct tt_call_bar *bar)
+{
+    return bar->blocks ? bar->begin_ps : bar->blocked_ps;
+}
+
+/* Returns the text for a waiting time of 0. */
+static inline const char *tt_calls_no_wait_text(bool blocked)
+{
+    return blocked ? "0" : "nonblocking";
+}
+
 /* Writes "n=131072"; or "1 MiB" if the trace has no number of elements; or "" for a call without
  * data. Returns text. */
 char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT]);
@@ -111,6 +125,7 @@ const char *tt_calls_end_text(const struct tt_call_rank *rank);
 struct tt_call_shape {
     const struct tt_call_bar *bar; /* one of the calls */
     int64_t n, begin_ps, shortest_ps, longest_ps, time_ps, waited_ps;
+    bool blocked;   /* a caller was blocked in one of the calls */
     int32_t late;   /* the rank that came last most often */
     int64_t late_n; /* how often it came last */
 };

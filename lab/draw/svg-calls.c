@@ -46,6 +46,13 @@ static void time_at(const struct svg_call_tables_table *t, double x, int64_t ps)
     right(t, x, "minor", ps ? tt_svg_time_text(text, (double)ps) : "0");
 }
 
+static void waited_at(const struct svg_call_tables_table *t, int64_t ps, bool blocked)
+{
+    char text[32];
+    right(t, 1144, "minor",
+          ps ? tt_svg_time_text(text, (double)ps) : tt_calls_no_wait_text(blocked));
+}
+
 static void count_at(const struct svg_call_tables_table *t, double x, int64_t n)
 {
     char text[32];
@@ -144,7 +151,7 @@ static void group_line(struct svg_call_tables_table *t, const struct tt_call_gro
     time_at(t, 790, g->median_ps);
     time_at(t, 860, g->longest_ps);
     late(t, g);
-    time_at(t, 1144, g->waited_ps);
+    waited_at(t, g->waited_ps, g->blocked);
     if (g->open && !g->missing) right(t, 1066, "end-text", "not ended");
     t->y += LINE;
 }
@@ -179,7 +186,7 @@ static void shape_line(struct svg_call_tables_table *t, const struct tt_call_sha
     snprintf(text, sizeof text, "rank %d, %" PRId64 " time%s", s->late, s->late_n,
              s->late_n == 1 ? "" : "s");
     if (s->late_n) left(t, 880, "minor", text);
-    time_at(t, 1144, s->waited_ps);
+    waited_at(t, s->waited_ps, s->blocked);
     t->y += LINE;
 }
 
@@ -437,6 +444,8 @@ static void tip(const struct view *v, const struct tt_call_bar *bar)
     if (bar->waited_ps > 0)
         fprintf(v->out, "; waited %s for rank %d", tt_svg_time_text(waited, (double)bar->waited_ps),
                 bar->late);
+    if (tt_calls_blocked_from(bar) < 0)
+        fputs("; nonblocking, its caller did not wait for it", v->out);
     if (bar->status) fprintf(v->out, "; %s", tutti_status_text((tutti_status)bar->status));
     fputs("</title>", v->out);
 }

@@ -151,6 +151,43 @@ static void who_calculates_does_not_wait(void **state)
     waits(&p, 0, 0, 5, 2);
     waits(&p, 0, 1, 0, -1);
     assert_int_equal(p.calls.rank[0].in_ps, 15000000);
+    assert_true(p.calls.group[0].blocked);
+    tt_picture_free(&p);
+    (void)state;
+}
+
+/* Returns the summary of a run. The caller frees it. */
+static __attribute__((noinline)) char *summary_of(const struct tt_picture *p)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    tt_calls_summary(&p->calls, p->ranks, p->time_ps, 10, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* If every rank computes until a nonblocking call is complete, nobody waited for the rank that came
+ * late. The summary says why, instead of a time of 0. */
+static void nobody_waits_in_a_nonblocking_call(void **state)
+{
+    enum { NEVER = 1000 };
+    static const struct calls_call calls[] = {{0, 0, 60, NEVER, "barrier", 0, 0, -1},
+                                              {1, 50, 60, NEVER, "barrier", 0, 0, -1},
+                                              {0, 70, 80, -1, "bcast", 0, 1, 0},
+                                              {1, 70, 80, -1, "bcast", 0, 1, 0}};
+    struct tt_picture p = run(2, NULL, calls, 4);
+    char *text = summary_of(&p);
+    assert_int_equal(p.calls.group[0].late_ps, 50000000);
+    assert_int_equal(p.calls.group[0].waited_ps, 0);
+    assert_false(p.calls.group[0].blocked);
+    assert_int_equal(tt_calls_blocked_from(bar_of(&p, 0, 0)), -1);
+    assert_true(p.calls.group[1].blocked);
+    const char *said = strstr(text, "nonblocking");
+    if (!said || strncmp(said, "nonblocking  rank 1 (1 of 1)", 28) != 0) fail_msg("%s", text);
+    assert_null(strstr(said + 1, "nonblocking"));
+    free(text);
     tt_picture_free(&p);
     (void)state;
 }
@@ -415,6 +452,7 @@ int main(void)
         cmocka_unit_test(all_wait_for_the_last),
         cmocka_unit_test(nobody_waits_for_who_comes_afterwards),
         cmocka_unit_test(who_calculates_does_not_wait),
+        cmocka_unit_test(nobody_waits_in_a_nonblocking_call),
         cmocka_unit_test(teams_are_apart),
         cmocka_unit_test(messages_stay_in_their_team),
         cmocka_unit_test(the_dead_are_waited_for),

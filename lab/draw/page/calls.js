@@ -175,6 +175,12 @@ function lateText(group) {
   return group.calls.length < 2 ? '–' : `rank ${group.late}, by ${timeText(group.lateBy, 4)}`;
 }
 
+/* How long callers waited in these calls. If no caller was ever blocked, they did other things. */
+function waitedText(groups) {
+  const blocked = groups.some(group => group.calls.some(call => call.blocked >= 0));
+  return blocked ? timeText(d3.sum(groups, group => group.waited), 4) : 'nonblocking';
+}
+
 function callName(call) {
   return make('td', {}, make('span', { class: 'swatch', style: `background: var(--${callInk(call.coll)})` }), callText(call));
 }
@@ -184,7 +190,7 @@ function groupRow(group) {
   const row = make('tr', {}, make('th', { scope: 'row' }), callName(call), cellOf(call.algorithm), cellOf(call.team.label),
     cellOf(String(call.execution), 'number'), cellOf(timeText(group.shortest, 4), 'number'),
     cellOf(timeText(group.median, 4), 'number'), cellOf(timeText(group.longest, 4), 'number'),
-    cellOf(lateText(group), group.missing ? 'bad' : ''), cellOf(timeText(group.waited, 4), 'number'));
+    cellOf(lateText(group), group.missing ? 'bad' : ''), cellOf(waitedText([group]), 'number'));
   const button = make('button', { type: 'button', class: 'at', title: 'Show this in the diagram' }, timeText(group.begin, 6));
   button.addEventListener('click', () => showGroup(group));
   row.firstChild.append(button);
@@ -251,7 +257,7 @@ function alikeRow([, groups]) {
   return make('tr', {}, callName(call), cellOf(call.algorithm), cellOf(call.team.label),
     cellOf(groups.length.toLocaleString('en'), 'number'), cellOf(timeText(d3.min(longest), 4), 'number'),
     cellOf(timeText(d3.sum(longest) / groups.length, 4), 'number'), cellOf(timeText(d3.max(longest), 4), 'number'),
-    cellOf(oftenLate(groups)), cellOf(timeText(d3.sum(groups, group => group.waited), 4), 'number'));
+    cellOf(oftenLate(groups)), cellOf(waitedText(groups), 'number'));
 }
 
 function lifeOf(rank) {
