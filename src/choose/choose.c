@@ -48,6 +48,8 @@ static const struct row table[] = {
     {&tt_allreduce_direct, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_block_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_gather_flat, 128 << 10, ANY_RANKS, ANY_COST},
+    {&tt_gather_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
@@ -330,10 +332,20 @@ static bool repeats_work(const struct tt_algorithm *a, const struct tt_call *cal
     return a == &tt_allreduce_flat && call->type == TUTTI_BINNED && bytes > 64 << 10;
 }
 
+/* Whether the two copies of a byte through shared memory take twice as long as one. If the ranks
+ * take turns on the processors, nobody copies out while another rank copies in. In a gather or a
+ * scatter each byte is copied for one rank only; where all ranks copy out what one rank has copied
+ * in, as in a bcast, the second copy finds it in a cache. */
+static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
+{
+    bool single = call->coll == TT_COLL_gather || call->coll == TT_COLL_scatter;
+    return single && map->cores > 0 && map->p > map->cores;
+}
+
 static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
-    int cost = call->shared ? 1 : map->read_cost;
+    int cost = call->shared || copies_follow(call, map) ? CHEAP : map->read_cost;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct row *r = &table[i];
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||

@@ -129,6 +129,25 @@ static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
     }
 }
 
+/* A long gather or scatter by `flat` copies each byte twice, one copy after the other if the ranks
+ * take turns on the processors. A bcast copies it in once for all. */
+static void turns_make_single_copies_better(void **state)
+{
+    (void)state;
+    struct tt_map map = plans_map(4);
+    map.direct = true;
+    map.read_cost = 3;
+    map.cores = 4;
+    assert_string_equal(chosen(TT_COLL_gather, 1 << 20, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_scatter, 1 << 20, &map)->name, "flat");
+    map.cores = 2;
+    assert_string_equal(chosen(TT_COLL_gather, 1 << 20, &map)->name, "direct");
+    assert_string_equal(chosen(TT_COLL_gather, 1 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_scatter, 1 << 20, &map)->name, "direct");
+    assert_string_equal(chosen(TT_COLL_scatter, 1 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
+}
+
 /* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to
  * larger sizes than over a network. */
 static void few_nodes_are_distinguished_from_containers(void **state)
@@ -198,6 +217,7 @@ int main(void)
         cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
+        cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
