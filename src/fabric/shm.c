@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -65,17 +66,29 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
     return TUTTI_ERR_UNSUPPORTED;
 }
 
-/* The kernel knows that a process is gone before the launcher does, so the launcher's record is
- * waited for. A rank that failed because of another rank may also have freed what it had opened. */
+/* The kernel knows that a process is gone before the launcher's guard does, so the guard's record
+ * is waited for. A process stays in the process table until its parent, the guard, has collected
+ * it, which may take long on a busy machine. The record comes soon after that. Other launchers
+ * record nothing. */
+static void await_record(struct tt_fabric *f, int rank)
+{
+    enum { MOST_MS = 10000, COLLECTED_MS = 1000 };
+    const struct tt_job_rank *r = &f->job->rank[rank];
+    const struct timespec pause = {.tv_nsec = 1000000};
+    pid_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
+    for (int ms = 0, collected = 0; ms < MOST_MS && collected < COLLECTED_MS; ms++) {
+        if (atomic_load(&r->rank_status.state) == TT_RANK_FAILED) return;
+        collected += kill(pid, 0) != 0;
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* A rank that failed because of another rank may also have freed what it had opened. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
 {
     char text[160];
     int error = errno;
-    const struct tt_rank_status *rank_status = &f->job->rank[rank].rank_status;
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (int ms = 0;
-         error == ESRCH && ms < 1000 && atomic_load(&rank_status->state) != TT_RANK_FAILED; ms++)
-        nanosleep(&pause, NULL);
+    if (error == ESRCH) await_record(f, rank);
     int first = tt_common_first_failed(f->job, f->common);
     if (first >= 0)
         return tt_fail(TUTTI_ERR_PEER, "%s",

@@ -335,10 +335,15 @@ static long pss_kib(void)
     return kib;
 }
 
-static long shared_kib(const tutti_client *client)
+/* The memory behind the segment, without what the ranks keep for their next teams: see
+ * tests/run/teams.c, which also checks that they keep little. */
+static tutti_status shared_kib(tutti_client *client, long *kib)
 {
     struct stat st;
-    return fstat(client->seat.segment.fd, &st) == 0 ? (long)(st.st_blocks / 2) : -1;
+    int64_t mine = client->fabric.arena.store->kept_bytes, kept = 0;
+    TT_TRY(tutti_allreduce(tutti_world(client), &mine, &kept, 1, TUTTI_I64, TUTTI_SUM));
+    *kib = fstat(client->seat.segment.fd, &st) == 0 ? (long)(st.st_blocks / 2 - kept / 1024) : -1;
+    return TUTTI_OK;
 }
 
 static long descriptors(void)
@@ -359,7 +364,9 @@ static tutti_status measure(tutti_client *client, struct footprint *f)
         TT_TRY(tutti_advance(tutti_context_at(client, 0), NULL));
     }
     TT_TRY(tutti_barrier(tutti_world(client)));
-    *f = (struct footprint){pss_kib(), shared_kib(client), descriptors()};
+    TT_TRY(shared_kib(client, &f->shared_kib));
+    f->pss_kib = pss_kib();
+    f->descriptors = descriptors();
     return tutti_barrier(tutti_world(client));
 }
 
