@@ -702,12 +702,18 @@ static void look_for_others(struct meeting *m)
     }
 }
 
-static void meet(struct meeting *m)
+static enum tt_doing doing_of(enum tt_agree_what what)
+{
+    if (what == TT_AGREE_MEET) return TT_DOING_TEAM_OF;
+    return what == TT_AGREE_SHRINK ? TT_DOING_SHRINK : TT_DOING_AGREE;
+}
+
+static void meet(struct meeting *m, enum tt_agree_what what)
 {
     struct tt_wait wait;
     struct tt_team *t = m->team;
     struct tt_waiting waiting = {
-        .fabric = t->fabric, .doing = TT_DOING_AGREE, .fill = fill_waiting, .arg = m};
+        .fabric = t->fabric, .doing = doing_of(what), .fill = fill_waiting, .arg = m};
     start(m);
     tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
     while (go_on(m), !is_done(m)) {
@@ -803,7 +809,7 @@ static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t v
 {
     if (m->status == TUTTI_OK) m->status = prepare(m, what, value, own);
     if (m->status == TUTTI_OK) {
-        meet(m);
+        meet(m, what);
         end_count(m);
     }
     tutti_status status = m->status == TUTTI_OK ? outcome(m) : m->status;

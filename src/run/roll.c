@@ -465,7 +465,9 @@ static void add_outside(struct roll_text *t, const struct tt_roll *roll, int ran
 static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     static const char *const names[] = {[TT_DOING_INIT] = "tutti_init",
-                                        [TT_DOING_AGREE] = "tutti_team_agree or _shrink of ",
+                                        [TT_DOING_AGREE] = "tutti_team_agree of ",
+                                        [TT_DOING_SHRINK] = "tutti_team_shrink of ",
+                                        [TT_DOING_TEAM_OF] = "tutti_team_of",
                                         [TT_DOING_MESSAGES] = "tutti_advance_wait",
                                         [TT_DOING_FINALIZE] = "tutti_finalize"};
     const struct tt_activity *is = &roll->rank[rank].is;
@@ -476,7 +478,7 @@ static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int ran
         add_call(t, roll, &signature, is->team, is->number);
     else
         add(t, "%s", names[is->doing]);
-    if (is->doing == TT_DOING_AGREE) add_team(t, roll, is->team);
+    if (is->doing == TT_DOING_AGREE || is->doing == TT_DOING_SHRINK) add_team(t, roll, is->team);
     add_requests(t, roll, rank);
 }
 
@@ -529,7 +531,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     if (state == TT_RANK_FAILED)
         add_failure(&t, roll, rank);
     else if (state == TT_RANK_LEFT)
-        add(&t, "has left (tutti_finalize)");
+        add(&t, "left by tutti_finalize");
     else if (!r->here)
         add(&t,
             roll->silent ? "no answer: stopped, or host %s cannot be reached"
@@ -540,7 +542,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     else if (is_waiting(roll, rank))
         add_waiting(&t, roll, rank);
     else if (state == TT_RANK_ABSENT)
-        add(&t, "%shas not come to tutti_init", add_elsewhere(&t, r) ? "; " : "");
+        add(&t, "%snot in tutti_init yet", add_elsewhere(&t, r) ? "; " : "");
     else
         add_outside(&t, roll, rank);
     return buffer;

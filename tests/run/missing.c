@@ -119,13 +119,28 @@ static void twice(tutti_client *client, int me)
     }
 }
 
-/* In the next three functions rank 1 stays away from an agreement, from freeing a team, and from
- * advancing its context. */
+/* In the next five functions rank 1 stays away from an agreement, from making a team, from freeing
+ * a team, and from advancing its context. */
 static void agree(tutti_client *client, int me)
 {
     int64_t value = 1;
     if (me == 1) stay_outside();
     must(tutti_team_agree(tutti_world(client), &value, NULL), "agree");
+}
+
+static void shrink(tutti_client *client, int me)
+{
+    tutti_team *rest;
+    if (me == 1) stay_outside();
+    must(tutti_team_shrink(tutti_world(client), &rest), "shrink");
+}
+
+static void team_of(tutti_client *client, int me)
+{
+    const int all[] = {0, 1, 2, 3};
+    tutti_team *part;
+    if (me == 1) stay_outside();
+    must(tutti_team_of(tutti_world(client), all, 4, 0, &part), "team_of");
 }
 
 static void free_team(tutti_client *client, int me)
@@ -193,7 +208,7 @@ static void act(tutti_client *client, void *arg)
                {"dead", dead},       {"left", left},           {"requests", requests},
                {"agree", agree},     {"free", free_team},      {"messages", messages},
                {"twice", twice},     {"finalize", finalize},   {"further", further},
-               {"brief", brief}};
+               {"brief", brief},     {"shrink", shrink},       {"of", team_of}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -72,15 +72,20 @@ all_ways elsewhere in_elsewhere
 in_left() {
     says err 'ranks 0-1: in barrier.* on the team of ranks 0-2 .*; wait for rank 2$'
     says err 'rank 2: outside the library'
-    says err 'rank 3: has left \(tutti_finalize\)$'
+    says err 'rank 3: left by tutti_finalize$'
 }
 all_ways left in_left
 
 in_agree() {
-    says err 'ranks 0,2-3: in tutti_team_agree or _shrink of the world, for .*; wait for rank 1$'
+    says err "ranks 0,2-3: in tutti_team_$what"'( of the world)?, for .*; waits? for ranks? .*1$'
     says err 'rank 1: outside the library; it has completed no collective$'
 }
 all_ways agree in_agree
+for what in shrink of; do
+    begin tutti run -n 4 "$missing" "$what"
+    in_agree
+    end 0
+done
 
 in_free() { # a free waits for nobody, so they wait when they leave
     says err 'ranks 0,2-3: in tutti_finalize, for'
@@ -102,14 +107,14 @@ end 0
 
 begin tutti run -n 4 "$missing" absent
 says err 'ranks 0,2-3: in tutti_init, for'
-says err 'rank 1: has not come to tutti_init$'
+says err 'rank 1: not in tutti_init yet$'
 end 0
 
 # Two clients that wait for each other.
 expect 124 tutti run -n 3 --timeout 4 "$missing" further
 says err 'ranks 0,2: in barrier.* on the world \(call 1\), for [0-9.]+( to [0-9.]+)? s; wait for rank 1$'
 says err 'rank 1: in tutti_init of client 1; it has completed no collective$'
-says err 'ranks 0,2: in a call of client 0; has not come to tutti_init$'
+says err 'ranks 0,2: in a call of client 0; not in tutti_init yet$'
 says err 'rank 1: in tutti_init, for [0-9.]+ s; waits for ranks 0,2$'
 
 begin tutti run -n 4 "$missing" stopped
