@@ -27,7 +27,21 @@ expect 1 tutti calibrate --output "$work/occupied/model"
 says err 'cannot be written: Not a directory'
 [ "$(find . -name '*.machine*' | wc -l)" -eq 0 ] || fail 'a file is left'
 
-expect 0 tutti calibrate
+# calibrates COMMAND...: expects a model. On a busy machine the command may refuse to write one; if
+# it does so twice, the test ends here.
+calibrates() {
+    local code
+    for _ in 1 2; do
+        code=0
+        "$@" >out 2>err || code=$?
+        [ "$code" -ne 0 ] || return 0
+        says err 'calibrate: the machine is too busy: .*; nothing is written$'
+    done
+    echo 'the machine is too busy for a calibration'
+    exit 77
+}
+
+calibrates tutti calibrate
 says out '^written to .*/cache/tutti/.*\.machine$'
 [ "$(find cache -type f | wc -l)" -eq 1 ] || fail 'more than one file'
 expect 0 tutti calibrate --show
@@ -46,11 +60,14 @@ numbers_are_credible() {
 numbers_are_credible cache/tutti/*.machine
 cp cache/tutti/*.machine before
 expect 1 env MUTANT=fast "$TUTTI_BUILD/tests/tools-mutant" calibrate
-says err 'too busy: allreduce/f64/sum/8 by doubling took 0\.000 us, and its parts alone .*nothing is written'
+says err 'too busy: .* by [a-z]+ took [0-9.]+ us, and its parts alone .*nothing is written'
 cmp before cache/tutti/*.machine
-expect 0 env MUTANT=line "$TUTTI_BUILD/tests/tools-mutant" calibrate --output line
-numbers_are_credible line
-awk '$1 == "line" && $2 > 100000 { exit 1 }' line || fail 'a line takes longer than a barrier'
+# The times of the mutant's jobs suit code that is not slowed down by a sanitizer.
+if [ -z "$TUTTI_SANITIZE" ]; then
+    calibrates env MUTANT=line "$TUTTI_BUILD/tests/tools-mutant" calibrate --output line
+    numbers_are_credible line
+    awk '$1 == "line" && $2 > 100000 { exit 1 }' line || fail 'a line takes longer than a barrier'
+fi
 
 # Every algorithm is there once, with a time or a reason, and the chosen one is marked.
 expect 0 tutti explain --json allreduce/f64/sum/64K/p4
