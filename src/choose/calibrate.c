@@ -4,7 +4,8 @@
  * processor. Two passes measure all tables; the least of both counts. If many entries of the passes
  * differ by more than a half, or the time was not enough for both, other programs were disturbing.
  *
- * What a thread of this process cannot measure in the time is taken in proportion:
+ * Some entries cannot be measured by a thread of this process in the time. They are taken in
+ * proportion:
  *
  *     call, step, message     to the time of a multiplication, as `tutti calibrate` found it on the
  *                             processors where it was tried
@@ -43,7 +44,7 @@ enum {
 
 enum brief_order { ORDER_NONE, ORDER_END, ORDER_WRITE, ORDER_COPY, ORDER_ANSWER, ORDER_SHARE };
 
-/* What both threads use. `order` and `done` count: they are equal while the helper has nothing to
+/* Both threads use this. `order` and `done` count: they are equal while the helper has nothing to
  * do. */
 struct brief {
     _Alignas(TT_LINE) _Atomic uint32_t order;

@@ -97,12 +97,12 @@ struct tt_mpi_comm {
     int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
     uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
     struct tt_mpi_trials *trials; /* freed with the record */
-    /* These are in later.c. */
+    /* Only later.c uses these. If the communicator is freed (removed), the record lives until its
+     * last request is freed, too. */
     atomic_int started; /* nonblocking calls in flight */
     atomic_bool held;   /* a thread uses the team for one of them, and does not wait meanwhile */
     int requests;       /* that the program or the host has; guarded by tt_mpi_lock */
-    atomic_bool
-        removed; /* the communicator is freed; the record lives until the last request does */
+    atomic_bool removed;
 };
 
 #define tt_mpi_open_host TT_MPI_OWN(open_host)

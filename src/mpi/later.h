@@ -7,9 +7,10 @@
  * completes the host's request of each one that has ended. So only a host whose progress calls
  * functions of others can have this (tt_mpi_drivable).
  *
- * What the program may free while a call is in flight must live on: of a derived type, a duplicate
- * is made; the record of a communicator, with its team, lives until its last request is freed. An
- * operation of the program cannot be duplicated, so the host does nonblocking calls with one.
+ * The program may free types and communicators while a call is in flight. So the call duplicates
+ * its derived types, and the record of a communicator, with its team, lives until its last request
+ * is freed. An operation of the program cannot be duplicated, so the host does nonblocking calls
+ * with one.
  *
  * Only one thread at a time may use a team. While calls are in flight on a communicator, a blocking
  * call on it is therefore also started and then tested until it ends: if it waited inside Tutti, no

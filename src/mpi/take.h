@@ -9,7 +9,8 @@
 
 #include "mpi/later.h"
 
-/* Does a collective of Tutti, whose name and arguments follow, or starts it. Its status. */
+/* Does a collective of Tutti, whose name and arguments follow, or starts it, and has its status as
+ * its value. */
 #define TT_MPI_RUN(CALL, NAME, ...)                                                                \
     (tt_mpi_blocks(CALL) ? tt_mpi_tutti.NAME(__VA_ARGS__)                                          \
      : tt_mpi_before_start(CALL)                                                                   \

@@ -10,22 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPECT(CONDITION)                                                                          \
-    do {                                                                                           \
-        if (!(CONDITION)) {                                                                        \
-            fprintf(stderr, "later.c:%d: not so: %s\n", __LINE__, #CONDITION);                     \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
-    } while (0)
-
-static int me, p;
-static const MPI_Comm world = MPI_COMM_WORLD;
-
-/* Makes the team of a communicator, if it has none. */
-static void warm_up(MPI_Comm comm)
-{
-    for (int i = 0; i < 6; i++) MPI_Barrier(comm);
-}
+#include "parts.h"
 
 /* ---- Many in flight ---- */
 
@@ -248,13 +233,7 @@ static void die(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    int level;
-    if (strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0)
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    else
-        MPI_Init(&argc, &argv);
-    MPI_Comm_rank(world, &me);
-    MPI_Comm_size(world, &p);
+    begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0);
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "driven") == 0) driven();
     if (strcmp(part, "crossed") == 0) crossed();

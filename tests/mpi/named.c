@@ -10,22 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define EXPECT(CONDITION)                                                                          \
-    do {                                                                                           \
-        if (!(CONDITION)) {                                                                        \
-            fprintf(stderr, "named.c:%d: not so: %s\n", __LINE__, #CONDITION);                     \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
-    } while (0)
-
-static int me, p;
-static const MPI_Comm world = MPI_COMM_WORLD;
-
-/* Makes the team of a communicator, if it has none. */
-static void warm_up(MPI_Comm comm)
-{
-    for (int i = 0; i < 6; i++) MPI_Barrier(comm);
-}
+#include "parts.h"
 
 /* A rank receives a long message before a barrier and completes it behind; the sender sends it
  * before its barrier, and can only get there if the host of the receiver, which waits in our
@@ -335,13 +320,7 @@ static void late(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    int level;
-    if (strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0)
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    else
-        MPI_Init(&argc, &argv);
-    MPI_Comm_rank(world, &me);
-    MPI_Comm_size(world, &p);
+    begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0);
     if (strcmp(part, "rendezvous") == 0) rendezvous();
     if (strcmp(part, "relay") == 0) relay();
     if (strcmp(part, "threads") == 0) threads();
