@@ -126,6 +126,12 @@ static bool measure_until_credible(struct tt_machine *machine)
     return false;
 }
 
+static int failed(void)
+{
+    fprintf(stderr, "tutti calibrate: %s\n", tutti_error());
+    return TT_EXIT_FAILED;
+}
+
 static int measure(const char *output)
 {
     struct tt_machine machine = {0};
@@ -137,12 +143,10 @@ static int measure(const char *output)
                 why);
         return TT_EXIT_FAILED;
     }
+    if (tt_file_try(path) != TUTTI_OK) return failed();
     if (!measure_until_credible(&machine)) return TT_EXIT_FAILED;
     print_model(&machine);
-    if (tt_machine_write(path, &machine) != TUTTI_OK) {
-        fprintf(stderr, "tutti calibrate: %s\n", tutti_error());
-        return TT_EXIT_FAILED;
-    }
+    if (tt_machine_write(path, &machine) != TUTTI_OK) return failed();
     printf("written to %s\n", path);
     return TT_EXIT_OK;
 }

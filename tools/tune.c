@@ -363,6 +363,21 @@ static const char doc[] =
     "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
 
+/* Finds the file of the wisdom, and whether it can be written. */
+static bool find_output(const char *output, char path[TT_FILE_PATH])
+{
+    char why[TT_FILE_WHY];
+    if (output) {
+        snprintf(path, TT_FILE_PATH, "%s", output);
+    } else if (!tt_wisdom_path(path, why)) {
+        fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
+        return false;
+    }
+    if (tt_file_try(path) == TUTTI_OK) return true;
+    fprintf(stderr, "tutti tune: %s\n", tutti_error());
+    return false;
+}
+
 int tt_tune_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -370,13 +385,9 @@ int tt_tune_main(int argc, char **argv)
     struct tune_arguments a = {
         .problem = tt_calloc((size_t)argc, sizeof *a.problem), .step = 4, .time_ns = 50000000};
     struct tuning t = {.a = &a};
-    char why[TT_FILE_WHY];
     if (!a.problem) return TT_EXIT_FAILED;
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    if (a.output) {
-        snprintf(t.path, sizeof t.path, "%s", a.output);
-    } else if (!tt_wisdom_path(t.path, why)) {
-        fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
+    if (!find_output(a.output, t.path)) {
         tt_free(a.problem);
         return TT_EXIT_FAILED;
     }

@@ -180,15 +180,38 @@ static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, c
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
 }
 
+/* Makes a new file in the folder of `path`, under a name that no other process uses. */
+static tutti_status make_beside(const char *path, char temporary[TT_FILE_PATH + 16], int *fd)
+{
+    make_folders(path);
+    snprintf(temporary, TT_FILE_PATH + 16, "%s.XXXXXX", path);
+    *fd = mkostemp(temporary, O_CLOEXEC);
+    if (*fd >= 0) return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", path);
+}
+
+tutti_status tt_file_try(const char *path)
+{
+    char temporary[TT_FILE_PATH + 16];
+    struct stat is;
+    int fd;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tt_fail(TUTTI_ERR_SYSTEM, "%.300s cannot be written: it is a directory", path);
+    tutti_status status = make_beside(path, temporary, &fd);
+    if (status != TUTTI_OK) return status;
+    close(fd);
+    (void)unlink(temporary);
+    return TUTTI_OK;
+}
+
 tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
                              const void *arg)
 {
     char temporary[TT_FILE_PATH + 16];
-    make_folders(path);
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", path);
-    tutti_status status = write_into(fd, path, print, arg);
+    int fd;
+    tutti_status status = make_beside(path, temporary, &fd);
+    if (status != TUTTI_OK) return status;
+    status = write_into(fd, path, print, arg);
     if (status == TUTTI_OK && rename(temporary, path) == 0) return TUTTI_OK;
     if (status == TUTTI_OK) status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
     (void)unlink(temporary);

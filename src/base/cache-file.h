@@ -38,6 +38,9 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
  * SYSTEM. */
 tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
                              const void *arg);
+/* Finds out whether tt_file_replace could write the file, and leaves it as it is. Whoever measures
+ * for long asks this first. Errors: SYSTEM. */
+tutti_status tt_file_try(const char *path);
 /* Locks the folder of the file against other processes that lock it, and makes the folder if it
  * does not exist. Waits for two seconds at most, so that a process that holds the lock delays no
  * job. *lock is to be given to tt_file_unlock. Errors: SYSTEM. */

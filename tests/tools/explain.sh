@@ -21,10 +21,13 @@ expect 2 tutti calibrate --show --output x
 expect 2 tutti calibrate nonsense
 
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
-# file stands where the folder should be.
+# file stands where the folder should be. The command says so before it measures: this mutant's
+# measurements never succeed.
 expect 0 touch occupied
-expect 1 tutti calibrate --output "$work/occupied/model"
+expect 1 env MUTANT=fast "$TUTTI_BUILD/tests/tools-mutant" calibrate --output "$work/occupied/model"
 says err 'cannot be written: Not a directory'
+expect 1 tutti calibrate --output "$work"
+says err 'cannot be written: it is a directory'
 [ "$(find . -name '*.machine*' | wc -l)" -eq 0 ] || fail 'a file is left'
 
 # calibrates COMMAND...: expects a model. On a busy machine the command may refuse to write one; if

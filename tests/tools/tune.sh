@@ -47,6 +47,10 @@ expect 1 env TUTTI_ALGORITHM=flat tutti tune barrier/p2
 says err 'TUTTI_ALGORITHM forces the choice'
 expect 1 env TUTTI_WISDOM=0 tutti tune barrier/p2
 says err 'there is no file to write: TUTTI_WISDOM=0; --output names one'
+expect 0 touch occupied
+expect 1 tutti tune barrier/p2 --output occupied/wisdom
+says err 'occupied/wisdom cannot be written: Not a directory'
+[ ! -s out ] || fail 'it measured what it cannot keep'
 expect 1 tutti tune nonsense
 expect 2 tutti tune barrier/p2 --ranks 3
 expect 2 tutti tune --sizes 0
