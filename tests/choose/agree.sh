@@ -5,28 +5,13 @@
 # settings and home folders the others have. A file that cannot be used leaves the table to choose.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
+source "$(dirname "$0")/../tools/model.sh"
 
 unset TUTTI_MACHINE TUTTI_CHOICE
 export XDG_CACHE_HOME=$work/cache
 
-# A model in which all costs but those of reading by the system are high, so that the estimate
-# chooses another algorithm than the table.
-model() {
-    printf 'tutti %s\n' "$(tutti --version | awk '{ print $2 }')"
-    printf 'processor %s\n' "$(sed -n 's/^model name[[:space:]]*: *//p' /proc/cpuinfo | head -n 1 | tr -s ' ')"
-    printf 'processors %s\n' "$(getconf _NPROCESSORS_CONF)"
-    printf 'bytes 8 64 512 4096 16384 65536 262144 1048576 4194304\n'
-    for name in call step line take message turn_2 turn_4 turn_8; do echo "$name 100000"; done
-    for from in cached memory other; do
-        for to in cached memory other; do echo "copy_${from}_$to $1"; done
-        echo "add_$from $1"
-    done
-    for table in read_memory_cached read_memory_memory read_other_cached read_other_memory write_memory_memory; do
-        echo "$table 9 9 9 9 9 9 9 9 9"
-    done
-    for table in copy_shared read_shared; do echo "$table 1000 1000 1000 1000 1000 1000 1000 1000 1000"; done
-}
-grep -q '^model name' /proc/cpuinfo || exit 77 # the model needs the kernel's name of the processor
+# Models in which reading by the system is cheap and all else dear, so that the estimate chooses
+# another algorithm than the table; or in which copying is cheap, too.
 model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
 model '1 1 1 1 1 1 1 1 1' >theirs
 sed 's/^processor .*/processor Other/' mine >foreign

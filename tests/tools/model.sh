@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Models of this machine with made-up costs, for tests that need a model and measure none.
+grep -q '^model name' /proc/cpuinfo || exit 77 # a model needs the kernel's name of the processor
+
+# model COSTS: prints a model in which copying and adding cost COSTS, in picoseconds for each of the
+# nine sizes; reading by the system costs nearly nothing, and all else 100 ns.
+model() {
+    printf 'tutti %s\n' "$(tutti --version | awk '{ print $2 }')"
+    printf 'processor %s\n' "$(sed -n 's/^model name[[:space:]]*: *//p' /proc/cpuinfo | head -n 1 | tr -s ' ')"
+    printf 'processors %s\n' "$(getconf _NPROCESSORS_CONF)"
+    printf 'bytes 8 64 512 4096 16384 65536 262144 1048576 4194304\n'
+    for name in call step line take message turn_2 turn_4 turn_8; do echo "$name 100000"; done
+    for from in cached memory other; do
+        for to in cached memory other; do echo "copy_${from}_$to $1"; done
+        echo "add_$from $1"
+    done
+    for table in read_memory_cached read_memory_memory read_other_cached read_other_memory write_memory_memory; do
+        echo "$table 9 9 9 9 9 9 9 9 9"
+    done
+    for table in copy_shared read_shared; do echo "$table 1000 1000 1000 1000 1000 1000 1000 1000 1000"; done
+}
