@@ -323,7 +323,7 @@ int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *m
     }
     d.text = problem;
     d.scheme = draw->scheme;
-    if (!tt_case_open(&d.c, "tutti draw", problem, NULL)) return TT_EXIT_USAGE;
+    if (!tt_case_open(&d.c, "tutti draw", problem, NULL, NULL)) return TT_EXIT_USAGE;
     int code = draw_it(&d, draw, measured);
     tt_case_close(&d.c);
     return code;

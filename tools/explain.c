@@ -9,12 +9,18 @@
 
 #include "choose/predict.h"
 #include "command.h"
+#include "jobs.h"
 #include "json.h"
 #include "problem.h"
 
-enum { OPTION_JSON = 256 };
+enum { OPTION_JSON = 256, OPTION_JOB };
 
 static const struct argp_option options[] = {
+    {"job", OPTION_JOB, "PID", 0,
+     "explain the choice in the running job of this process (a rank or the launcher; tutti ps "
+     "lists "
+     "them): with its ranks, hosts, model, wisdom and settings. The PROBLEM then has no /pRANKS",
+     0},
     {"json", OPTION_JSON, NULL, 0, "print a JSON object", 0},
     {0},
 };
@@ -30,6 +36,7 @@ struct candidate {
 
 struct explanation {
     const char *problem;
+    pid_t job; /* a process of the job whose choice is explained; 0: there is no job */
     struct tt_case c;
     bool json;
     struct candidate *candidate;
@@ -37,6 +44,8 @@ struct explanation {
     struct tt_call *call; /* of each rank */
     int64_t *room;
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY]; /* of the model, or why there is none */
+    char text[TT_PROBLEM_TEXT];                      /* the problem with the ranks of the job */
+    char program[80];                                /* of the job */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
     struct tt_wisdom_file wisdom;
     const struct tt_wisdom_entry *wise; /* the line of the wisdom that decides; NULL: none does */
@@ -47,6 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct explanation *e = state->input;
     switch (key) {
     case OPTION_JSON: e->json = true; return 0;
+    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "PID", arg, 1, INT32_MAX); return 0;
     case ARGP_KEY_ARG:
         if (e->problem) argp_error(state, "only one problem at a time");
         e->problem = arg;
@@ -211,8 +221,12 @@ static void print_wisdom(const struct explanation *e)
 
 static void print_text(const struct explanation *e)
 {
+    if (e->job) printf("In the job of %s, ", e->program);
     printf("%s runs by %s. ", e->problem, e->c.algorithm->name);
     print_reason(e);
+    if (e->c.map.measures)
+        printf(
+            "The job measures algorithms in its first calls, and may have found a faster one.\n");
     if (e->c.map.machine)
         printf("Model: %s\n", e->path);
     else
@@ -263,6 +277,9 @@ static bool print_json(const struct explanation *e)
 {
     cJSON *all = cJSON_CreateObject();
     cJSON_AddStringToObject(all, "problem", e->problem);
+    if (e->job) cJSON_AddNumberToObject(all, "job", e->job);
+    if (e->job) cJSON_AddStringToObject(all, "program", e->program);
+    if (e->c.map.measures) cJSON_AddTrueToObject(all, "measures");
     cJSON_AddStringToObject(all, "algorithm", e->c.algorithm->name);
     cJSON_AddStringToObject(all, "chosen", tt_chosen_text(e->c.by));
     if (e->c.map.machine)
@@ -273,6 +290,106 @@ static bool print_json(const struct explanation *e)
     cJSON *rows = cJSON_AddArrayToObject(all, "candidates");
     for (int i = 0; i < e->n; i++) cJSON_AddItemToArray(rows, json_of(e, &e->candidate[i]));
     return tt_json_print(all);
+}
+
+static bool print(const struct explanation *e)
+{
+    if (e->json) return print_json(e);
+    print_text(e);
+    return true;
+}
+
+/* ---- A running job ---- */
+
+/* Writes the problem with a number of ranks behind what is moved, unless it has one. */
+static void add_ranks(const char *problem, int ranks, char *text, size_t n)
+{
+    const char *key = strchr(problem, '=');
+    size_t at = strcspn(problem, "@");
+    for (const char *p = problem; (p = strstr(p, "/p")) != NULL; p++) {
+        if (p[2] < '0' || p[2] > '9') continue;
+        snprintf(text, n, "%s", problem);
+        return;
+    }
+    if (key)
+        for (at = (size_t)(key - problem); at > 0 && problem[at] != '/';) at--;
+    snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
+}
+
+/* Returns the record of the job's oldest client; NULL: no client is complete. */
+static const struct tt_common *client_of(const struct tt_job_page *page)
+{
+    const struct tt_common *oldest = NULL;
+    for (int i = 0; i < TT_CLIENTS; i++) {
+        const struct tt_common *common = tt_common_at(page, i);
+        if (!atomic_load(&common->number) || !atomic_load(&common->world.known)) continue;
+        if (!oldest || atomic_load(&common->number) < atomic_load(&oldest->number)) oldest = common;
+    }
+    return oldest;
+}
+
+/* Whether the choice in the job can be known. Prints the error. */
+static bool can_be_known(const struct explanation *e, const struct tt_job_page *page,
+                         const struct tt_common *common)
+{
+    if (!common)
+        fprintf(stderr, "tutti explain: some ranks of the job have not called tutti_init, or all "
+                        "have called tutti_finalize\n");
+    else if (page->rank[0].arena < 0)
+        fprintf(stderr, "tutti explain: rank 0 of the job is on host %s; run the command there\n",
+                page->rank[0].host);
+    else if (e->c.problem.p != page->size || e->c.problem.map[0])
+        fprintf(stderr,
+                "tutti explain: '%s' has other ranks or hosts than the job, which has %d "
+                "ranks\n",
+                e->text, page->size);
+    else
+        return true;
+    return false;
+}
+
+static bool open_in(struct explanation *e, const struct tt_job_page *page)
+{
+    const struct tt_common *common = client_of(page);
+    add_ranks(e->problem, page->size, e->text, sizeof e->text);
+    e->problem = e->text;
+    snprintf(e->path, sizeof e->path, "that of the job");
+    snprintf(e->why, sizeof e->why, "the job found none when it started");
+    return tt_problem_open(&e->c.problem, e->text) && can_be_known(e, page, common) &&
+           tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
+}
+
+static bool open_job(struct explanation *e)
+{
+    struct tt_jobs jobs;
+    bool found = false, opened = false;
+    char name[TT_STARTER_NAME];
+    tt_jobs_find(&jobs);
+    for (int i = 0; i < jobs.n && !found; i++) {
+        struct tt_job_page *page;
+        pid_t in = jobs.job[i].pid;
+        if (tt_roll_page(&jobs.job[i].source, &page) != TUTTI_OK) continue;
+        found = tt_job_has(page, tt_job_starter(page, in, name), in, e->job);
+        if (found) tt_job_program(page, in, e->program, sizeof e->program);
+        opened = found && open_in(e, page);
+        tt_free(page);
+    }
+    tt_jobs_free(&jobs);
+    if (!found)
+        fprintf(stderr,
+                "tutti explain: process %d belongs to no job of this user that can be read; "
+                "tutti ps lists the jobs\n",
+                (int)e->job);
+    return opened;
+}
+
+/* Opens the problem, in a job or for this machine. Returns an exit status. */
+static int open_problem(struct explanation *e, struct tt_machine *machine)
+{
+    if (e->job) return open_job(e) ? TT_EXIT_OK : TT_EXIT_FAILED;
+    if (!tt_case_open(&e->c, "tutti explain", e->problem, NULL, NULL)) return TT_EXIT_USAGE;
+    (void)tt_machine_find(machine, e->path, e->why);
+    return TT_EXIT_OK;
 }
 
 /* ---- Command ---- */
@@ -289,18 +406,11 @@ int tt_explain_main(int argc, char **argv)
                "apply.\v" TT_PROBLEM_HELP " Exit status: 0 done, 1 failed, 2 wrong usage."};
     struct explanation e = {.n = 0};
     struct tt_machine machine;
-    int code = TT_EXIT_FAILED;
     tt_arg_parse(&argp, argc, argv, 0, &e);
-    if (!tt_case_open(&e.c, "tutti explain", e.problem, NULL)) return TT_EXIT_USAGE;
-    (void)tt_machine_find(&machine, e.path, e.why);
+    int code = open_problem(&e, &machine);
+    if (code != TT_EXIT_OK) return code;
     find_wisdom(&e);
-    if (collect(&e)) {
-        code = TT_EXIT_OK;
-        if (!e.json)
-            print_text(&e);
-        else if (!print_json(&e))
-            code = TT_EXIT_FAILED;
-    }
+    code = collect(&e) && print(&e) ? TT_EXIT_OK : TT_EXIT_FAILED;
     tt_wisdom_close(&e.wisdom);
     tt_free(e.candidate);
     tt_free(e.call);

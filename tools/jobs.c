@@ -23,7 +23,9 @@
 
 /* ---- Reading /proc ---- */
 
-char *tt_proc_text(pid_t pid, const char *name, char *buffer, size_t n)
+/* Returns `buffer` with the first n - 1 bytes of /proc/PID/NAME, without line ends at the end and
+ * with other control characters replaced by blanks; "" if the file cannot be read. */
+static char *proc_text(pid_t pid, const char *name, char *buffer, size_t n)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -42,7 +44,7 @@ static pid_t parent_of(pid_t pid)
 {
     char text[512];
     int parent = 0;
-    const char *end = strrchr(tt_proc_text(pid, "stat", text, sizeof text), ')');
+    const char *end = strrchr(proc_text(pid, "stat", text, sizeof text), ')');
     if (!end || sscanf(end, ") %*c %d", &parent) != 1) return 0;
     return parent;
 }
@@ -195,16 +197,19 @@ void tt_jobs_free(struct tt_jobs *jobs)
 
 /* ---- A job ---- */
 
-pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in)
+pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[TT_STARTER_NAME])
 {
-    char name[32];
     pid_t rank = found_in;
+    name[0] = '\0';
+    if (page->threads) return 0;
     for (int r = page->size - 1; r >= 0; r--)
         if (page->rank[r].arena >= 0 && tt_roll_process(atomic_load(&page->rank[r].pid)))
             rank = atomic_load(&page->rank[r].pid);
     pid_t parent = parent_of(rank);
-    bool is_guard = strcmp(tt_proc_text(parent, "comm", name, sizeof name), "tutti-guard") == 0;
-    return is_guard ? parent_of(parent) : parent;
+    if (strcmp(proc_text(parent, "comm", name, TT_STARTER_NAME), "tutti-guard") != 0) return parent;
+    parent = parent_of(parent);
+    proc_text(parent, "comm", name, TT_STARTER_NAME);
+    return parent;
 }
 
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid)
@@ -219,7 +224,7 @@ char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text,
 {
     for (int r = 0; r < page->size; r++) {
         int pid = page->rank[r].arena >= 0 ? atomic_load(&page->rank[r].pid) : 0;
-        if (pid > 0 && *tt_proc_text(pid, "cmdline", text, n)) return text;
+        if (pid > 0 && *proc_text(pid, "cmdline", text, n)) return text;
     }
-    return tt_proc_text(found_in, "cmdline", text, n);
+    return proc_text(found_in, "cmdline", text, n);
 }

@@ -31,16 +31,14 @@ void tt_jobs_find(struct tt_jobs *jobs);
 void tt_jobs_free(struct tt_jobs *jobs);
 
 /* The process that started the ranks: the launcher, and not the guard process between it and the
- * ranks. */
-pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in);
+ * ranks. 0: the ranks are threads, or it is not known. Writes its name. */
+enum { TT_STARTER_NAME = 32 };
+pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[TT_STARTER_NAME]);
 /* Whether the process is a rank of the job on this machine, its starter, or the process in which it
  * was found. */
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid);
 /* The command line of the lowest rank that is here and still runs, or else of the process in which
  * the job was found. */
 char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text, size_t n);
-/* Returns `buffer` with the first n - 1 bytes of /proc/PID/NAME, without line ends at the end and
- * with other control characters replaced by blanks; "" if the file cannot be read. */
-char *tt_proc_text(pid_t pid, const char *name, char *buffer, size_t n);
 
 #endif

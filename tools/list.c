@@ -331,7 +331,7 @@ int tt_list_main(int argc, char **argv)
     int code = TT_EXIT_FAILED;
     if (!a.word) return code;
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    if (a.problem && !tt_case_open(&a.c, argv[0], a.problem, NULL))
+    if (a.problem && !tt_case_open(&a.c, argv[0], a.problem, NULL, NULL))
         code = TT_EXIT_USAGE;
     else
         code = print(&a);

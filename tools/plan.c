@@ -127,7 +127,7 @@ int tt_plan_main(int argc, char **argv)
     struct plan_arguments arguments = {.rank = -1};
     struct tt_case c;
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
-    if (!tt_case_open(&c, argv[0], arguments.text, arguments.algorithm)) return TT_EXIT_USAGE;
+    if (!tt_case_open(&c, argv[0], arguments.text, arguments.algorithm, NULL)) return TT_EXIT_USAGE;
     int code = print(&arguments, &c);
     tt_case_close(&c);
     return code;

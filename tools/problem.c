@@ -12,16 +12,21 @@
 #include "job/wait.h"
 #include "run/team.h"
 
-bool tt_problem_open(struct tt_problem *problem, const char *text)
+static bool open_with(struct tt_problem *problem, const char *text, int64_t slice, int64_t radix)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
-        tt_tune(&problem->call, tt_setting_must_match(TT_MUST_MATCH_SLICE),
-                tt_setting_must_match(TT_MUST_MATCH_RADIX));
+        tt_tune(&problem->call, slice, radix);
         return true;
     }
     tt_problem_complain(stderr, text, &error);
     return false;
+}
+
+bool tt_problem_open(struct tt_problem *problem, const char *text)
+{
+    return open_with(problem, text, tt_setting_must_match(TT_MUST_MATCH_SLICE),
+                     tt_setting_must_match(TT_MUST_MATCH_RADIX));
 }
 
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
@@ -56,6 +61,13 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
     return !why;
 }
 
+static void map_what_is_known(struct tt_case *c)
+{
+    if (c->machine.use != TT_MACHINE_UNKNOWN) c->map.machine = &c->machine.model;
+    c->map.estimates = c->machine.use == TT_MACHINE_ESTIMATE;
+    if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
+}
+
 /* Fills in the map of the machine, assuming processes that can read each other's memory, as on most
  * machines. */
 static bool fill_map(struct tt_case *c, const char *command)
@@ -66,10 +78,8 @@ static bool fill_map(struct tt_case *c, const char *command)
                              .read_cost = tt_cost_alone()};
     char why[TT_MACHINE_WHY];
     tt_machine_decide(&c->machine, NULL, why);
-    if (c->machine.use != TT_MACHINE_UNKNOWN) c->map.machine = &c->machine.model;
-    c->map.estimates = c->machine.use == TT_MACHINE_ESTIMATE;
     tt_wisdom_load(c->problem.p, &c->wisdom);
-    if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
+    map_what_is_known(c);
     tt_problem_map(&c->problem, &c->map, c->node);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());
@@ -86,11 +96,41 @@ static bool make_room(struct tt_case *c, const char *command)
     return false;
 }
 
-bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm)
+/* Fills in the map of the world in which the ranks of a job are. */
+static bool fill_map_of(struct tt_case *c, const struct tt_common *common)
 {
+    const struct tt_world_facts *world = &common->world;
+    c->map = (struct tt_map){.p = c->problem.p,
+                             .cores = world->cores,
+                             .win_bytes = world->win_bytes,
+                             .direct = world->direct,
+                             .mapped = world->mapped,
+                             .one_kernel = world->one_kernel,
+                             .rdma = world->rdma,
+                             .read_cost = world->read_cost,
+                             .measures = common->machine.measures,
+                             .nodes = world->nodes,
+                             .node = world->nodes > 1 ? c->node : NULL};
+    for (int r = 0; r < c->problem.p; r++) c->node[r] = common->rank[r].node;
+    c->machine = common->machine;
+    c->wisdom = common->wisdom;
+    map_what_is_known(c);
+    tt_choose_force(world->algorithm);
+    return tt_map_valid(&c->map);
+}
+
+bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
+                  const struct tt_common *job)
+{
+    /* a setting is published as 1 + its value (struct tt_common) */
+    int64_t slice = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_SLICE]) - 1)
+                        : tt_setting_must_match(TT_MUST_MATCH_SLICE);
+    int64_t radix = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_RADIX]) - 1)
+                        : tt_setting_must_match(TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
-    if (!tt_problem_open(&c->problem, text)) return false;
-    if (make_room(c, command) && fill_map(c, command) && pick(c, command, algorithm)) return true;
+    if (!open_with(&c->problem, text, slice, radix)) return false;
+    bool filled = make_room(c, command) && (job ? fill_map_of(c, job) : fill_map(c, command));
+    if (filled && pick(c, command, algorithm)) return true;
     tt_case_close(c);
     return false;
 }

@@ -7,6 +7,7 @@
 
 #include "choose/choose.h"
 #include "coll/coll.h"
+#include "job/common.h"
 #include "text/plan-file.h"
 
 /* Sentences that end the texts of --help. */
@@ -63,9 +64,11 @@ bool tt_problem_open(struct tt_problem *problem, const char *text);
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name);
 /* Opens the problem as it would run on this machine, with the algorithm of that name (NULL: the one
- * that the library would choose). Returns false after printing the error. The caller ends with
- * tt_case_close. */
-bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm);
+ * that the library would choose). With a copy of a running job's record of a client, the problem is
+ * opened as in the world of that client, which has as many ranks (struct tt_world_facts). Returns
+ * false after printing the error. The caller ends with tt_case_close. */
+bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
+                  const struct tt_common *job);
 /* Opens the problem for a simulation, without an algorithm: each rank is on a node of its own
  * unless the problem has a map of nodes. Returns false after printing the error. The caller ends
  * with tt_case_close. */

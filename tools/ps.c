@@ -46,11 +46,11 @@ static const char *state_text(const struct tt_roll_rank *r)
 
 /* ---- Text ---- */
 
-static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t starter)
+static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t starter,
+                      const char *name)
 {
-    char program[80], name[32];
+    char program[80];
     tt_job_program(page, found_in, program, sizeof program);
-    tt_proc_text(starter, "comm", name, sizeof name);
     double age = (double)(tt_clock_ns() - page->stamp) / 1e9;
     printf("%d %s of %s", page->size,
            page->threads     ? "threads"
@@ -145,10 +145,11 @@ static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
             printf("a job of process %d cannot be shown: %s\n", (int)found->pid, tutti_error());
         return;
     }
-    pid_t starter = page->threads ? 0 : tt_job_starter(page, found->pid);
+    char name[TT_STARTER_NAME];
+    pid_t starter = tt_job_starter(page, found->pid, name);
     if (is_asked_for(a, page, starter, found->pid)) {
         if (a->shown++ && !a->rows) printf("\n");
-        if (!a->rows) print_job(page, found->pid, starter);
+        if (!a->rows) print_job(page, found->pid, starter, name);
         show_clients(a, found, page, starter);
     }
     tt_free(page);

@@ -297,7 +297,7 @@ static bool tune_open(struct tuning *t, const char *problem)
 
 static void tune_problem(struct tuning *t, const char *problem)
 {
-    bool good = tt_case_open(&t->c, "tutti tune", problem, NULL);
+    bool good = tt_case_open(&t->c, "tutti tune", problem, NULL, NULL);
     t->at++;
     if (!good) {
         t->failed = true;

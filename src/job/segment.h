@@ -39,6 +39,7 @@
 enum {
     /* bytes of the text of two calls (run/signature.h) and the words between them */
     TT_FINDING_TEXT = 384,
+    TT_FACTS_ALGORITHM = 256,
     TT_FINDINGS = 8 /* teams of a client for which the cause of their failure is recorded */
 };
 /* clients of a job at a time; a client counts until every rank has finalized it */
@@ -103,6 +104,7 @@ struct tt_member {
     struct tt_rank_status rank_status;
     _Atomic int64_t world, mailbox;
     struct tt_activity_line activity; /* of a rank on this node */
+    int32_t node; /* the node of the rank in the map of the world, as struct tt_world_facts */
     /* when a notice from another node said that this rank left in order; 0: no notice did */
     _Atomic int64_t left_ns;
     /* when a collective of this rank last ended, and on which team; 0: never, or there is no
@@ -122,6 +124,17 @@ struct tt_finding {
     char text[TT_FINDING_TEXT];
 };
 
+/* What the choice of algorithms in a client's world depends on, beside its model and its wisdom,
+ * for those who only read the memory (tutti explain --job). The fields are those of struct tt_map.
+ * The first rank of a node writes them when the client is complete, and sets `known` last. */
+struct tt_world_facts {
+    _Atomic uint32_t known;
+    int32_t cores, read_cost, nodes;
+    int32_t direct, mapped, one_kernel, rdma;
+    int64_t win_bytes;
+    char algorithm[TT_FACTS_ALGORITHM]; /* TUTTI_ALGORITHM, cut off if it is too long */
+};
+
 /* What the ranks share of one client (common.h). Everything is 0 while `number` is 0. */
 struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
@@ -138,6 +151,7 @@ struct tt_common {
      * `joined`; on other nodes they stay empty */
     struct tt_machine_in_force machine;
     struct tt_wisdom wisdom;
+    struct tt_world_facts world;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
     /* must-match settings: 1 + the value of the first rank that came; 0: none came */

@@ -206,10 +206,30 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks)
     }
 }
 
+/* Tells those who read the job's memory on what the choice of algorithms depends. */
+static void publish_world(const struct tt_team *t)
+{
+    struct tt_common *common = t->fabric->common;
+    struct tt_world_facts *world = &common->world;
+    const char *algorithm = tt_setting("TUTTI_ALGORITHM");
+    world->nodes = t->map.nodes;
+    for (int r = 0; r < t->map.p; r++) common->rank[r].node = t->map.node ? t->map.node[r] : 0;
+    world->cores = t->map.cores;
+    world->read_cost = t->map.read_cost;
+    world->direct = t->map.direct;
+    world->mapped = t->map.mapped;
+    world->one_kernel = t->map.one_kernel;
+    world->rdma = t->map.rdma;
+    world->win_bytes = t->map.win_bytes;
+    snprintf(world->algorithm, sizeof world->algorithm, "%s", algorithm ? algorithm : "");
+    atomic_store(&world->known, 1);
+}
+
 void tt_team_met(struct tt_team *t)
 {
     struct tt_fabric *f = t->fabric;
     map_machine(t);
+    if (f->job->rank[f->me].arena == 0) publish_world(t);
     for (int r = 0; r < t->map.p; r++) {
         if (tt_team_is_remote(t, r)) continue;
         t->view[r].at = tt_fabric_at(f, atomic_load(&f->common->rank[t->job_rank[r]].world));

@@ -97,3 +97,64 @@ expect 0 env TUTTI_CHOICE=nonsense tutti explain allreduce/f64/sum/8/p2
 says err 'TUTTI_CHOICE=nonsense is neither table, estimate nor measure: using table'
 expect 1 tutti draw bcast/u8/8/p2 --what costs
 says err 'no time can be predicted: there is no model'
+
+# With --job, the choice is that of a running job, which says itself what it chooses.
+model '1 1 1 1 1 1 1 1 1' >cheap
+missing=$TUTTI_BUILD/tests/test-run-missing
+waits() {
+    tutti ps "$job" >out 2>err && grep -qE '^ *0 .* in (allreduce|measuring algorithms)\(' out
+}
+# begins SETTING...: starts a job with these settings, whose ranks call allreduce; rank 2 is late.
+begins() {
+    rm -f go
+    env "$@" TUTTI_WISDOM=0 TUTTI_LOG=choice tutti run -n 4 "$missing" outside >job.out 2>job.err &
+    job=$!
+    started+=("$job")
+    wait_for waits
+}
+ends() {
+    local code=0
+    touch go
+    wait "$job" || code=$?
+    [ "$code" -eq 0 ] || fail "the job ended with $code"
+}
+agrees() {
+    expect 0 tutti explain --job "$job" allreduce/f64/sum/8
+    sed -n 's|^In the job of [^,]*, allreduce/f64/sum/8/p4 runs by \([a-z-]*\)\..*|\1|p' out >explained
+    sed -n 's/.*choice: \([a-z-]*\) for allreduce.*/\1/p' job.err >ran
+    cmp explained ran || fail 'the job runs another algorithm'
+}
+begins TUTTI_NODES=2,2
+agrees
+between_nodes=$(cat ran)
+pid=$(tutti ps "$job" | awk '$1 == 1 { print $2 }')
+expect 0 tutti explain --json --job "$pid" reduce/f64/sum/64K/root=3
+python3 -c 'import json, sys; found = json.load(open("out"))
+assert found["problem"] == "reduce/f64/sum/64K/p4/root=3" and found["job"] == int(sys.argv[1]), found' "$pid"
+expect 1 tutti explain --job "$job" allreduce/f64/sum/8/p3
+says err 'has other ranks or hosts than the job, which has 4 ranks'
+expect 1 tutti explain --job "$job" barrier@nodes:2,2
+expect 1 tutti explain --job "$job" nonsense
+ends
+begins TUTTI_ALGORITHM=allreduce=ring,bcast=flat
+agrees
+expect 0 tutti explain --job "$job" allreduce/f64/sum/8
+says out 'TUTTI_ALGORITHM forces it'
+ends
+begins TUTTI_CMA=0
+agrees
+[ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'
+ends
+begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/cheap"
+agrees
+expect 0 tutti explain --job "$job" allreduce/f64/sum/8
+says out 'It has the least predicted time'
+says out '^Model: that of the job$'
+ends
+begins TUTTI_CHOICE=measure TUTTI_MACHINE="$work/cheap"
+expect 0 tutti explain --job "$job" allreduce/f64/sum/64K
+says out '^The job measures algorithms'
+ends
+expect 1 tutti explain --job 1 barrier
+says err 'process 1 belongs to no job of this user'
+expect 2 tutti explain --job nonsense barrier
