@@ -675,7 +675,7 @@ static void end_helpers(void)
 static bool reading_works(void)
 {
     int64_t ns;
-    return tt_setting_int("TUTTI_CMA", 1, 0, 1) != 0 &&
+    return tt_setting_int("TUTTI_CMA") != 0 &&
            by_system(calibration.helper[0], false, calibration.to, calibration.from, TT_LINE, &ns);
 }
 

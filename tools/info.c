@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/settings.h"
+#include "choose/choose.h"
 #include "choose/wisdom.h"
 #include "launch-guard.h"
 #include "boot/pmix.h"
@@ -26,7 +27,10 @@
 #include "fabric/fabric.h"
 #include "fabric/wire.h"
 #include "json.h"
+#include "plan/network.h"
 #include "run/team.h"
+#include "topo/net.h"
+#include "type/kernels.h"
 #include "type/type.h"
 
 /* Where the output goes: to standard output, one line for each fact, or into a JSON object. */
@@ -177,7 +181,7 @@ static void say_memory(void)
 
 static bool cma_is_wanted(void)
 {
-    return tt_setting_int("TUTTI_CMA", 1, 0, 1) != 0;
+    return tt_setting_int("TUTTI_CMA") != 0;
 }
 
 static void say_cma(void)
@@ -344,24 +348,98 @@ static const char *const rules[] = {
     [TT_SETTING_AGREED] = "agreed by all ranks",
 };
 
-static void say_setting(const struct tt_known_setting *setting)
+static bool network_is_wrong(const char *text)
 {
-    struct otherwise o = otherwise_of(setting);
-    bool set = tt_setting_in_force(setting);
-    const char *value = set ? tt_setting(setting->name) : o.value;
-    const char *from = set ? "environment" : o.from, *rule = rules[setting->rule];
-    if (!report.all) {
-        printf("  %-20s %-32s %s%s%s\n", setting->name, value, from, *rule ? "; " : "", rule);
-        return;
+    struct tt_net net = {0};
+    struct tt_reader_error error;
+    if (tt_network_parse(text, &net, &error) == TUTTI_OK) {
+        tt_net_free(&net);
+        return false;
     }
+    (void)tt_fail(TUTTI_ERR_ARG, "%.200s (at character %zu)", error.text, error.at + 1);
+    return true;
+}
+
+/* Whether the part of the library that uses this text refuses it, with an error. */
+static bool is_refused(const char *name, const char *text)
+{
+    if (strcmp(name, "TUTTI_ALGORITHM") == 0) return tt_choose_check() != TUTTI_OK;
+    if (strcmp(name, "TUTTI_FAULT") == 0) return tt_fault_check(text) != TUTTI_OK;
+    if (strcmp(name, "TUTTI_NETWORK") == 0) return network_is_wrong(text);
+    if (strcmp(name, "TUTTI_NODES") != 0 || tt_fabric_nodes_valid(text)) return false;
+    (void)tt_fail(TUTTI_ERR_ARG, "expected the ranks of each node, as in 4,2,1,1 or 4*16");
+    return true;
+}
+
+static bool lacks_job(const char *name)
+{
+    bool place = strcmp(name, "TUTTI_RANK") == 0 || strcmp(name, "TUTTI_SIZE") == 0;
+    return place && !tt_setting("TUTTI_JOB");
+}
+
+/* Whether the environment has a value of the setting that the library ignores. If the value is
+ * wrong, whether it is ignored or an error, `why` gets a text. */
+static bool is_ignored(const struct tt_known_setting *setting, char *why, size_t n)
+{
+    char values[200];
+    const char *text = tt_setting(setting->name);
+    *why = '\0';
+    if (!text) return false;
+    tt_setting_values(setting, values, sizeof values);
+    if (!tt_setting_accepts(setting, text) && setting->kind == TT_SETTING_WORDS) {
+        snprintf(why, n, "it is not %s: other words are ignored", values);
+        return false;
+    }
+    if (!tt_setting_accepts(setting, text))
+        snprintf(why, n, "'%.60s' is ignored: it is not %s", text, values);
+    else if (strcmp(setting->name, "TUTTI_ISA") == 0 && !tt_kernels_find(text))
+        snprintf(why, n, "'%.60s' is ignored: this processor or build does not support it", text);
+    else if (lacks_job(setting->name))
+        snprintf(why, n, "'%.60s' is ignored: TUTTI_JOB is not set", text);
+    else if (is_refused(setting->name, text)) {
+        snprintf(why, n, "wrong, and an error in a job: %s", tutti_error());
+        return false;
+    }
+    return *why != '\0';
+}
+
+static void add_setting(const struct tt_known_setting *setting, const char *value, const char *from,
+                        const char *why)
+{
+    static const char *const kinds[] = {
+        [TT_SETTING_NUMBER] = "number", [TT_SETTING_SECONDS] = "seconds",
+        [TT_SETTING_WORD] = "word",     [TT_SETTING_WORDS] = "words",
+        [TT_SETTING_TEXT] = "text",
+    };
+    char values[200];
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "name", setting->name);
     cJSON_AddStringToObject(row, "value", value);
     cJSON_AddStringToObject(row, "from", from);
+    if (*why) cJSON_AddStringToObject(row, "wrong", why);
+    cJSON_AddStringToObject(row, "kind", kinds[setting->kind]);
+    if (setting->kind != TT_SETTING_TEXT)
+        cJSON_AddStringToObject(row, "accepts", tt_setting_values(setting, values, sizeof values));
+    cJSON_AddStringToObject(row, "default", setting->otherwise);
     cJSON_AddBoolToObject(row, "same", setting->rule == TT_SETTING_SAME);
     cJSON_AddBoolToObject(row, "agreed", setting->rule == TT_SETTING_AGREED);
     cJSON_AddStringToObject(row, "does", setting->does);
     cJSON_AddItemToArray(report.section, row);
+}
+
+static void say_setting(const struct tt_known_setting *setting)
+{
+    char why[400];
+    struct otherwise o = otherwise_of(setting);
+    bool set = !is_ignored(setting, why, sizeof why) && tt_setting(setting->name);
+    const char *value = set ? tt_setting(setting->name) : o.value;
+    const char *from = set ? "environment" : o.from, *rule = rules[setting->rule];
+    if (report.all) {
+        add_setting(setting, value, from, why);
+        return;
+    }
+    printf("  %-20s %-32s %s%s%s\n", setting->name, value, from, *rule ? "; " : "", rule);
+    if (*why) printf("  %-20s %s\n", "", why);
 }
 
 static void say_settings(void)

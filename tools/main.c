@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/settings.h"
+#include "api/warn.h"
 #include "command.h"
 
 #define VERSION_TEXT "tutti " TUTTI_VERSION
@@ -129,6 +129,12 @@ static bool has_ranks(const struct tt_command *command)
            command->main == tt_tune_main;
 }
 
+static void warn(void *arg, const char *text)
+{
+    (void)arg;
+    tt_warn("%s", text);
+}
+
 static int help_with(const struct tt_command *command, char *name)
 {
     char *argv[] = {name, "--help", NULL};
@@ -152,6 +158,6 @@ int main(int argc, char **argv)
     snprintf(name, sizeof name, "tutti %s", chosen.command->name);
     argv[chosen.at] = name;
     if (chosen.help) return finish_output(help_with(chosen.command, name));
-    if (!has_ranks(chosen.command)) tt_settings_check();
+    if (!has_ranks(chosen.command)) tt_warn_check(warn, NULL);
     return finish_output(chosen.command->main(argc - chosen.at, argv + chosen.at));
 }

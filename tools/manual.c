@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "command.h"
 
 static const struct tt_command *commands; /* the last entry has no name */
@@ -190,6 +191,35 @@ static void put_commands(FILE *out)
     }
 }
 
+/* Prints which values a setting may have, from the table of settings. */
+static void put_setting(FILE *out, const struct tt_known_setting *setting)
+{
+    static const char *const rules[] = {
+        [TT_SETTING_OWN] = "",
+        [TT_SETTING_SAME] = " It must be the same on all ranks.",
+        [TT_SETTING_AGREED] = " Rank 0 decides for the job.",
+    };
+    char values[200];
+    fprintf(out, ".TP\n.B %s\n", setting->name);
+    put_more(out, setting->name);
+    if (setting->kind != TT_SETTING_TEXT) {
+        fprintf(out, "The value is ");
+        put_text(out, tt_setting_values(setting, values, sizeof values));
+        fprintf(out, ". ");
+    }
+    fprintf(out, "Default: ");
+    put_text(out, setting->otherwise);
+    fprintf(out, ".%s\n", rules[setting->rule]);
+}
+
+static void put_environment(FILE *out)
+{
+    fprintf(out, ".SH ENVIRONMENT\n");
+    put_more(out, "ENVIRONMENT");
+    for (int i = 0; i < tt_settings_n; i++) put_setting(out, &tt_settings[i]);
+    put_more(out, "EXAMPLES");
+}
+
 static void put_related(FILE *out, bool all)
 {
     fprintf(out, ".SH SEE ALSO\n");
@@ -215,5 +245,6 @@ void tt_manual_print(const struct argp *argp, const char *name, FILE *out)
     fprintf(out, ".SH OPTIONS\n");
     put_options(out, argp);
     put_more(out, "SECTIONS");
+    if (all) put_environment(out);
     put_related(out, all);
 }

@@ -7,7 +7,7 @@
 #include "api/api.h"
 #include "api/packed.h"
 #include "api/report.h"
-#include "base/settings.h"
+#include "api/warn.h"
 #include "boot/watch.h"
 #include "choose/calibrate.h"
 #include "plan/network.h"
@@ -93,6 +93,7 @@ static tutti_status set_up(tutti_client *client)
     if (client->fabric.me == 0 && client->fabric.size > 1)
         tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
     client->fabric.measure_machine = tt_calibrate_briefly;
+    client->fabric.check_settings = tt_warn_check;
     TT_TRY(tt_boot_meet(&client->fabric));
     return tt_msg_met(client->msg);
 }
@@ -129,7 +130,6 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
     client->fabric.policy.wake = tt_msg_wake_descriptor(tt_msg_context(client->msg, 0));
     tt_team_met(&client->world->run);
     tt_watch_answer(&client->fabric);
-    if (client->fabric.me == 0) tt_settings_check();
     *made = client;
     return TUTTI_OK;
 }

@@ -97,26 +97,21 @@ const char *tt_nearest(const char *text, const char *const *words, size_t n);
  * table of them. */
 
 const char *tt_setting(const char *name); /* NULL when unset or empty */
-/* Returns the whole number in [min, max] that the variable holds, which may end in K, M or G
- * (powers of 1024). Returns `fallback`, which may lie outside of [min, max], if the variable is not
- * set. A wrong value causes one warning and counts as not set. */
-int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max);
-/* Returns the seconds in the variable, which may have a fraction, in ns; 0 if the variable is not
- * set. A wrong value causes one warning and counts as 0. */
+/* Returns the whole number that the variable holds, which may end in K, M or G (powers of 1024). If
+ * the variable is not set or its value is wrong, it returns the default in the table of settings,
+ * which must be a number, or the given one. tt_settings_check() warns of wrong values. */
+int64_t tt_setting_int(const char *name);
+int64_t tt_setting_int_or(const char *name, int64_t fallback);
+/* Returns the seconds in the variable, which may have a fraction, in ns. If the variable is not set
+ * or its value is wrong, it returns the default. */
 int64_t tt_setting_seconds(const char *name);
+/* Returns the place of the variable's word in the words of the table, or that of the default. */
+int tt_setting_word(const char *name);
 /* The must-match settings: they determine what the ranks share, so they must be equal on all ranks
- * (see tt_boot_meet). X(name, default, least, most). A default may lie outside of least and most;
- * then a user cannot set it. A setting with most = 0 is a text. */
-#define TT_MUST_MATCH_LIST(X)                                                                      \
-    X(WINDOW, 128 << 10, 64, 64 << 20)                                                             \
-    X(EAGER, 8 << 10, 0, 1 << 30)                                                                  \
-    X(RING, 256 << 10, 4 << 10, 1 << 20)                                                           \
-    X(SLICE, 0, 0, INT64_C(1) << 40)                                                               \
-    X(RADIX, 0, 2, 1024)                                                                           \
-    X(NETWORK, 0, 0, 0)                                                                            \
-    X(NODES, 0, 0, 0)
+ * (see tt_boot_meet). A number whose default is not a number counts as 0 if it is not set. */
+#define TT_MUST_MATCH_LIST(X) X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(NETWORK) X(NODES)
 enum tt_must_match {
-#define TT_MUST_MATCH_ENUM(name, fallback, least, most) TT_MUST_MATCH_##name,
+#define TT_MUST_MATCH_ENUM(name) TT_MUST_MATCH_##name,
     TT_MUST_MATCH_LIST(TT_MUST_MATCH_ENUM)
 #undef TT_MUST_MATCH_ENUM
         TT_MUST_MATCH_SETTINGS

@@ -9,41 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
+#include "base/settings.h"
 
 enum { LINE_SIZE = 1024 };
 
-static const char *const log_names[] = {
-#define NAME(name) #name,
-    TT_LOG_LIST(NAME)
-#undef NAME
-};
-enum { LOGS = sizeof log_names / sizeof log_names[0] };
+static unsigned wanted; /* bit mask of enum tt_log; written once, by read_wanted */
 
-static unsigned wanted; /* bit mask by index in log_names; written once, by read_wanted */
-
-static void want(const char *name, size_t length)
-{
-    for (unsigned i = 0; i < LOGS; i++) {
-        if (strlen(log_names[i]) == length && memcmp(log_names[i], name, length) == 0) {
-            wanted |= 1u << i;
-            return;
-        }
-    }
-    char names[128] = "";
-    for (unsigned i = 0; i < LOGS; i++) {
-        strcat(names, " ");
-        strcat(names, log_names[i]);
-    }
-    tt_warn("TUTTI_LOG: there is no log '%.*s'; there are:%s", (int)length, name, names);
-}
-
+/* tt_settings_check() warns of words that are no log. */
 static void read_wanted(void)
 {
+    static const char names[] = TT_LOG_LIST(TT_LOG_WORD);
     const char *at = tt_setting("TUTTI_LOG");
     while (at && *at) {
         size_t length = strcspn(at, ",");
-        if (length > 0) want(at, length);
+        int what = tt_word_place(names, at, length);
+        if (what >= 0) wanted |= 1u << what;
         at += length + (at[length] == ',');
     }
 }

@@ -142,18 +142,8 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
     return tt_machine_path(path, why) && tt_machine_read(path, machine, why);
 }
 
-/* The values of TUTTI_CHOICE. */
-enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE, CHOICES };
-
-static enum choice choice_wanted(void)
-{
-    static const char *const words[] = {"table", "estimate", "measure"};
-    const char *text = tt_setting("TUTTI_CHOICE");
-    for (int i = 0; text && i < CHOICES; i++)
-        if (strcmp(text, words[i]) == 0) return (enum choice)i;
-    if (text) tt_warn("TUTTI_CHOICE=%s is neither table, estimate nor measure: using table", text);
-    return CHOICE_TABLE;
-}
+/* The values of TUTTI_CHOICE, in the order of the table of settings. */
+enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
 
 /* Whether a new model may take the place of what is at this path. */
 static bool may_replace(const char *path)
@@ -167,7 +157,7 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
 {
     char path[TT_MACHINE_PATH];
     *machine = (struct tt_machine_in_force){.use = TT_MACHINE_UNKNOWN};
-    enum choice wanted = choice_wanted();
+    enum choice wanted = (enum choice)tt_setting_word("TUTTI_CHOICE");
     bool found = tt_machine_find(&machine->model, path, why);
     if (!found && wanted != CHOICE_TABLE && measure && may_replace(path))
         found = measure(path, &machine->model, why);

@@ -4,7 +4,7 @@
  * a misspelled setting would silently do nothing.
  */
 #include <ctype.h>
-#include <pthread.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 enum { PREFIX_LENGTH = sizeof PREFIX - 1, NAME_MOST = 128 };
 
 const struct tt_known_setting tt_settings[] = {
-#define ROW(name, least, most, rule, otherwise, does)                                              \
-    {PREFIX #name, least, most, TT_SETTING_##rule, otherwise, does},
+#define ROW(name, kind, rule, otherwise, does)                                                     \
+    {PREFIX #name, kind, TT_SETTING_##rule, otherwise, does},
     TT_SETTING_LIST(ROW)
 #undef ROW
 };
@@ -50,48 +50,157 @@ bool tt_setting_is_expected(const char *name)
     return false;
 }
 
-bool tt_setting_in_force(const struct tt_known_setting *setting)
+/* ---- Values ---- */
+
+int tt_word_place(const char *words, const char *text, size_t n)
 {
-    const char *text = tt_setting(setting->name);
+    for (int i = 0; *words; i++) {
+        size_t length = strcspn(words, " ");
+        if (length == n && memcmp(words, text, n) == 0) return i;
+        words += length + (words[length] == ' ');
+    }
+    return -1;
+}
+
+static bool is_number(const struct tt_known_setting *setting, const char *text)
+{
     int64_t value;
-    if (!text || setting->most == 0) return text != NULL;
     return tt_parse_size(text, text + strlen(text), &value) && value >= setting->least &&
            value <= setting->most;
 }
 
-/* Names are compared in capitals, without their common prefix. */
-static void warn_of(const char *name, const char *upper)
+static bool is_seconds(const struct tt_known_setting *setting, const char *text)
 {
+    char *end;
+    double value = strtod(text, &end);
+    return end != text && *end == '\0' && value >= (double)setting->least &&
+           value <= (double)setting->most;
+}
+
+/* Empty words between commas do no harm. */
+static bool are_words(const struct tt_known_setting *setting, const char *text)
+{
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (n > 0 && tt_word_place(setting->words, text, n) < 0) return false;
+    }
+    return true;
+}
+
+bool tt_setting_accepts(const struct tt_known_setting *setting, const char *value)
+{
+    switch (setting->kind) {
+    case TT_SETTING_NUMBER: return is_number(setting, value);
+    case TT_SETTING_SECONDS: return is_seconds(setting, value);
+    case TT_SETTING_WORD: return tt_word_place(setting->words, value, strlen(value)) >= 0;
+    case TT_SETTING_WORDS: return are_words(setting, value);
+    case TT_SETTING_TEXT: return true;
+    }
+    return true;
+}
+
+/* Appends the words of a list, such as "table, estimate, measure". */
+static void add_words(const char *words, char *buffer, size_t n)
+{
+    while (*words) {
+        size_t length = strcspn(words, " "), used = strlen(buffer);
+        words += length + (words[length] == ' ');
+        snprintf(buffer + used, n - used, "%.*s%s", (int)length,
+                 words - length - (words[-1] == ' '), *words ? ", " : "");
+    }
+}
+
+/* Limits of bytes are easier to read with K, M or G; others have at most four digits. */
+static const char *print_limit(char buffer[24], int64_t value)
+{
+    if (value >= 4096) return tt_print_size(buffer, value);
+    snprintf(buffer, 24, "%" PRId64, value);
+    return buffer;
+}
+
+char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n)
+{
+    static const char *const begin[] = {
+        [TT_SETTING_NUMBER] = "a whole number",
+        [TT_SETTING_SECONDS] = "a number of seconds",
+        [TT_SETTING_WORD] = "one of ",
+        [TT_SETTING_WORDS] = "a list of ",
+        [TT_SETTING_TEXT] = "",
+    };
+    char least[24], most[24];
+    snprintf(buffer, n, "%s", begin[setting->kind]);
+    size_t used = strlen(buffer);
+    if (setting->words)
+        add_words(setting->words, buffer, n);
+    else if (setting->kind != TT_SETTING_TEXT)
+        snprintf(buffer + used, n - used, " from %s to %s", print_limit(least, setting->least),
+                 print_limit(most, setting->most));
+    return buffer;
+}
+
+/* ---- Checking the environment ---- */
+
+enum { VALUE_SHOWN = 200 };
+
+/* Names are compared in capitals, without their common prefix. */
+static void warn_of_name(const char *name, const char *upper, tt_setting_warn_fn *fn, void *arg)
+{
+    char text[2 * NAME_MOST + 100];
     const char *names[SETTINGS];
     for (int i = 0; i < SETTINGS; i++) names[i] = tt_settings[i].name + PREFIX_LENGTH;
     const char *nearest = tt_nearest(upper + PREFIX_LENGTH, names, SETTINGS);
     if (nearest)
-        tt_warn("%s is not a setting and is ignored; did you mean " PREFIX "%s?", name, nearest);
+        snprintf(text, sizeof text,
+                 "%s is not a setting and is ignored; did you mean " PREFIX "%s?", name, nearest);
     else
-        tt_warn("%s is not a setting and is ignored ('tutti info' lists the settings)", name);
+        snprintf(text, sizeof text,
+                 "%s is not a setting and is ignored ('tutti info' lists the settings)", name);
+    fn(arg, text);
 }
 
-/* Warns of a variable that is no setting. A name in small letters may be the user's own; it causes
- * a warning only if it is a setting when written in capitals. */
-static void check_one(const char *variable)
+static void warn_of_value(const struct tt_known_setting *setting, const char *value,
+                          tt_setting_warn_fn *fn, void *arg)
+{
+    char values[200], text[VALUE_SHOWN + 500];
+    bool words = setting->kind == TT_SETTING_WORDS;
+    tt_setting_values(setting, values, sizeof values);
+    snprintf(text, sizeof text, "%s=%.*s is not %s: %s%s%s", setting->name, VALUE_SHOWN, value,
+             values, words ? "other words are ignored" : "using the default (",
+             words ? "" : setting->otherwise, words ? "" : ")");
+    fn(arg, text);
+}
+
+/* Checks a variable. A name in small letters may be the user's own; it causes a warning only if it
+ * is a setting when written in capitals. */
+static void check_one(const char *variable, tt_setting_warn_fn *fn, void *arg)
 {
     char name[NAME_MOST], upper[NAME_MOST];
     int length = (int)tt_min((int64_t)strcspn(variable, "="), NAME_MOST - 1);
     snprintf(name, sizeof name, "%.*s", length, variable);
     for (int i = 0; i <= length; i++) upper[i] = (char)toupper((unsigned char)name[i]);
     bool ours = strncmp(name, PREFIX, PREFIX_LENGTH) == 0;
+    const struct tt_known_setting *setting = tt_setting_known(name);
     if (ours ? !tt_setting_is_expected(name) : tt_setting_known(upper) != NULL)
-        warn_of(name, upper);
+        warn_of_name(name, upper, fn, arg);
+    const char *value = setting ? tt_setting(name) : NULL;
+    if (value && !tt_setting_accepts(setting, value)) warn_of_value(setting, value, fn, arg);
 }
 
-static void check(void)
+void tt_settings_check(tt_setting_warn_fn *fn, void *arg)
 {
     for (char **variable = environ; variable && *variable; variable++)
-        if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable);
+        if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable, fn, arg);
 }
 
-void tt_settings_check(void)
+void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, check);
+    for (int i = 0; i < mine->n; i++) {
+        struct tt_warning *to = &mine->warning[i];
+        for (int j = 0; j < theirs->n; j++) {
+            const struct tt_warning *from = &theirs->warning[j];
+            if (from->id != to->id) continue;
+            to->first = (int32_t)tt_min(to->first, from->first);
+            to->ranks += from->ranks;
+        }
+    }
 }

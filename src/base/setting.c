@@ -24,7 +24,6 @@ static struct {
     struct setting {
         char name[NAME_SIZE];
         const char *value;
-        bool warned;
     } known[SETTINGS];
 } settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -37,7 +36,6 @@ static struct setting *find_locked(const char *name)
     if (settings.n < SETTINGS) settings.n++;
     struct setting *added = &settings.known[settings.n - 1];
     snprintf(added->name, sizeof added->name, "%s", name);
-    added->warned = false;
     const char *value = getenv(name);
     added->value = value && *value ? value : NULL;
     return added;
@@ -51,75 +49,62 @@ const char *tt_setting(const char *name)
     return value;
 }
 
-static bool first_warning(const char *name)
-{
-    pthread_mutex_lock(&settings.lock);
-    struct setting *setting = find_locked(name);
-    bool first = !setting->warned;
-    setting->warned = true;
-    pthread_mutex_unlock(&settings.lock);
-    return first;
-}
-
-/* Checks that the limits in the table are those that the code applies. Builds without assertions do
- * not call it. */
-__attribute__((unused)) static bool agrees_with_table(const char *name, int64_t min, int64_t max)
+/* Returns the row of the setting, if the environment has a value that the setting accepts; NULL: it
+ * has none. */
+static const struct tt_known_setting *accepted(const char *name, const char **text)
 {
     const struct tt_known_setting *known = tt_setting_known(name);
-    return !known || (known->least == min && known->most == max);
+    tt_assert(known);
+    *text = tt_setting(name);
+    return *text && tt_setting_accepts(known, *text) ? known : NULL;
 }
 
-int64_t tt_setting_int(const char *name, int64_t fallback, int64_t min, int64_t max)
+int64_t tt_setting_int_or(const char *name, int64_t fallback)
 {
-    const char *text = tt_setting(name);
-    tt_assert(agrees_with_table(name, min, max));
-    if (!text) return fallback;
-    bool negative = *text == '-';
+    const char *text;
     int64_t value;
-    if (tt_parse_size(text + negative, text + strlen(text), &value)) {
-        if (negative) value = -value;
-        if (value >= min && value <= max) return value;
-    }
-    if (first_warning(name)) {
-        char taken[40] = "using the default";
-        if (fallback >= min && fallback <= max)
-            snprintf(taken, sizeof taken, "using %" PRId64, fallback);
-        tt_warn("%s=%s is not a whole number from %" PRId64 " to %" PRId64 ": %s", name, text, min,
-                max, taken);
-    }
+    if (accepted(name, &text) && tt_parse_size(text, text + strlen(text), &value)) return value;
     return fallback;
+}
+
+int64_t tt_setting_int(const char *name)
+{
+    const char *text = tt_setting_known(name)->otherwise;
+    int64_t fallback = 0;
+    bool is_number = tt_parse_size(text, text + strlen(text), &fallback);
+    tt_assert(is_number);
+    (void)is_number;
+    return tt_setting_int_or(name, fallback);
 }
 
 int64_t tt_setting_seconds(const char *name)
 {
-    static const double most = 1e9;
-    const char *text = tt_setting(name);
-    char *end = NULL;
-    double seconds = text ? strtod(text, &end) : 0;
-    if (!text || (end != text && *end == '\0' && seconds >= 0 && seconds <= most))
-        return (int64_t)(seconds * 1e9);
-    if (first_warning(name))
-        tt_warn("%s=%s is not a number of seconds from 0 to %.0f: it is ignored", name, text, most);
-    return 0;
+    const char *text;
+    if (!accepted(name, &text)) text = tt_setting_known(name)->otherwise;
+    return (int64_t)(strtod(text, NULL) * 1e9);
 }
 
-static const struct {
-    const char *name;
-    int64_t fallback, least, most;
-} must_match[] = {
-#define MUST_MATCH(name, fallback, least, most) {"TUTTI_" #name, fallback, least, most},
+int tt_setting_word(const char *name)
+{
+    const char *text;
+    if (!accepted(name, &text)) text = tt_setting_known(name)->otherwise;
+    return tt_word_place(tt_setting_known(name)->words, text, strlen(text));
+}
+
+static const char *const must_match[] = {
+#define MUST_MATCH(name) "TUTTI_" #name,
     TT_MUST_MATCH_LIST(MUST_MATCH)
 #undef MUST_MATCH
 };
 
 const char *tt_setting_must_match_name(enum tt_must_match which)
 {
-    return must_match[which].name;
+    return must_match[which];
 }
 
 static bool is_text(enum tt_must_match which)
 {
-    return must_match[which].most == 0;
+    return tt_setting_known(must_match[which])->kind == TT_SETTING_TEXT;
 }
 
 /* FNV-1a, shifted so that the result is not negative. */
@@ -132,12 +117,12 @@ static int64_t hash(const char *text)
 
 int64_t tt_setting_must_match(enum tt_must_match which)
 {
-    if (is_text(which)) {
-        const char *text = tt_setting(must_match[which].name);
-        return text ? hash(text) : must_match[which].fallback;
-    }
-    return tt_setting_int(must_match[which].name, must_match[which].fallback,
-                          must_match[which].least, must_match[which].most);
+    const char *name = must_match[which], *text = tt_setting(name);
+    const char *otherwise = tt_setting_known(name)->otherwise;
+    int64_t fallback = 0;
+    if (is_text(which)) return text ? hash(text) : 0;
+    if (!tt_parse_size(otherwise, otherwise + strlen(otherwise), &fallback)) fallback = 0;
+    return tt_setting_int_or(name, fallback);
 }
 
 static int64_t unit_of(char letter)
@@ -186,7 +171,7 @@ tutti_status tt_setting_differs(enum tt_must_match which, int64_t mine, int64_t 
                                 const char *where, const char *all)
 {
     char here[24], there[24];
-    const char *name = must_match[which].name, *text = tt_setting(name);
+    const char *name = must_match[which], *text = tt_setting(name);
     if (is_text(which))
         return tt_fail(TUTTI_ERR_MISMATCH,
                        "%s is '%.200s' here and something else on %s: it must be the same on %s",

@@ -13,49 +13,82 @@
  * agree on one value, whatever value each of them has. OWN: each rank has its own value. */
 enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
 
-/* X(NAME, least, most, rule, "default", "what it does"). With most = 0 the setting is a text. */
+/* NUMBER: a whole number in a range, which may end in K, M or G (powers of 1024). SECONDS: a number
+ * of seconds in a range, which may have a fraction. WORD: one word of a list. WORDS: several of
+ * them, separated by commas. TEXT: the part of the library that uses the text checks it. */
+enum tt_setting_kind {
+    TT_SETTING_NUMBER,
+    TT_SETTING_SECONDS,
+    TT_SETTING_WORD,
+    TT_SETTING_WORDS,
+    TT_SETTING_TEXT
+};
+
+#define TT_NUMBER(least, most) TT_SETTING_NUMBER, least, most, NULL
+#define TT_SECONDS(most) TT_SETTING_SECONDS, 0, most, NULL
+#define TT_WORD(words) TT_SETTING_WORD, 0, 0, words
+#define TT_WORDS(words) TT_SETTING_WORDS, 0, 0, words
+#define TT_TEXT TT_SETTING_TEXT, 0, 0, NULL
+
+#define TT_LOG_WORD(name) #name " "
+
+/* X(NAME, kind, rule, "default", "what it does"). The default is a value, or says where the value
+ * comes from. The words of a list have a space between them. */
 /* clang-format off */
 #define TT_SETTING_LIST(X) \
-    X(LOG, 0, 0, OWN, "nothing", "what is logged on standard error") \
-    X(ALGORITHM, 0, 0, OWN, "the planner's choice", "algorithms that are forced") \
-    X(CHOICE, 0, 0, AGREED, "table", "table, estimate or measure: what chooses the algorithm") \
-    X(MACHINE, 0, 0, AGREED, "in the cache folder", "the file of the model of this machine") \
-    X(WISDOM, 0, 0, AGREED, "in the cache folder", "the file of measured choices; 0: none") \
-    X(SLICE, 0, INT64_C(1) << 40, SAME, "the algorithm's", "bytes of a slice of a pipeline") \
-    X(RADIX, 2, 1024, SAME, "the algorithm's", "branching of trees") \
-    X(NETWORK, 0, 0, SAME, "none", "the network that the ranks are in") \
-    X(NODES, 0, 0, SAME, "as the ranks share memory", "nodes that ranks of one machine behave as") \
-    X(WINDOW, 64, 64 << 20, SAME, "128K", "bytes of a rank's window in each slot of a team") \
-    X(EAGER, 0, 1 << 30, SAME, "8K", "bytes up to which messages go through the ring") \
-    X(RING, 4 << 10, 1 << 20, SAME, "256K", "bytes of a ring of messages") \
-    X(FILL, 0, 1, OWN, "measured", "how data get into a ring") \
-    X(WIRE, 0, 1, OWN, "0", "1: messages on one machine go over the network library, too") \
-    X(SPLIT_COPY, 0, 1, OWN, "by ranks and processors", "1: the origin writes part of a message") \
-    X(REMOTE_KEYS, 0, 1, OWN, "by the network", "1: access between machines by remote keys") \
-    X(CMA, 0, 1, AGREED, "1", "0: ranks do not access each other's memory") \
-    X(READ_COST, 0, 1000, AGREED, "measured", "what reading a peer's memory costs") \
-    X(SPINS, 0, INT32_MAX, OWN, "by ranks and processors", "looks before a waiting rank yields") \
-    X(YIELDS, 0, INT32_MAX, OWN, "by ranks and processors", "yields before a waiting rank sleeps") \
-    X(ISA, 0, 0, OWN, "the processor's", "kernels for reductions") \
-    X(TRACE, 0, 0, OWN, "none", "the folder for traces of what each rank does") \
-    X(REPORT, 0, 0, OWN, "none", "the file for a report of each rank's or rank 0's calls") \
-    X(WATCHDOG, 0, 0, OWN, "0", "seconds of waiting after which the roll call is printed") \
-    X(FAULT, 0, 0, OWN, "none", "faults to inject, for tests") \
-    X(UCX, 0, 0, OWN, "libucp.so.0", "the library between machines") \
-    X(PEER_TIMEOUT, 2, 3600, OWN, "10", "seconds after which a silent machine is given up") \
-    X(PMIX, 0, 0, OWN, "libpmix.so.2", "the library of other launchers; 0: not used") \
-    X(DETACH, 0, 1, OWN, "0", "1: ranks leave other launchers when they have met") \
-    X(BOOT_TIMEOUT, 1, 86400, OWN, "300", "seconds that all ranks have for coming") \
-    X(MPI, 0, 0, OWN, "on", "under MPI programs: on, off, or count, which counts their calls") \
-    X(MPI_REPORT, 0, 0, OWN, "standard error", "the file for these counts; .json: as JSON") \
-    X(RANK, 0, 0, OWN, "set by tutti run", "the rank of this process") \
-    X(SIZE, 0, 0, OWN, "set by tutti run", "the ranks of the job") \
-    X(JOB, 0, 0, OWN, "set by tutti run", "what the ranks of the job share")
+    X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, "nothing", "what is logged on standard error") \
+    X(ALGORITHM, TT_TEXT, OWN, "the planner's choice", "algorithms that are forced") \
+    X(CHOICE, TT_WORD("table estimate measure"), AGREED, "table", \
+      "what chooses the algorithm where there is no wisdom") \
+    X(MACHINE, TT_TEXT, AGREED, "in the cache folder", "the file of the model of this machine") \
+    X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of measured choices; 0: none") \
+    X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
+      "bytes of a slice of a pipeline") \
+    X(RADIX, TT_NUMBER(2, 1024), SAME, "the algorithm's", "branching of trees") \
+    X(NETWORK, TT_TEXT, SAME, "none", "the network that the ranks are in") \
+    X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
+      "nodes that ranks of one machine behave as") \
+    X(WINDOW, TT_NUMBER(64, 64 << 20), SAME, "128K", \
+      "bytes of a rank's window in each slot of a team") \
+    X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", "bytes up to which messages go through the ring") \
+    X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", "bytes of a ring of messages") \
+    X(FILL, TT_NUMBER(0, 1), OWN, "measured", "how data get into a ring") \
+    X(WIRE, TT_NUMBER(0, 1), OWN, "0", \
+      "1: messages on one machine go over the network library, too") \
+    X(SPLIT_COPY, TT_NUMBER(0, 1), OWN, "by ranks and processors", \
+      "1: the origin writes part of a message") \
+    X(REMOTE_KEYS, TT_NUMBER(0, 1), OWN, "by the network", \
+      "1: access between machines by remote keys") \
+    X(CMA, TT_NUMBER(0, 1), AGREED, "1", "0: ranks do not access each other's memory") \
+    X(READ_COST, TT_NUMBER(0, 1000), AGREED, "measured", "what reading a peer's memory costs") \
+    X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
+      "looks before a waiting rank yields") \
+    X(YIELDS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
+      "yields before a waiting rank sleeps") \
+    X(ISA, TT_WORD("base avx2 avx512"), OWN, "the processor's", "kernels for reductions") \
+    X(TRACE, TT_TEXT, OWN, "none", "the folder for traces of what each rank does") \
+    X(REPORT, TT_TEXT, OWN, "none", "the file for a report of each rank's or rank 0's calls") \
+    X(WATCHDOG, TT_SECONDS(1000000000), OWN, "0", \
+      "seconds of waiting after which the roll call is printed") \
+    X(FAULT, TT_TEXT, OWN, "none", "faults to inject, for tests") \
+    X(UCX, TT_TEXT, OWN, "libucp.so.0", "the library between machines") \
+    X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, "10", \
+      "seconds after which a silent machine is given up") \
+    X(PMIX, TT_TEXT, OWN, "libpmix.so.2", "the library of other launchers; 0: not used") \
+    X(DETACH, TT_NUMBER(0, 1), OWN, "0", "1: ranks leave other launchers when they have met") \
+    X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, "300", "seconds that all ranks have for coming") \
+    X(MPI, TT_TEXT, OWN, "on", "under MPI programs: on, off, or count, which counts their calls") \
+    X(MPI_REPORT, TT_TEXT, OWN, "standard error", "the file for these counts; .json: as JSON") \
+    X(RANK, TT_TEXT, OWN, "set by tutti run", "the rank of this process") \
+    X(SIZE, TT_TEXT, OWN, "set by tutti run", "the ranks of the job") \
+    X(JOB, TT_TEXT, OWN, "set by tutti run", "what the ranks of the job share")
 /* clang-format on */
 
 struct tt_known_setting {
     const char *name; /* "TUTTI_LOG" */
-    int64_t least, most;
+    enum tt_setting_kind kind;
+    int64_t least, most; /* of a NUMBER or SECONDS */
+    const char *words;   /* of a WORD or WORDS, with spaces between them */
     enum tt_setting_rule rule;
     const char *otherwise, *does;
 };
@@ -69,10 +102,34 @@ const struct tt_known_setting *tt_setting_known(const char *name);
  * (TUTTI_TEST...), or a variable that says where Tutti is installed, as environment modules and
  * build systems set it (TUTTI_ROOT, TUTTI_DIR ...). */
 bool tt_setting_is_expected(const char *name);
-/* Whether the environment has a valid value of the setting. */
-bool tt_setting_in_force(const struct tt_known_setting *setting);
-/* Warns of each TUTTI_* variable of the environment that is no setting, and suggests the setting
- * with the most similar name. Only the first call in a process does anything. */
-void tt_settings_check(void);
+
+/* Returns the place of the word text[0..n-1] in a list of words with spaces between them; -1: it is
+ * not in the list. */
+int tt_word_place(const char *words, const char *text, size_t n);
+/* Whether the setting accepts this value. A TEXT is always accepted here. */
+bool tt_setting_accepts(const struct tt_known_setting *setting, const char *value);
+/* Writes which values the setting accepts, such as "a whole number from 2 to 3600", into a buffer
+ * of n bytes, and returns the buffer. The text of a TEXT is empty. */
+char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n);
+
+/* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect: because it
+ * is no setting (the text suggests the setting with the most similar name), or because the setting
+ * does not accept its value (the text says which values it accepts, and what is used instead). */
+typedef void tt_setting_warn_fn(void *arg, const char *text);
+void tt_settings_check(tt_setting_warn_fn *fn, void *arg);
+
+/* The warnings about settings that a rank has, so that a job prints each of them once. When the
+ * ranks have met, `first` is the lowest rank of the job that has this warning, and `ranks` says how
+ * many ranks have it; before that, they are this rank, and 0. */
+enum { TT_WARNINGS = 16 };
+struct tt_warnings {
+    int n;
+    struct tt_warning {
+        uint64_t id; /* a hash of its text, not 0 */
+        int32_t first, ranks;
+    } warning[TT_WARNINGS];
+};
+/* Adds to `mine` the ranks that `theirs` counts for the same warnings. */
+void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs);
 
 #endif

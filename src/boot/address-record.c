@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define RECORD_TAG 0x32435454u /* "TTC2" */
-#define TERMS_TAG 0x34545454u  /* "TTT4" */
+#define TERMS_TAG 0x35545454u  /* "TTT5" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes in address-record.h are upper bounds ---- */
@@ -69,6 +69,17 @@ static uint8_t *put_wisdom(uint8_t *at, const struct tt_wisdom *wisdom)
     return at;
 }
 
+static uint8_t *put_warnings(uint8_t *at, const struct tt_warnings *warnings)
+{
+    at = put(at, (uint32_t)warnings->n, 4);
+    for (int i = 0; i < warnings->n; i++) {
+        at = put(at, warnings->warning[i].id, 8);
+        at = put(at, (uint32_t)warnings->warning[i].first, 4);
+        at = put(at, (uint32_t)warnings->warning[i].ranks, 4);
+    }
+    return at;
+}
+
 size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
 {
     size_t why = strnlen(terms->why, sizeof terms->why - 1);
@@ -89,6 +100,7 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
         at = put(at, (uint64_t)terms->must_match[i], 8);
     at = put_machine(at, &terms->machine);
     at = put_wisdom(at, &terms->wisdom);
+    at = put_warnings(at, &terms->warnings);
     at = put(at, why, 1);
     at = put_bytes(at, terms->why, why);
     return (size_t)(at - to);
@@ -198,6 +210,20 @@ static void get_wisdom(struct reader *r, struct tt_wisdom *wisdom)
     wisdom->n = n;
 }
 
+static void get_warnings(struct reader *r, struct tt_warnings *warnings)
+{
+    uint32_t n = (uint32_t)get(r, 4);
+    r->good = r->good && n <= TT_WARNINGS;
+    for (uint32_t i = 0; r->good && i < n; i++) {
+        struct tt_warning *w = &warnings->warning[i];
+        w->id = get(r, 8);
+        w->first = (int32_t)get(r, 4);
+        w->ranks = (int32_t)get(r, 4);
+        r->good = r->good && w->id != 0 && w->first >= 0 && w->ranks > 0;
+    }
+    warnings->n = r->good ? (int)n : 0;
+}
+
 bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
 {
     struct tt_terms t = {0};
@@ -218,6 +244,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++) t.must_match[i] = (int64_t)get(&r, 8);
     get_machine(&r, &t.machine);
     get_wisdom(&r, &t.wisdom);
+    get_warnings(&r, &t.warnings);
     size_t why = get(&r, 1);
     get_bytes(&r, t.why, why, sizeof t.why - 1);
     if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||

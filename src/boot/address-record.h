@@ -20,7 +20,7 @@ enum {
          * clients. */
     2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
-    TT_TERMS_BYTES = 288 + 16 * TT_RECORD_ADDRESSES + 8 * TT_MUST_MATCH_SETTINGS +
+    TT_TERMS_BYTES = 292 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
                      (int)sizeof(struct tt_machine) + (int)sizeof(struct tt_wisdom), /* at most */
     TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,                                          /* at most */
     TT_TERMS_WHY = 160
@@ -56,6 +56,7 @@ struct tt_terms {
     int64_t must_match[TT_MUST_MATCH_SETTINGS];
     struct tt_machine_in_force machine; /* that of the job, from node 0; from others: unknown */
     struct tt_wisdom wisdom;            /* the same; from others: none */
+    struct tt_warnings warnings;        /* that its ranks have */
     char why[TT_TERMS_WHY];             /* the text for `status` */
 };
 

@@ -269,7 +269,7 @@ static bool is_asked(const struct tt_fabric *f, int arena)
 static void begin_cost(struct tt_fabric *f)
 {
     int64_t at;
-    if (!is_asked(f, 0) || tt_setting_int("TUTTI_READ_COST", 0, 0, 1000) > 0) return;
+    if (!is_asked(f, 0) || tt_setting_int_or("TUTTI_READ_COST", 0) > 0) return;
     /* If there is no memory for the block, the cost is not measured. */
     if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return;
     tt_cost_begin(tt_fabric_at(f, at));
@@ -316,6 +316,58 @@ static void begin_machine(struct tt_fabric *f)
     else
         tt_log("the model of this machine is known; %s chooses algorithms",
                f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
+}
+
+/* ---- Warnings about settings: each rank looks at its own environment before the ranks meet. They
+ * count the ranks that have the same warning, and the lowest of these prints it, once for the job.
+ * Where the ranks are threads of one process, the first of them looks for all. ---- */
+
+/* FNV-1a; never 0. */
+static uint64_t id_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash | 1;
+}
+
+static void collect(void *arg, const char *text)
+{
+    struct tt_fabric *f = arg;
+    if (f->warnings.n == TT_WARNINGS) return;
+    f->warnings.warning[f->warnings.n++] = (struct tt_warning){id_of(text), f->me, 0};
+}
+
+static void collect_warnings(struct tt_fabric *f)
+{
+    static atomic_flag looked = ATOMIC_FLAG_INIT;
+    if (f->check_settings && !atomic_flag_test_and_set(&looked)) f->check_settings(collect, f);
+}
+
+static const struct tt_warning *find_warning(const struct tt_warnings *warnings, uint64_t id)
+{
+    for (int i = 0; i < warnings->n; i++)
+        if (warnings->warning[i].id == id) return &warnings->warning[i];
+    return NULL;
+}
+
+static void print_warning(void *arg, const char *text)
+{
+    const struct tt_fabric *f = arg;
+    const struct tt_warning *w = find_warning(&f->warnings, id_of(text));
+    /* Each rank prints those warnings that found no room in f->warnings. */
+    if (w ? w->first != f->me : f->warnings.n < TT_WARNINGS) return;
+    if (!w || w->ranks == 0 || w->ranks == f->size || f->mapped)
+        tt_warn("%s", text);
+    else if (w->ranks == 1)
+        tt_warn("%s (only on rank %d)", text, f->me);
+    else
+        tt_warn("%s (on %d of %d ranks, from rank %d on)", text, w->ranks, f->size, f->me);
+}
+
+/* If the ranks did not meet, the rank prints all of its warnings, since they may say why. */
+static void print_warnings(struct tt_fabric *f)
+{
+    if (f->warnings.n > 0) f->check_settings(print_warning, f);
 }
 
 /* ---- Meeting ---- */
@@ -395,6 +447,8 @@ static tutti_status come(struct tt_fabric *f)
 #ifdef PR_SET_PTRACER
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: lets other ranks read this one */
 #endif
+    collect_warnings(f);
+    tt_common_warn(f->job, f->common, f->me, &f->warnings);
     TT_TRY(all_match(f));
     tt_common_publish_cores(f->common);
     atomic_store(&me->pid, (int32_t)getpid());
@@ -407,7 +461,7 @@ static tutti_status come(struct tt_fabric *f)
 
 static void try_all(struct tt_fabric *f)
 {
-    int works = tt_setting_int("TUTTI_CMA", 1, 0, 1) == 0 ? 0 : TT_ACCESSES;
+    int works = tt_setting_int("TUTTI_CMA") == 0 ? 0 : TT_ACCESSES;
     take_cost(f);
     for (int r = 0; r < f->size && works && !f->mapped; r++)
         if (tt_fabric_shares(f, r)) works &= tt_cma_works(f->job, r);
@@ -427,7 +481,10 @@ static void settle_accesses(struct tt_fabric *f)
 
 static tutti_status meet_here(struct tt_fabric *f)
 {
+    struct tt_warnings here;
     TT_TRY(come(f));
+    tt_common_warnings(f->job, f->common, &here);
+    tt_warnings_add(&f->warnings, &here);
     try_all(f);
     TT_TRY(count_to_all(f, &f->common->ready));
     end_cost(f);
@@ -468,6 +525,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     tutti_status here = unwatched ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
+    print_warnings(f);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
     return here;
 }

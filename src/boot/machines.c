@@ -214,7 +214,7 @@ static void drop_records(struct kept *of, int size)
 tutti_status tt_machines_detach(const struct tt_fabric *f)
 {
     if (kept.of || !tt_directory()->leave || !tt_machines_has(f->job) ||
-        !tt_setting_int("TUTTI_DETACH", 0, 0, 1))
+        !tt_setting_int("TUTTI_DETACH"))
         return TUTTI_OK;
     struct kept *of = tt_calloc((size_t)f->size, sizeof *of);
     tutti_status status = of ? fetch_records(f, of) : tt_fail(TUTTI_ERR_MEMORY, "no memory");
@@ -283,12 +283,12 @@ static struct {
 
 int tt_machines_peer_timeout(void)
 {
-    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600);
+    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT");
 }
 
 static int boot_timeout(void)
 {
-    return (int)tt_setting_int("TUTTI_BOOT_TIMEOUT", 300, 1, 86400);
+    return (int)tt_setting_int("TUTTI_BOOT_TIMEOUT");
 }
 
 static int64_t boot_deadline(void)
@@ -609,6 +609,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     t.machine = f->machine;
     t.wisdom = f->wisdom;
+    if (here == TUTTI_OK) tt_common_warnings(f->job, f->common, &t.warnings);
     for (int i = 0; i < TT_MUST_MATCH_SETTINGS; i++)
         t.must_match[i] = tt_setting_must_match((enum tt_must_match)i);
     if (here != TUTTI_OK) {
@@ -684,6 +685,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         TT_TRY(terms_from(f->client, leader, &theirs));
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
+        if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);
         f->cores += theirs.cores;
         f->direct = f->direct && theirs.direct;
         if (node == 0) first = theirs.kernel;

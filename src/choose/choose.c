@@ -306,6 +306,26 @@ static tutti_status choose_forced(const struct tt_call *call, const struct tt_ma
     return TUTTI_OK;
 }
 
+tutti_status tt_choose_check(void)
+{
+    const char *text = forcing();
+    TT_TRY(check_named(text));
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        size_t key = strcspn(text, "=,");
+        n = strcspn(text, ",");
+        bool alone = key == n;
+        const char *name = alone ? text : text + key + 1;
+        size_t length = alone ? n : n - key - 1;
+        if (alone ? known_anywhere(name, length)
+                  : name[0] == '@' ||
+                        find((enum tt_coll)tt_word_find(&tt_coll_words, text, key), name, length))
+            continue;
+        return tt_fail(TUTTI_ERR_ARG, "there is no algorithm '%.*s'%s%.*s; see `tutti list`",
+                       (int)length, name, alone ? "" : " for ", alone ? 0 : (int)key, text);
+    }
+    return TUTTI_OK;
+}
+
 bool tt_choose_counts(const struct tt_call *call, const struct tt_map *map)
 {
     const struct tt_algorithm *a = NULL;

@@ -30,6 +30,10 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        enum tt_chosen_by *by);
 const char *tt_chosen_text(enum tt_chosen_by by);
 
+/* Checks the names in TUTTI_ALGORITHM. Errors: ARG (there is no such collective or algorithm, or a
+ * collective is named twice). */
+tutti_status tt_choose_check(void);
+
 /* The algorithms that are worth measuring for a call: the one that is chosen without measuring
  * comes first. With a model, the others are those whose predicted time is less than twice the least
  * one, the fastest first; without a model, those that a table has for any size. Writes at most

@@ -122,7 +122,7 @@ static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking
 
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 {
-    int times = (int)tt_setting_int("TUTTI_READ_COST", 0, 0, MOST);
+    int times = (int)tt_setting_int_or("TUTTI_READ_COST", 0);
     char *memory = times ? NULL : tt_alloc_lines(TT_COST_BYTES);
     struct tt_cost cost = {tt_max(1, times), 100 * tt_max(1, times), false};
     if (!memory) return cost;

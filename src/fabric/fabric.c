@@ -22,7 +22,7 @@ static int64_t number(const char **at, const char *ends, int most)
 }
 
 /* Places ranks first, first + 1 ... on the nodes of one item, SIZE or SIZE*NODES. Returns the
- * number of these ranks; -1: the item is malformed or has too many. */
+ * number of these ranks; -1: the item is malformed or has too many. node may be NULL. */
 static int64_t place(const char **at, int first, int size, int *node, int *nodes)
 {
     int64_t each = number(at, "*,", size), times = 1;
@@ -31,7 +31,7 @@ static int64_t place(const char **at, int first, int size, int *node, int *nodes
         times = number(at, ",", size);
     }
     if (each < 1 || times < 1 || each * times > size - first) return -1;
-    for (int64_t i = 0; i < each * times; i++) node[first + i] = *nodes + (int)(i / each);
+    for (int64_t i = 0; node && i < each * times; i++) node[first + i] = *nodes + (int)(i / each);
     *nodes += (int)times;
     return each * times;
 }
@@ -54,6 +54,17 @@ static tutti_status place_all(const char *text, int size, int *node, int *nodes)
     if (ranks == size) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG, "%s=%.200s has room for %d ranks, the job has %d", name, text,
                    ranks, size);
+}
+
+bool tt_fabric_nodes_valid(const char *text)
+{
+    int64_t n = 0;
+    int nodes = 0;
+    for (bool more = true; more && n >= 0; text += more) {
+        n = place(&text, 0, INT32_MAX, NULL, &nodes);
+        more = *text == ',';
+    }
+    return n > 0;
 }
 
 /* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.

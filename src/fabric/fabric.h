@@ -127,6 +127,9 @@ struct tt_fabric {
     void (*answer_roll)(struct tt_fabric *f, int connection);
     tt_machine_measure *measure_machine; /* measures a model if none is known; NULL: nothing does */
     struct tt_wisdom wisdom; /* rank 0's, as `machine`; it is set there before the ranks meet */
+    /* Finds the settings of this process that have no effect; NULL: nothing does. */
+    void (*check_settings)(tt_setting_warn_fn *fn, void *arg);
+    struct tt_warnings warnings; /* this rank's */
 };
 
 /* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The
@@ -221,6 +224,10 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Put a wrapper in front of f->ops if TUTTI_FAULT, TUTTI_TRACE or TUTTI_REPORT ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);
+/* Check the texts of TUTTI_FAULT, which returns ARG if a word is wrong, and TUTTI_NODES. They do
+ * not check whether the job has such ranks. */
+tutti_status tt_fault_check(const char *text);
+bool tt_fabric_nodes_valid(const char *text);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 tutti_status tt_tally_wrap(struct tt_fabric *f);
 

@@ -106,6 +106,12 @@ static tutti_status parse(struct fault *fault, const char *text)
     return TUTTI_OK;
 }
 
+tutti_status tt_fault_check(const char *text)
+{
+    struct fault fault = {0};
+    return parse(&fault, text);
+}
+
 /* Whether the process has a job with this rank. Besides its largest job a process may make smaller
  * ones (of threads, or of one rank) that lack the rank. */
 static bool has_rank(int64_t rank, int size)

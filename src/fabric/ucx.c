@@ -386,7 +386,7 @@ enum { ROOM_FOR_HEADS = 4 << 10 }; /* for the headers of a packet, ours and thos
 /* Returns how long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
 static int64_t peer_timeout_ms(void)
 {
-    return tt_setting_int("TUTTI_PEER_TIMEOUT", 10, 2, 3600) * 1000;
+    return tt_setting_int("TUTTI_PEER_TIMEOUT") * 1000;
 }
 
 /* Sets variables in the environment, where UCX reads the settings of its transports whenever it

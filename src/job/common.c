@@ -281,3 +281,44 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
     }
     return buffer;
 }
+
+/* ---- Warnings about settings ---- */
+
+/* Returns the entry with this id, which the first rank that asks for it takes: an id is stored once
+ * and never changes, and all ranks look through the entries in the same order, so no id gets two
+ * entries. NULL: other warnings have all entries. */
+static struct tt_common_warning *warning_of(struct tt_common *common, uint64_t id)
+{
+    for (int i = 0; i < TT_WARNINGS; i++) {
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&common->warning[i].id, &found, id) || found == id)
+            return &common->warning[i];
+    }
+    return NULL;
+}
+
+void tt_common_warn(const struct tt_job_page *job, struct tt_common *common, int rank,
+                    const struct tt_warnings *warnings)
+{
+    for (int i = 0; i < warnings->n; i++) {
+        struct tt_common_warning *entry = warning_of(common, warnings->warning[i].id);
+        if (!entry) continue;
+        int32_t most = atomic_load(&entry->backward), mine = job->size - rank;
+        while (most < mine && !atomic_compare_exchange_weak(&entry->backward, &most, mine))
+            continue;
+        atomic_fetch_add(&entry->ranks, 1);
+    }
+}
+
+void tt_common_warnings(const struct tt_job_page *job, const struct tt_common *common,
+                        struct tt_warnings *all)
+{
+    all->n = 0;
+    for (int i = 0; i < TT_WARNINGS; i++) {
+        const struct tt_common_warning *entry = &common->warning[i];
+        uint64_t id = atomic_load(&entry->id);
+        if (id)
+            all->warning[all->n++] = (struct tt_warning){
+                id, job->size - atomic_load(&entry->backward), atomic_load(&entry->ranks)};
+    }
+}

@@ -74,4 +74,14 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
 char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
                            char *buffer, size_t n);
 
+/* ---- Warnings about settings ---- */
+
+/* Counts the rank among those of this node that have these warnings. If the entries are used up, it
+ * leaves a warning out; the rank then prints the warning itself. Any rank, before it joins. */
+void tt_common_warn(const struct tt_job_page *job, struct tt_common *common, int rank,
+                    const struct tt_warnings *warnings);
+/* Sets *all to the warnings that ranks of this node have. All of them have joined. */
+void tt_common_warnings(const struct tt_job_page *job, const struct tt_common *common,
+                        struct tt_warnings *all);
+
 #endif

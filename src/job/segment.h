@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include "base/machine.h"
+#include "base/settings.h"
 #include "base/wisdom.h"
 #include "job/activity.h"
 
@@ -156,6 +157,12 @@ struct tt_common {
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
     /* must-match settings: 1 + the value of the first rank that came; 0: none came */
     _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
+    /* the warnings about settings that ranks of this node have (common.h) */
+    struct tt_common_warning {
+        _Atomic uint64_t id;      /* 0: the entry is free */
+        _Atomic int32_t backward; /* the job's size - the lowest rank that has the warning */
+        _Atomic int32_t ranks;    /* that have it */
+    } warning[TT_WARNINGS];
     struct tt_finding finding[TT_FINDINGS];
     struct tt_member rank[];
 };

@@ -112,14 +112,14 @@ int tt_common_cores(const struct tt_common *common)
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores)
 {
     bool crowded = ranks > cores;
-    int spins = (int)tt_setting_int("TUTTI_SPINS", crowded ? 0 : 100, 0, INT_MAX);
+    int spins = (int)tt_setting_int_or("TUTTI_SPINS", crowded ? 0 : 100);
     return (struct tt_wait_policy){
         .spins = spins,
         .quiet = spins,
         .sleep_ns = TT_SLEEP_MOST_NS,
-        .yields = (int)tt_setting_int("TUTTI_YIELDS", crowded ? 4000 : 1000, 0, INT_MAX),
+        .yields = (int)tt_setting_int_or("TUTTI_YIELDS", crowded ? 4000 : 1000),
         .cores = (int)tt_min(ranks, cores),
-        .exact = tt_setting("TUTTI_YIELDS") != NULL,
+        .exact = tt_setting_int_or("TUTTI_YIELDS", -1) >= 0,
         .can_sleep = true};
 }
 

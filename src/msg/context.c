@@ -107,8 +107,7 @@ bool tt_msg_is_idle(const tutti_context *context)
  * no more than a packet holds. */
 static int64_t whole(int64_t unasked, int64_t packet)
 {
-    bool asked = tt_setting(tt_setting_must_match_name(TT_MUST_MATCH_EAGER)) != NULL;
-    int64_t most = asked ? tt_setting_must_match(TT_MUST_MATCH_EAGER) : unasked;
+    int64_t most = tt_setting_int_or("TUTTI_EAGER", unasked);
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, packet));
 }
 
@@ -139,7 +138,7 @@ static void set_sizes(struct tt_msg *msg)
 static void settle(struct tt_msg *msg)
 {
     int64_t packet = msg->ring.packet_most;
-    int64_t splits = tt_setting_int("TUTTI_SPLIT_COPY", -1, 0, 1);
+    int64_t splits = tt_setting_int_or("TUTTI_SPLIT_COPY", -1);
     msg->rings_most = rings_most(msg);
     msg->splits = splits >= 0 ? splits != 0 : msg->f->job->arenas <= msg->f->cores;
     msg->ring.eager_most = whole(msg->rings_most > 0 ? packet : msg->f->eager_most, packet);

@@ -10,7 +10,7 @@
 
 int tt_fill_asked(void)
 {
-    return (int)tt_setting_int("TUTTI_FILL", -1, 0, TT_FILLS - 1);
+    return (int)tt_setting_int_or("TUTTI_FILL", -1);
 }
 
 enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores)

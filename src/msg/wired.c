@@ -60,7 +60,7 @@ static void warn_of_software(const struct tt_msg *msg)
 /* Opens the wire with remote memory access only if that is used; wire.h says why. */
 static tutti_status open_wire(struct tt_msg *msg)
 {
-    int64_t asked = tt_setting_int("TUTTI_REMOTE_KEYS", -1, 0, 1);
+    int64_t asked = tt_setting_int_or("TUTTI_REMOTE_KEYS", -1);
     msg->keys = asked != 0;
     TT_TRY(msg->ops->open(msg->keys, &msg->wire));
     bool worth_it = msg->keys && are_worth_it(msg);
@@ -76,7 +76,7 @@ tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive)
 {
     bool wanted = false;
     msg->forced =
-        tt_setting_int("TUTTI_WIRE", 0, 0, 1) != 0 && !msg->f->job->threads && !msg->f->job->nested;
+        tt_setting_int("TUTTI_WIRE") != 0 && !msg->f->job->threads && !msg->f->job->nested;
     for (int r = 0; r < msg->f->size && !wanted; r++) wanted = tt_peer_is_remote(msg, r);
     if (!wanted) return TUTTI_OK;
     msg->ops = &tt_wire_ucx;

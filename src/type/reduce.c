@@ -73,9 +73,6 @@ static const struct isa *choose(void)
     if (found) return found;
     const struct isa *best = isas;
     while (!best->is_here()) best++;
-    if (wanted)
-        tt_warn("TUTTI_ISA=%s is not supported by this processor or build: using %s", wanted,
-                best->name);
     return best;
 }
 

@@ -29,25 +29,31 @@ static void empty_is_unset(void **state)
     assert_null(tt_setting("TUTTI_TEST_EMPTY"));
     unsetenv("TUTTI_TEST_UNSET");
     assert_null(tt_setting("TUTTI_TEST_UNSET"));
-    assert_int_equal(tt_setting_int("TUTTI_TEST_UNSET", 7, 0, 10), 7);
 }
 
 static int64_t number(const char *name, const char *value)
 {
     setenv(name, value, 1);
-    return tt_setting_int(name, 42, -100, 1 << 20);
+    return tt_setting_int_or(name, 42);
 }
 
 static void numbers_are_checked(void **state)
 {
     (void)state;
-    assert_int_equal(number("TUTTI_TEST_A", "64K"), 65536);
-    assert_int_equal(number("TUTTI_TEST_B", "-7"), -7);
-    assert_int_equal(number("TUTTI_TEST_C", "2M"), 42);
-    assert_int_equal(number("TUTTI_TEST_D", "-101"), 42);
-    assert_int_equal(number("TUTTI_TEST_E", "12x"), 42);
-    assert_int_equal(number("TUTTI_TEST_F", "-"), 42);
-    assert_int_equal(number("TUTTI_TEST_G", "1M"), 1 << 20);
+    assert_int_equal(number("TUTTI_SLICE", "64K"), 65536);
+    assert_int_equal(number("TUTTI_SPINS", "-7"), 42);
+    assert_int_equal(number("TUTTI_YIELDS", "12x"), 42);
+    assert_int_equal(number("TUTTI_RADIX", "1"), 42);
+    assert_int_equal(number("TUTTI_READ_COST", "1001"), 42);
+    assert_int_equal(number("TUTTI_FILL", "1"), 1);
+    unsetenv("TUTTI_BOOT_TIMEOUT");
+    setenv("TUTTI_PEER_TIMEOUT", "abc", 1);
+    assert_int_equal(tt_setting_int("TUTTI_BOOT_TIMEOUT"), 300);
+    assert_int_equal(tt_setting_int("TUTTI_PEER_TIMEOUT"), 10);
+    setenv("TUTTI_WATCHDOG", "1.5", 1);
+    assert_int_equal(tt_setting_seconds("TUTTI_WATCHDOG"), 1500000000);
+    setenv("TUTTI_CHOICE", "measure", 1);
+    assert_int_equal(tt_setting_word("TUTTI_CHOICE"), 2);
 }
 
 static void sizes_are_parsed_whole(void **state)
@@ -129,19 +135,74 @@ static void table_has_the_settings(void **state)
     assert_false(tt_setting_is_expected("TUTTI_ROOTS"));
 }
 
-static void values_are_in_force_or_not(void **state)
+static bool accepts(const char *name, const char *value)
+{
+    return tt_setting_accepts(tt_setting_known(name), value);
+}
+
+static void values_are_accepted_or_not(void **state)
 {
     (void)state;
-    setenv("TUTTI_EAGER", "4K", 1);
-    setenv("TUTTI_RING", "2M", 1);
-    setenv("TUTTI_WINDOW", "x", 1);
-    setenv("TUTTI_LOG", "anything", 1);
-    unsetenv("TUTTI_SPINS");
-    assert_true(tt_setting_in_force(tt_setting_known("TUTTI_EAGER")));
-    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_RING")));
-    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_WINDOW")));
-    assert_true(tt_setting_in_force(tt_setting_known("TUTTI_LOG")));
-    assert_false(tt_setting_in_force(tt_setting_known("TUTTI_SPINS")));
+    assert_true(accepts("TUTTI_EAGER", "4K"));
+    assert_false(accepts("TUTTI_RING", "2M"));
+    assert_false(accepts("TUTTI_WINDOW", "x"));
+    assert_true(accepts("TUTTI_WATCHDOG", "0.5"));
+    assert_false(accepts("TUTTI_WATCHDOG", "-1"));
+    assert_false(accepts("TUTTI_WATCHDOG", "nan"));
+    assert_false(accepts("TUTTI_WATCHDOG", "soon"));
+    assert_true(accepts("TUTTI_CHOICE", "table"));
+    assert_false(accepts("TUTTI_CHOICE", "tabl"));
+    assert_false(accepts("TUTTI_CHOICE", "table,measure"));
+    assert_true(accepts("TUTTI_LOG", "boot,choice"));
+    assert_true(accepts("TUTTI_LOG", ",boot,"));
+    assert_false(accepts("TUTTI_LOG", "boot,choices"));
+    assert_false(accepts("TUTTI_ISA", "avx"));
+    assert_true(accepts("TUTTI_TRACE", "anything"));
+}
+
+static void expect_values(const char *name, const char *expected)
+{
+    char text[200];
+    assert_string_equal(tt_setting_values(tt_setting_known(name), text, sizeof text), expected);
+}
+
+static void values_are_described(void **state)
+{
+    (void)state;
+    expect_values("TUTTI_PEER_TIMEOUT", "a whole number from 2 to 3600");
+    expect_values("TUTTI_RING", "a whole number from 4K to 1M");
+    expect_values("TUTTI_WATCHDOG", "a number of seconds from 0 to 1000000000");
+    expect_values("TUTTI_CHOICE", "one of table, estimate, measure");
+    expect_values("TUTTI_LOG", "a list of choice, boot, fabric");
+    expect_values("TUTTI_TRACE", "");
+}
+
+/* The library falls back to the default in the table where it is a value. */
+static void defaults_are_accepted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < tt_settings_n; i++) {
+        const struct tt_known_setting *s = &tt_settings[i];
+        if (s->kind == TT_SETTING_SECONDS ||
+            (s->kind == TT_SETTING_WORD && !strchr(s->otherwise, ' ')))
+            assert_true(tt_setting_accepts(s, s->otherwise));
+        int64_t value;
+        if (tt_parse_size(s->otherwise, s->otherwise + strlen(s->otherwise), &value))
+            assert_true(tt_setting_accepts(s, s->otherwise));
+    }
+}
+
+static void warnings_of_other_ranks_are_added(void **state)
+{
+    (void)state;
+    struct tt_warnings mine = {2, {{11, 5, 1}, {22, 5, 2}}};
+    const struct tt_warnings theirs = {3, {{33, 0, 4}, {22, 3, 2}, {11, 7, 1}}};
+    tt_warnings_add(&mine, &theirs);
+    assert_int_equal(mine.n, 2);
+    assert_int_equal(mine.warning[0].first, 5);
+    assert_int_equal(mine.warning[0].ranks, 2);
+    assert_int_equal(mine.warning[1].first, 3);
+    assert_int_equal(mine.warning[1].ranks, 4);
 }
 
 static void nearest(const char *text, const char *expected)
@@ -172,10 +233,17 @@ static void nearest_word_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_look_counts),      cmocka_unit_test(empty_is_unset),
-        cmocka_unit_test(numbers_are_checked),    cmocka_unit_test(sizes_are_parsed_whole),
-        cmocka_unit_test(sizes_end_where_given),  cmocka_unit_test(sizes_print_exactly),
-        cmocka_unit_test(table_has_the_settings), cmocka_unit_test(values_are_in_force_or_not),
+        cmocka_unit_test(first_look_counts),
+        cmocka_unit_test(empty_is_unset),
+        cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(sizes_are_parsed_whole),
+        cmocka_unit_test(sizes_end_where_given),
+        cmocka_unit_test(sizes_print_exactly),
+        cmocka_unit_test(table_has_the_settings),
+        cmocka_unit_test(values_are_accepted_or_not),
+        cmocka_unit_test(values_are_described),
+        cmocka_unit_test(defaults_are_accepted),
+        cmocka_unit_test(warnings_of_other_ranks_are_added),
         cmocka_unit_test(nearest_word_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ sed -i 's/^tutti .*/tutti 0.0.1/' cache/tutti/*.machine
 expect 0 tutti explain allreduce/f64/sum/8/p2
 says out '^No model of this machine: .* by Tutti 0\.0\.1, and this is'
 expect 0 env TUTTI_CHOICE=nonsense tutti explain allreduce/f64/sum/8/p2
-says err 'TUTTI_CHOICE=nonsense is neither table, estimate nor measure: using table'
+says err 'TUTTI_CHOICE=nonsense is not one of table, estimate, measure: using the default \(table\)$'
 expect 1 tutti draw bcast/u8/8/p2 --what costs
 says err 'no time can be predicted: there is no model'
 

@@ -85,7 +85,7 @@ for setting in RADIX=1 RADIX=0 WINDOW=1 EAGER=-1 SLICE=x CMA=2 SPINS=x YIELDS=-1
     [ "$(lines err)" -eq 1 ] || fail "$setting: more is said"
 done
 TUTTI_RADIX=1 expect 0 "$rank" join-again
-says err '^tutti: warning: TUTTI_RADIX=1 is not a whole number from 2 to 1024: using the default$'
+says err '^tutti: warning: TUTTI_RADIX=1 is not a whole number from 2 to 1024: using the default \(the algorithm.s\)$'
 TUTTI_READ_COST=x expect 0 tutti run -n 2 "$rank" add
 [ "$(lines err "^tutti: .rank 0. warning: TUTTI_READ_COST=x")" -eq 1 ] || fail "TUTTI_READ_COST: not warned of once"
 for setting in RANK SIZE; do

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Settings: an unknown variable gives one warning per job, with the most similar name. The table of
-# settings lists exactly those that the sources read and the documents describe.
+# Settings: an unknown variable or a wrong value gives one warning per job, whichever rank has it.
+# The table of settings lists exactly those that the sources read and the documents describe.
+# `tutti info` shows what the library ignores.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -33,6 +34,46 @@ reported_once 'a job of one'
 expect 0 env TUTTI_ROOT=/opt TUTTI_HOME=/opt TUTTI_LIB=/opt/lib TUTTI_TEST_ANYTHING=1 NOTUTTI_X=1 tutti run -n 2 hello
 [ ! -s err ] || fail 'warned of what is expected'
 
+# ---- Wrong values ----
+
+wrong() {
+    env TUTTI_PEER_TIMEOUT=abc TUTTI_EAGER=-1 TUTTI_CHOICE=best TUTTI_LOG=boat TUTTI_ISA=avx TUTTI_WATCHDOG=soon "$@"
+}
+each_once() {
+    [ "$(lines err '^tutti: .*warning')" -eq 6 ] || fail "not six warnings: $*"
+    says err 'warning: TUTTI_PEER_TIMEOUT=abc is not a whole number from 2 to 3600: using the default \(10\)$'
+    says err 'warning: TUTTI_EAGER=-1 is not a whole number from 0 to 1G: using the default \(8K\)$'
+    says err 'warning: TUTTI_CHOICE=best is not one of table, estimate, measure: using the default \(table\)$'
+    says err 'warning: TUTTI_LOG=boat is not a list of choice, boot, fabric: other words are ignored$'
+    says err "warning: TUTTI_ISA=avx is not one of base, avx2, avx512: using the default \(the processor's\)$"
+    says err 'warning: TUTTI_WATCHDOG=soon is not a number of seconds from 0 to 1000000000: using the default \(0\)$'
+}
+expect 0 wrong tutti run -n 4 hello
+each_once 'a job of four'
+expect 0 wrong tutti bench --threads allreduce/f64/sum/8/p3 --iterations 2
+each_once 'threads'
+expect 0 wrong hello
+each_once 'a job of one'
+expect 0 wrong tutti list barrier
+each_once 'a command without ranks'
+
+# Some ranks only: the lowest of them warns.
+# shellcheck disable=SC2016 # the shell that each rank starts expands this
+some='[ "$TUTTI_RANK" -lt 1 ] || export TUTTI_RADIX=x; [ "$TUTTI_RANK" -ne 2 ] || export TUTTI_EAGRE=1; exec hello'
+expect 0 tutti run -n 4 bash -c "$some"
+[ "$(lines err 'warning')" -eq 2 ] || fail 'not two warnings from some of the ranks'
+says err 'rank 1\] warning: TUTTI_RADIX=x .* \(on 3 of 4 ranks, from rank 1 on\)$'
+says err 'rank 2\] warning: TUTTI_EAGRE is not a setting .*TUTTI_EAGER\? \(only on rank 2\)$'
+# More of them than the ranks count: none is lost.
+# shellcheck disable=SC2016
+many='for i in {1..20}; do export "TUTTI_NONE$i=$TUTTI_RANK"; done; exec hello'
+expect 0 tutti run -n 2 bash -c "$many"
+for i in {1..20}; do says err "TUTTI_NONE$i is not a setting"; done
+# A wrong value that makes the ranks differ explains why they cannot begin.
+# shellcheck disable=SC2016
+expect 1 tutti run -n 2 bash -c '[ "$TUTTI_RANK" -eq 0 ] || export TUTTI_RING=x TUTTI_WINDOW=4K; exec hello'
+says err 'warning: TUTTI_RING=x is not a whole number from 4K to 1M: using the default \(256K\)'
+
 # ---- One table ----
 
 python3 - "$TUTTI_SOURCE" <<'PYTHON'
@@ -42,9 +83,9 @@ import sys
 top = pathlib.Path(sys.argv[1])
 table = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/settings.h").read_text(), re.M))
 assert len(table) > 20, table
-must_match = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/base.h").read_text(), re.M))
+must_match = set(re.findall(r"X\(([A-Z]+)\)", re.search(r"define TT_MUST_MATCH_LIST.*", (top / "src/base/base.h").read_text()).group(0)))
 text = "\n".join(path.read_text() for folder in ("src", "tools") for path in (top / folder).rglob("*.[ch]"))
-read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_seconds|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | must_match
+read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_int_or|tt_setting_seconds|tt_setting_word|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | must_match
 assert read - table == set(), f"read, but not in src/base/settings.h: {read - table}"
 assert table - read == set(), f"in src/base/settings.h, but never read: {table - read}"
 documented = set(re.findall(r"TUTTI_([A-Z_]+)", (top / "docs/tuning.md").read_text()))
@@ -59,8 +100,27 @@ expect 0 env TUTTI_EAGER=4K TUTTI_RADIX=x TUTTI_READ_COST=3 tutti info
 says out '^  TUTTI_EAGER +4K +environment; the same on all ranks$'
 says out '^  TUTTI_READ_COST +3 +environment; agreed by all ranks$'
 says out "^  TUTTI_RADIX +the algorithm's +default; the same on all ranks$"
+says out "^ +'x' is ignored: it is not a whole number from 2 to 1024$"
+expect 0 wrong env TUTTI_ALGORITHM=nonsense TUTTI_NODES=4-2 TUTTI_NETWORK=torus:x TUTTI_FAULT=die TUTTI_RANK=1 tutti info
+says out '^  TUTTI_PEER_TIMEOUT +10 +default$'
+says out '^  TUTTI_LOG +boat +environment$'
+says out '^ +it is not a list of choice, boot, fabric: other words are ignored$'
+for ignored in abc -1 best avx soon; do says out "^ +'$ignored' is ignored: it is not "; done
+says out "^ +'1' is ignored: TUTTI_JOB is not set$"
+says out "^ +wrong, and an error in a job: there is no algorithm 'nonsense'; see"
+says out '^ +wrong, and an error in a job: expected the ranks of each node'
+says out '^ +wrong, and an error in a job: .* \(at character [0-9]+\)$'
+says out "^ +wrong, and an error in a job: TUTTI_FAULT: 'die' is none of"
+for good in allreduce=ring ring,bcast=flat allreduce=@file; do
+    expect 0 env TUTTI_ALGORITHM="$good" TUTTI_NODES=4*2,1 TUTTI_NETWORK=torus:3x3 TUTTI_FAULT=kill,rank=1 tutti info
+    [ "$(lines out 'wrong, and an error')" -eq 0 ] || fail "$good is refused"
+done
+for bad in allreduce=rign allreduc=ring allreduce=ring,allreduce=flat; do
+    expect 0 env TUTTI_ALGORITHM="$bad" tutti info
+    says out '^ +wrong, and an error in a job: '
+done
 [ "$(awk 'length > 100' out | grep -c '^  TUTTI')" -eq 0 ] || fail 'settings wider than 100 columns'
-expect 0 env TUTTI_EAGER=4K tutti info --json
+expect 0 env TUTTI_EAGER=4K TUTTI_SPINS=x tutti info --json
 python3 - <<'PYTHON'
 import json
 info = json.load(open("out"))
@@ -68,8 +128,10 @@ assert list(info) == ["version", "machine", "transports", "waiting", "model", "b
 assert info["machine"]["cores"] >= 1 and info["machine"]["usable_processors"] >= 1, info["machine"]
 assert all(isinstance(info["transports"][name]["works"], bool) for name in ("shm", "cma", "pmix", "ucx")), info["transports"]
 rows = {row["name"]: row for row in info["settings"]}
-assert len(rows) > 20 and all(set(row) == {"name", "value", "from", "same", "agreed", "does"} for row in rows.values()), rows
+assert len(rows) > 20 and all(set(row) - {"wrong", "accepts"} == {"name", "value", "from", "kind", "default", "same", "agreed", "does"} for row in rows.values()), rows
 assert rows["TUTTI_EAGER"]["value"] == "4K" and rows["TUTTI_EAGER"]["from"] == "environment" and rows["TUTTI_EAGER"]["same"]
+assert "wrong" not in rows["TUTTI_EAGER"] and rows["TUTTI_EAGER"]["accepts"] == "a whole number from 0 to 1G", rows
+assert rows["TUTTI_SPINS"]["wrong"].startswith("'x' is ignored") and rows["TUTTI_SPINS"]["from"] == "default", rows
 assert rows["TUTTI_WINDOW"]["value"] == "128K" and rows["TUTTI_WINDOW"]["from"] == "default"
 assert rows["TUTTI_FILL"]["from"] == "measured" and {row["from"] for row in rows.values()} <= {"environment", "default", "measured"}
 PYTHON
