@@ -113,16 +113,18 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
 /* Leaves the client and frees it with all its teams, requests, contexts and memory. When a process
  * has finalized its last client, it leaves the job; it disconnects from a launcher that speaks PMIx
  * only when it ends. The function first stops the helper threads of the client's contexts. If calls
- * are still in flight on a team, the team fails for the other ranks. The function drops work that
- * was posted to a context and has not run. It waits for ranks that go on and have not received the
- * messages that this rank sent to them (tutti/message.h, Leaving).
+ * are still in flight on a team, it compares them as below, but does not complete them: the team
+ * then fails for the members that still need this rank. The function drops work that was posted to
+ * a context and has not run. It waits for ranks that go on and have not received the messages that
+ * this rank sent to them (tutti/message.h, Leaving).
  *
  * At the latest, this function reports calls that do not match. If the last call on a team did not
- * make this rank wait for all members (a bcast, reduce, gather(v), scatter(v), scan or alltoallv,
- * or a call with n = 0), the function waits until the members have made as many calls as this rank,
- * have failed or left, or none of them has made progress for five seconds. It does not wait for
- * them to finalize, and after a barrier or an allreduce it does not wait at all. If this rank
- * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
+ * make this rank wait for all members (a bcast, reduce, gather(v), scatter(v), scan or alltoallv, a
+ * call with n = 0, or one that is still in flight), the function waits until the members have made
+ * as many calls as this rank, have failed or left, or none of them has made progress for five
+ * seconds. It does not wait for them to finalize, and after a barrier or an allreduce it does not
+ * wait at all. If this rank leaves before another rank makes one call too many, only that other
+ * rank gets an error. Errors:
  *
  *     MISMATCH  no call has returned it before; the library also prints it to stderr
  *     PEER      a member has left without making the calls that this rank has made

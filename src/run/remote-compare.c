@@ -116,7 +116,13 @@ static void ask(struct tt_team *t, struct tt_mirror *m)
     if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
 }
 
-/* Sends the team's last call, which has ended here. This rank does not wait for the message to
+/* How many executions from the one with this number down have not ended here. */
+static uint32_t behind(const struct tt_team *t, uint64_t number)
+{
+    return number > t->my_done ? (uint32_t)(number - t->my_done) : 0;
+}
+
+/* Sends the team's last call, which has begun here. This rank does not wait for the message to
  * arrive. */
 static void name_last(struct tt_team *t, struct tt_mirror *m)
 {
@@ -126,6 +132,7 @@ static void name_last(struct tt_team *t, struct tt_mirror *m)
     struct tt_remote_packet packet = {.head = {.team = t->remote->id,
                                                .from = (uint32_t)t->me,
                                                .number = t->next - 1,
+                                               .behind = behind(t, t->next - 1),
                                                .history = (uint32_t)mark,
                                                .lane = TT_NO_LANE,
                                                .flags = TT_REMOTE_SIGNATURE}};
@@ -174,10 +181,11 @@ void tt_remote_compare(struct tt_team *t, int rank)
  * so S is added. */
 static void ask_last(struct tt_team *t, struct tt_mirror *m)
 {
+    const uint64_t number = t->next - 1 + t->slots;
     struct tt_remote_head head = {.team = t->remote->id,
                                   .from = (uint32_t)t->me,
-                                  .number = t->next - 1 + t->slots,
-                                  .behind = (uint32_t)t->slots - 1,
+                                  .number = number,
+                                  .behind = behind(t, number),
                                   .flags = TT_REMOTE_ASKS | TT_REMOTE_SETTLES};
     m->named_last = true;
     post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);

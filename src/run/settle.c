@@ -21,6 +21,11 @@
  * team before this rank's question arrives; it notifies this rank before that (tt_remote_depart).
  * If the last call ends only after every member has begun it, it has been compared and this rank
  * waits for nothing.
+ *
+ * Calls under way. The above does not need that execution N - 1 has ended, only that it has begun.
+ * While it waits for a slot, this rank advances the executions before it, and compares nothing yet.
+ * A member whose calls match may end them meanwhile, with the data of this rank; this rank waits
+ * for that no longer than for anything else.
  */
 #include "run/settle.h"
 
@@ -49,8 +54,8 @@ static bool binds_all(const struct tt_call_signature *w)
 
 static bool is_settled(const struct tt_team *t)
 {
-    if (t->map.p == 1 || t->next == 0 || t->my_done != t->next) return true;
-    if (tt_remote_has_pairs(t) || tt_remote_doubts(t)) return false;
+    if (t->map.p == 1 || t->next == 0) return true;
+    if (t->my_done != t->next || tt_remote_has_pairs(t) || tt_remote_doubts(t)) return false;
     return binds_all(tt_team_signature(t, t->me, tt_team_slot(t, t->next - 1)));
 }
 
@@ -90,19 +95,22 @@ static tutti_status compare_remote(struct tt_team *t, int r)
 
 /* ---- All members ---- */
 
-/* The members that have not begun the last call: their number, and the first of them. */
+/* The calls of this rank that wait for a slot; and if there are none, the members that have not
+ * begun the last call: their number, and the first of them. */
 struct behind {
     const struct tt_team *team;
+    uint64_t queued;
     int n, first[TT_ACTIVITY_NAMED];
 };
 
-/* Finds the members that have not begun the last call. *status is the error that was found with a
- * member, else OK. */
+/* Finds out who has not begun the last call. *status is the error that was found with a member,
+ * else OK. */
 static void find_behind(struct tt_team *t, struct behind *b, tutti_status *status)
 {
     *status = TUTTI_OK;
     b->n = 0;
-    for (int r = 0; r < t->map.p && *status == TUTTI_OK; r++) {
+    b->queued = t->queue ? t->next - t->queue->number : 0;
+    for (int r = 0; r < t->map.p && b->queued == 0 && *status == TUTTI_OK; r++) {
         if (r == t->me) continue;
         tutti_status one = tt_team_is_remote(t, r) ? compare_remote(t, r) : compare_local(t, r);
         if (one > TUTTI_AGAIN) *status = one;
@@ -129,15 +137,15 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     struct behind b = {.team = t};
     struct tt_waiting waiting = {
         .fabric = t->fabric, .doing = doing, .fill = fill_behind, .arg = &b};
-    tutti_status status;
-    int before = t->map.p;
+    tutti_status status = TUTTI_OK;
+    struct behind before = {.n = t->map.p};
     int64_t end_ns = tt_clock_ns() + limit_ns;
     tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
-    while (find_behind(t, &b, &status), b.n > 0 && status == TUTTI_OK) {
+    while (find_behind(t, &b, &status), status == TUTTI_OK && (b.n > 0 || b.queued > 0)) {
         int64_t now_ns = tt_clock_ns();
-        bool moved = b.n < before;
+        bool moved = b.n < before.n || b.queued < before.queued;
+        before = b;
         if (moved) end_ns = now_ns + limit_ns;
-        before = b.n;
         if (now_ns > end_ns) break;
         wait.until_ns = now_ns + LOOK_NS;
         tt_wait_more(&wait);
@@ -223,7 +231,7 @@ static bool has_settled(struct tt_team *t)
     if (is_settled(t)) return true;
     find_behind(t, &b, &status);
     if (status == TUTTI_ERR_MISMATCH) tt_team_break(t, status);
-    return status != TUTTI_OK || b.n == 0;
+    return status != TUTTI_OK || (b.n == 0 && b.queued == 0);
 }
 
 /* Does steps 1 to 3 of freeing a team (settle.h), as far as possible without waiting. Returns false

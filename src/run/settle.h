@@ -18,10 +18,10 @@
 #define TT_SETTLE_NS INT64_C(5000000000)
 
 /* Compares this rank's calls with those of the members. Returns once every member has made as many
- * calls, or has failed or left, or no member has made progress for limit_ns. Errors: MISMATCH; PEER
- * if a member has left the team or the job without making them. Returns OK for a team with calls in
- * flight, and for a team whose error was already reported. `doing` is what the roll call prints for
- * this rank meanwhile. */
+ * calls, or has failed or left, or no member has made progress for limit_ns. Calls may be under
+ * way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left the team or the job
+ * without making them. Returns OK for a team whose error was already reported. `doing` is what the
+ * roll call prints for this rank meanwhile. */
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
 
 /* Compares the calls that this rank has made so far with those of members that have made as many;

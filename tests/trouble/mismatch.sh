@@ -114,6 +114,24 @@ for algorithm in flat direct linear; do
     done
 done
 
+# under_way N PATTERN PROBLEM...: each rank starts its problem N times and finalizes without waiting
+# for any of the calls. All ranks get the error.
+under_way() {
+    local n=$1 call=$2
+    shift 2
+    expect 0 go under-way "$n" "$@"
+    [ "$(lines out "^rank [0-2]: the calls of the ranks do not match .*: rank [0-9] called $call where rank [0-9] called $call\$")" -eq 3 ] ||
+        fail "under way: $n $*"
+}
+for n in 1 40; do
+    under_way $n 'bcast\(n=1 of f64, root [0-2]\)' bcast/f64/8/p3/root={0,1,2}
+    under_way $n 'bcast\(n=131072 of f64, root [0-2]\)' bcast/f64/1M/p3/root={0,1,2}
+    under_way $n '(reduce|barrier)\(.*\)' reduce/f64/sum/8/p3/root=1 barrier/p3
+done
+# Calls that match are no error, also if more are started than there are slots.
+expect 0 go under-way 40 bcast/f64/8/p3
+[ "$(lines out '^rank [0-2]: done')" -eq 3 ] || fail 'calls under way that match'
+
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
 pointer() {

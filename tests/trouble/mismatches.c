@@ -110,6 +110,32 @@ static int pointer(int argc, char **argv)
     return status == TUTTI_OK ? 8 : 0;
 }
 
+/* Starts the call `n` times and finalizes without waiting for any of them. */
+static tutti_status finalize_under_way(tutti_client *client, struct call *c, int n)
+{
+    tutti_request *request;
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < n && status == TUTTI_OK; i++)
+        status = call_start(tutti_world(client), c, &request);
+    tutti_status last = tutti_finalize(client);
+    return status == TUTTI_OK ? last : status;
+}
+
+/* under-way N PROBLEM0 PROBLEM1 ...: rank r starts the r-th problem N times, and finalizes without
+ * waiting for any of the calls. Ranks beyond the last problem start the last one. */
+static int under_way(int argc, char **argv)
+{
+    if (argc < 2) return 7;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int mine = 1 + tutti_rank(world);
+    struct call *c = call_open(world, argv[mine < argc ? mine : argc - 1]);
+    int64_t begin = tt_clock_ns();
+    print_status(finalize_under_way(client, c, atoi(argv[0])), begin);
+    call_close(c);
+    return 0;
+}
+
 /* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -124,6 +150,7 @@ static int once_more(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-const struct scenario mismatches[] = {{"each", each},           {"each-thread", each_thread},
-                                      {"uneven", uneven},       {"pointer", pointer},
-                                      {"once-more", once_more}, {NULL, NULL}};
+const struct scenario mismatches[] = {
+    {"each", each},       {"each-thread", each_thread}, {"uneven", uneven},
+    {"pointer", pointer}, {"once-more", once_more},     {"under-way", under_way},
+    {NULL, NULL}};
