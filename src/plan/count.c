@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counting. Each step comes through the iterator, and its bytes are added where they are sent,
- * received, reduced or copied.
+ * Counting. The bytes of each step are added where they are sent, received, reduced or copied, as
+ * often as the step is done. How often that is follows from the turns of the loops around the step,
+ * so counting takes as long as the plan is, however often its loops turn. It must give the same
+ * numbers as adding up the steps that come through the iterator; tests/coll/counts.c compares them.
  */
 #include "plan/count.h"
 
@@ -17,45 +19,107 @@ static int owner(const struct tt_plan *plan, const struct tt_range *r)
     return r->rank == TT_SELF ? plan->me : r->rank;
 }
 
+/* The lane that is counted, and the loops around the step where the counting is. */
+struct counted_lane {
+    const struct tt_plan *plan;
+    struct tt_count *count;
+    int depth;
+    struct {
+        uint32_t begin, turns;
+    } loop[TT_DEPTH]; /* the outer loop first */
+    struct start *start;
+};
+
+/* Where the starts of an id are: a step of the lane in these loops, which starts `each` instances
+ * when it is done. */
+struct start {
+    uint32_t at, each;
+    int depth;
+    uint32_t begin[TT_DEPTH], turns[TT_DEPTH];
+};
+
+/* ---- How often a step is done ---- */
+
+static uint32_t inner_turns(const struct counted_lane *c)
+{
+    return c->depth > 0 ? c->loop[c->depth - 1].turns : 1;
+}
+
+static int64_t outer_turns(const struct counted_lane *c)
+{
+    return c->depth == 2 ? c->loop[0].turns : 1;
+}
+
+/* The turns from..turns-1 of the innermost loop; 0 if there are none. */
+static int64_t turns_from(const struct counted_lane *c, int64_t from)
+{
+    return tt_max(0, (int64_t)inner_turns(c) - from);
+}
+
+/* The turns i < n with (i + phase) % mod == mod - 1. */
+static int64_t tails_before(const struct tt_vary *v, int64_t n)
+{
+    int64_t first = (v->tail_mod - 1 - v->tail_phase % v->tail_mod) % v->tail_mod;
+    return n > first ? (n - 1 - first) / v->tail_mod + 1 : 0;
+}
+
+/* In how many turns of the innermost loop the step is done with the length `tail`. */
+static int64_t tails(const struct counted_lane *c, const struct tt_vary *v)
+{
+    int64_t n = inner_turns(c);
+    if (v->tail < 0 || c->depth == 0) return 0;
+    if (v->tail_mod == 0) return turns_from(c, v->from) > 0;
+    return tt_max(0, tails_before(v, n) - tails_before(v, v->from));
+}
+
+/* ---- Steps that move bytes ---- */
+
 /* Counts the operands that belong to other ranks as one message each. Returns how many there
  * are. */
-static uint32_t far_operands(const struct tt_plan *plan, const struct tt_plain *s,
-                             struct tt_count *count)
+static uint32_t far_operands(const struct counted_lane *c, const struct tt_step *s, int64_t bytes,
+                             int64_t times)
 {
+    const struct tt_range *range = c->plan->ranges + s->first;
     uint32_t far = 0;
     for (uint32_t k = 1; k < s->nops; k++) {
-        if (s->range[k].rank == TT_SELF) continue;
-        moved(count, owner(plan, &s->range[k]), plan->me, s->len);
+        if (range[k].rank == TT_SELF) continue;
+        moved(c->count, owner(c->plan, &range[k]), c->plan->me, bytes);
         far++;
     }
-    count[plan->me].messages += far;
+    c->count[c->plan->me].messages += far * times;
     return far;
 }
 
-static void one_sided(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *count)
+static void one_sided(const struct counted_lane *c, const struct tt_step *s, int64_t bytes,
+                      int64_t times)
 {
-    moved(count, owner(plan, &s->range[1]), owner(plan, &s->range[0]), s->len);
-    count[plan->me].messages++;
+    const struct tt_range *range = c->plan->ranges + s->first;
+    moved(c->count, owner(c->plan, &range[1]), owner(c->plan, &range[0]), bytes);
+    c->count[c->plan->me].messages += times;
 }
 
-static void add_step(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *count)
+/* Counts a step that is done so many times with this length; it is left out if that is 0. */
+static void add_moves(const struct counted_lane *c, const struct tt_step *s, int64_t len,
+                      int64_t times)
 {
-    struct tt_count *mine = &count[plan->me];
-    mine->steps++;
-    switch (s->kind) {
+    struct tt_count *mine = &c->count[c->plan->me];
+    int64_t bytes = len * times;
+    if (bytes == 0) return;
+    mine->steps += times;
+    switch ((enum tt_kind)s->kind) {
     case TT_SEND:
-        mine->sent += s->len;
-        mine->messages++;
+        mine->sent += bytes;
+        mine->messages += times;
         break;
-    case TT_RECV: mine->received += s->len; break;
+    case TT_RECV: mine->received += bytes; break;
     case TT_PUT:
-    case TT_GET: one_sided(plan, s, count); break;
+    case TT_GET: one_sided(c, s, bytes, times); break;
     case TT_COPY:
-        if (far_operands(plan, s, count) == 0) mine->copied += s->len;
+        if (far_operands(c, s, bytes, times) == 0) mine->copied += bytes;
         break;
     case TT_REDUCE:
-        if (far_operands(plan, s, count) == 0 && s->nops == 2) mine->copied += s->len;
-        mine->reduced += (int64_t)(s->nops - 2) * s->len;
+        if (far_operands(c, s, bytes, times) == 0 && s->nops == 2) mine->copied += bytes;
+        mine->reduced += (int64_t)(s->nops - 2) * bytes;
         break;
     case TT_WAIT:
     case TT_SIGNAL:
@@ -66,21 +130,149 @@ static void add_step(const struct tt_plan *plan, const struct tt_plain *s, struc
     }
 }
 
-static tutti_status add_lane(const struct tt_plan *plan, int lane, struct tt_count *count)
+static void add_varying(const struct counted_lane *c, const struct tt_step *s)
 {
-    struct tt_iter iter;
-    struct tt_plain step;
-    void *memory = tt_alloc(tt_iter_bytes(plan, lane));
-    if (!memory) return tt_fail(TUTTI_ERR_MEMORY, "no memory to count a plan");
-    tt_iter_begin(&iter, plan, lane, memory);
-    while (tt_iter_next(&iter, &step)) add_step(plan, &step, count);
-    tt_free(memory);
+    const struct tt_vary *v = &c->plan->varies[s->vary];
+    int64_t outer = outer_turns(c), from = s->vary ? v->from : 0, n = turns_from(c, from);
+    int64_t tail = s->vary ? tails(c, v) : 0;
+    add_moves(c, s, s->len, (n - tail) * outer);
+    if (tail > 0) add_moves(c, s, v->tail, tail * outer);
+}
+
+/* ---- Exchanges: a put and a wait for each piece ---- */
+
+static uint32_t pieces(const struct tt_plan *plan, const struct tt_exchange *how)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < how->n; i++)
+        n += tt_max(1, (plan->entries[how->first + i].len + how->chunk - 1) / how->chunk);
+    return (uint32_t)n;
+}
+
+static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
+{
+    const struct tt_plan *plan = c->plan;
+    const struct tt_exchange *how = &plan->exchanges[s->first];
+    int64_t times = outer_turns(c) * inner_turns(c), puts = pieces(plan, how) * times;
+    for (uint32_t i = 0; i < how->n; i++) {
+        const struct tt_entry *e = &plan->entries[how->first + i];
+        moved(c->count, plan->me, e->peer, e->len * times);
+    }
+    c->count[plan->me].messages += puts;
+    c->count[plan->me].steps += 2 * puts;
+}
+
+/* ---- Waits: left out as long as the instance was never started ---- */
+
+/* How many of the loops around the step are also around the start. */
+static int common_loops(const struct counted_lane *c, const struct start *start)
+{
+    int n = 0;
+    while (n < c->depth && n < start->depth && start->begin[n] == c->loop[n].begin) n++;
+    return n;
+}
+
+/* In which turn of the loops that are around both, counted on through the outer loop, the instance
+ * is there for the first time. In each of these turns the same number of instances is started,
+ * before or after the wait. */
+static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
+                          int common)
+{
+    int64_t started = start->each, ago = (int64_t)s->sub + s->first;
+    for (int d = common; d < start->depth; d++) started *= start->turns[d];
+    if (start->at < at) ago -= started;
+    return ago > 0 ? (ago + started - 1) / started : 0;
+}
+
+static void add_wait(const struct counted_lane *c, const struct tt_step *s, uint32_t at)
+{
+    const struct start *start = &c->start[s->value];
+    int common = common_loops(c, start);
+    int64_t first = first_turn(start, s, at, common), outer = outer_turns(c),
+            turns = inner_turns(c);
+    int64_t from = s->vary ? c->plan->varies[s->vary].from : 0, n = turns_from(c, from) * outer;
+    if (common == 0) {
+        n = first > 0 ? 0 : n;
+    } else if (common < c->depth) {
+        n = turns_from(c, from) * tt_max(0, outer - first);
+    } else {
+        int64_t left = outer - first / turns; /* turns of the outer loop, the first one in part */
+        n = turns_from(c, tt_max(from, first % turns)) + turns_from(c, from) * (left - 1);
+        if (left <= 0) n = 0;
+    }
+    c->count[c->plan->me].steps += n;
+}
+
+/* ---- The steps of a lane ---- */
+
+static void enter_or_leave(struct counted_lane *c, const struct tt_step *s, uint32_t at)
+{
+    if (s->kind == TT_END) {
+        c->depth--;
+    } else {
+        c->loop[c->depth].begin = at;
+        c->loop[c->depth++].turns = s->value;
+    }
+}
+
+static void note_start(struct counted_lane *c, const struct tt_step *s, uint32_t at)
+{
+    struct start *start = &c->start[s->value];
+    bool exchange = s->kind == TT_EXCHANGE;
+    *start = (struct start){.at = at, .each = 1, .depth = c->depth};
+    if (exchange) start->each = pieces(c->plan, &c->plan->exchanges[s->first]);
+    for (int d = 0; d < c->depth; d++) {
+        start->begin[d] = c->loop[d].begin;
+        start->turns[d] = c->loop[d].turns;
+    }
+}
+
+static void add_step(struct counted_lane *c, const struct tt_step *s, uint32_t at)
+{
+    switch ((enum tt_kind)s->kind) {
+    case TT_SEND:
+    case TT_RECV:
+    case TT_PUT:
+    case TT_GET:
+    case TT_COPY:
+    case TT_REDUCE: add_varying(c, s); break;
+    case TT_WAIT: add_wait(c, s, at); break;
+    case TT_SIGNAL:
+    case TT_AWAIT:
+        c->count[c->plan->me].steps +=
+            turns_from(c, s->vary ? c->plan->varies[s->vary].from : 0) * outer_turns(c);
+        break;
+    case TT_EXCHANGE: add_exchange(c, s); break;
+    case TT_LOOP:
+    case TT_END: enter_or_leave(c, s, at); break;
+    }
+}
+
+static void find_starts(struct counted_lane *c, const struct tt_lane *lane)
+{
+    for (uint32_t at = lane->first; at < lane->first + lane->n; at++) {
+        const struct tt_step *s = &c->plan->steps[at];
+        if (s->kind == TT_LOOP || s->kind == TT_END) enter_or_leave(c, s, at);
+        if (tt_kind_starts(s->kind) || s->kind == TT_EXCHANGE) note_start(c, s, at);
+    }
+}
+
+static tutti_status add_lane(const struct tt_plan *plan, const struct tt_lane *lane,
+                             struct tt_count *count)
+{
+    struct counted_lane c = {.plan = plan, .count = count};
+    c.start = tt_calloc((size_t)lane->starts + 1, sizeof *c.start);
+    if (!c.start) return tt_fail(TUTTI_ERR_MEMORY, "no memory to count a plan");
+    find_starts(&c, lane);
+    for (uint32_t at = lane->first; at < lane->first + lane->n; at++)
+        add_step(&c, &plan->steps[at], at);
+    tt_free(c.start);
     return TUTTI_OK;
 }
 
 tutti_status tt_count_plan(const struct tt_plan *plan, struct tt_count *count)
 {
-    for (uint32_t lane = 0; lane < plan->lanes; lane++) TT_TRY(add_lane(plan, (int)lane, count));
+    for (uint32_t i = 0; i < plan->lanes; i++) TT_TRY(add_lane(plan, &plan->lane[i], count));
     return TUTTI_OK;
 }
 

@@ -107,6 +107,49 @@ static void loops_are_unrolled(void **state)
                                       .steps = 12 + 3 + 2});
 }
 
+/* A wait for the instance of so many turns ago is left out as long as there is none. */
+static void waits_without_an_instance_are_left_out(void **state)
+{
+    (void)state;
+    struct tt_count count[2];
+    counted("plan bcast algorithm x rank 0 of 2 type u8\n"
+            "lane 0\n"
+            "  loop 3 {\n"
+            "    send %0 to 1 OUT[0] len 8\n"
+            "    loop 5 {\n"
+            "      send %1 to 1 OUT[0] len 8 tail 3 every 2\n"
+            "      wait %1 -3 from 2\n"
+            "      signal 1 1 from 2\n"
+            "    }\n"
+            "    wait %0 -1\n"
+            "    wait %1 -1\n"
+            "  }\n"
+            "  wait %0\n"
+            "  wait %1\n"
+            "plan bcast algorithm x rank 1 of 2 type u8\n"
+            "lane 0\n",
+            2, count);
+    same(&count[0], (struct tt_count){.sent = 3 * 8 + 3 * (3 * 8 + 2 * 3),
+                                      .messages = 3 + 15,
+                                      .steps = 3 + 15 + (2 + 3 + 3) + 9 + 2 + 3 + 2});
+}
+
+/* A plan whose loops turn four thousand million times is counted at once. */
+static void long_loops_take_no_time(void **state)
+{
+    (void)state;
+    struct tt_count count[1];
+    counted("plan bcast algorithm x rank 0 of 1 type u8\n"
+            "lane 0\n"
+            "  loop 65536 {\n"
+            "    loop 1073741824 {\n"
+            "      copy TMP[0] <- TMP[64] len 8\n"
+            "    }\n"
+            "  }\n",
+            1, count);
+    same(&count[0], (struct tt_count){.copied = INT64_C(8) << 46, .steps = INT64_C(1) << 46});
+}
+
 static void exchanges_are_unrolled(void **state)
 {
     (void)state;
@@ -149,8 +192,12 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operands_of_others), cmocka_unit_test(messages_and_transfers),
-        cmocka_unit_test(loops_are_unrolled), cmocka_unit_test(exchanges_are_unrolled),
+        cmocka_unit_test(operands_of_others),
+        cmocka_unit_test(messages_and_transfers),
+        cmocka_unit_test(loops_are_unrolled),
+        cmocka_unit_test(exchanges_are_unrolled),
+        cmocka_unit_test(waits_without_an_instance_are_left_out),
+        cmocka_unit_test(long_loops_take_no_time),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
