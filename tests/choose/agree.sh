@@ -50,7 +50,8 @@ chmod +x differing
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice tutti run -n 3 ./differing \
     "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
 says err 'choice: direct for bcast.*by estimate'
-[ "$(lines err 'warning')" -eq 0 ] || fail 'another rank than rank 0 looked at its settings'
+says err 'warning: TUTTI_CHOICE=nonsense .*\(only on rank 2\)$'
+[ "$(lines err 'warning')" -eq 1 ] || fail 'other settings of other ranks had an effect'
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_CMA=0 tutti run -n 3 ./differing \
     "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=2,1 tutti run -n 3 \
