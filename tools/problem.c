@@ -130,9 +130,10 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
     *c = (struct tt_case){0};
     if (!open_with(&c->problem, text, slice, radix)) return false;
     bool filled = make_room(c, command) && (job ? fill_map_of(c, job) : fill_map(c, command));
-    if (filled && pick(c, command, algorithm)) return true;
-    tt_case_close(c);
-    return false;
+    bool picked = filled && pick(c, command, algorithm);
+    if (job) tt_choose_force(NULL); /* the caller may free the record */
+    if (!picked) tt_case_close(c);
+    return picked;
 }
 
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text)

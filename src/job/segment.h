@@ -125,8 +125,8 @@ struct tt_finding {
     char text[TT_FINDING_TEXT];
 };
 
-/* What the choice of algorithms in a client's world depends on, beside its model and its wisdom,
- * for those who only read the memory (tutti explain --job). The fields are those of struct tt_map.
+/* The choice of algorithms in a client's world depends on this, beside its model and its wisdom. It
+ * is for those who only read the memory (tutti explain --job). The fields are those of struct tt_map.
  * The first rank of a node writes them when the client is complete, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;

@@ -82,6 +82,8 @@ static void end_texts(struct tt_job_page *page)
         page->rank[r].version[sizeof page->rank[r].version - 1] = '\0';
         page->rank[r].host[TT_JOB_HOST - 1] = '\0';
     }
+    for (int i = 0; i < TT_CLIENTS; i++)
+        tt_common_at(page, i)->world.algorithm[TT_FACTS_ALGORITHM - 1] = '\0';
 }
 
 static tutti_status check_version(struct tt_job_page *head, int64_t bytes)
