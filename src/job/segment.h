@@ -126,8 +126,9 @@ struct tt_finding {
 };
 
 /* The choice of algorithms in a client's world depends on this, beside its model and its wisdom. It
- * is for those who only read the memory (tutti explain --job). The fields are those of struct tt_map.
- * The first rank of a node writes them when the client is complete, and sets `known` last. */
+ * is for those who only read the memory (tutti explain --job). The fields are those of
+ * struct tt_map. The first rank of a node writes them when the client is complete, and sets `known`
+ * last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
