@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The counts of all algorithms' plans are those of their steps with the loops unrolled. No rank
- * gets or gives less than the collective needs, and algorithms cost what their sources state. Plans stay
- * small.
+ * gets or gives less than the collective needs, and algorithms cost what their sources state.
+ * Plans stay small.
  */
 #include <string.h>
 
