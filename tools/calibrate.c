@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "command.h"
 
@@ -107,6 +108,14 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
     m->number[TT_MACHINE_take] = tt_min(m->number[TT_MACHINE_take], again->number[TT_MACHINE_take]);
 }
 
+/* The jobs that calibrate runs are given their algorithms: they need no model, and must not warn
+ * that the one which is about to be measured does not exist. */
+static void choose_by_table(void)
+{
+    (void)unsetenv("TUTTI_MACHINE");
+    (void)setenv("TUTTI_CHOICE", "table", 1);
+}
+
 /* Measures all again, a few times at most, as long as the model contradicts itself or is none that
  * a machine can have. */
 static bool measure_until_credible(struct tt_machine *machine)
@@ -144,6 +153,7 @@ static int measure(const char *output)
         return TT_EXIT_FAILED;
     }
     if (tt_file_try(path) != TUTTI_OK) return failed();
+    choose_by_table();
     if (!measure_until_credible(&machine)) return TT_EXIT_FAILED;
     print_model(&machine);
     if (tt_machine_write(path, &machine) != TUTTI_OK) return failed();
