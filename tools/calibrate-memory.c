@@ -330,11 +330,18 @@ static int64_t in_order(struct times *times, int place)
     return times->ns[place] * PS_OF_NS;
 }
 
+/* Returns the ps without those of `settle`, and a ps for each byte at least: a processor may copy a
+ * few bytes while it would settle anyway. */
+static int64_t without_settling(int64_t ps, int64_t bytes)
+{
+    return tt_max(bytes, ps - calibration.settle_ps);
+}
+
 /* Returns the ps of a block in the median round of a run. */
 static int64_t median(struct times *times, int64_t bytes)
 {
     int64_t each = in_order(times, times->n / 2) / run_of(bytes);
-    return tt_max(1, each - calibration.settle_ps);
+    return without_settling(each, bytes);
 }
 
 enum { SECOND = 1 };
@@ -522,7 +529,7 @@ static int64_t together(enum order what, int64_t bytes)
     }
     int64_t ps = in_order(&times, SECOND);
     if (what == ORDER_READ) return ps;
-    return tt_max(1, ps / run_of(bytes) - calibration.settle_ps);
+    return without_settling(ps / run_of(bytes), bytes);
 }
 
 static void measure_together(struct tt_machine *m, int point)
@@ -586,7 +593,7 @@ static void measure_lines(struct tt_machine *m)
         take_time(&take, time_takes());
     }
     m->number[TT_MACHINE_line] = tt_max(1, in_order(&line, SECOND) / EXCHANGES / 2);
-    m->number[TT_MACHINE_take] = tt_max(1, in_order(&take, SECOND) / LINES - calibration.settle_ps);
+    m->number[TT_MACHINE_take] = without_settling(in_order(&take, SECOND) / LINES, TT_LINE);
 }
 
 /* ---- All of it ---- */
