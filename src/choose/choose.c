@@ -3,7 +3,7 @@
  * The choice of an algorithm: one that is forced, or that was measured to be the fastest
  * (wisdom.h), or by estimate (estimate.h) where rank 0 asked for it, or from plain tables, by
  * collective, ranks and bytes. The first row that fits and whose algorithm applies is chosen. The
- * limits in the tables come from `tutti bench --algorithm all` on a machine of two cores; see
+ * limits in the tables come from `tutti bench --algorithm all` on machines of two and of 16 cores; see
  * docs/tuning.md.
  */
 #include "choose/choose.h"
@@ -80,6 +80,48 @@ static const struct row table[] = {
     {&tt_gatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scatterv_flat, ANY, ANY_RANKS, ANY_COST},
 };
+
+/* The rows for MANY ranks and more that have a processor each, on buffers that they do not share.
+ * They stand before those of `table`. What a root copies into windows or out of them, it copies
+ * piece after piece; by `direct` all ranks copy at the same time, each its own piece, also where
+ * that copy costs more. Where every rank reads the same bytes, as in a bcast, those that one rank
+ * has copied into its window are in a cache that all share, so no row has `direct`. By `halving`,
+ * no rank reads all vectors. */
+enum { MANY = 4, FAIR = 2 /* cost of reading */ };
+static const struct row roomy[] = {
+    {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_flat, 64 << 10, 8, ANY_COST},
+    {&tt_reduce_flat, 32 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_flat, 1 << 10, 8, ANY_COST},
+    {&tt_allreduce_flat, 512, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_window, 512 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_direct, ANY, 8, FAIR},
+    {&tt_allreduce_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_flat, 32 << 10, 4, ANY_COST},
+    {&tt_reduce_scatter_block_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_flat, 32 << 10, 4, ANY_COST},
+    {&tt_reduce_scatter_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_halving, ANY, ANY_RANKS, ANY_COST},
+    {&tt_gather_flat, 32 << 10, 8, ANY_COST},
+    {&tt_gather_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_gather_direct, ANY, ANY_RANKS, FAIR},
+    {&tt_scatter_flat, 32 << 10, 4, ANY_COST},
+    {&tt_scatter_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
+    {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
+    {&tt_alltoall_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, FAIR},
+};
+
+/* Whether the rows of `roomy` come first. */
+static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
+{
+    return !call->shared && map->p >= MANY && map->p <= map->cores;
+}
 
 /* Whether the ranks of each node are adjacent: there are as few runs of ranks as there are
  * nodes. */
@@ -362,18 +404,25 @@ static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
     return single && map->cores > 0 && map->p > map->cores;
 }
 
-static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
+static const struct tt_algorithm *find_row(const struct row *rows, size_t n,
+                                           const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
     int cost = call->shared || copies_follow(call, map) ? CHEAP : map->read_cost;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        const struct row *r = &table[i];
+    for (const struct row *r = rows; r < rows + n; r++) {
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
             cost > r->most_cost || repeats_work(r->algorithm, call, bytes))
             continue;
         if (!r->algorithm->refuse(call, map)) return r->algorithm;
     }
     return NULL;
+}
+
+static const struct tt_algorithm *choose_row(const struct tt_call *call, const struct tt_map *map)
+{
+    const struct tt_algorithm *a = NULL;
+    if (is_roomy(call, map)) a = find_row(roomy, sizeof roomy / sizeof *roomy, call, map);
+    return a ? a : find_row(table, sizeof table / sizeof *table, call, map);
 }
 
 /* Whether no node has more than `most` ranks. */
@@ -482,9 +531,12 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
 static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
     bool found = false;
-    if (tt_map_one_node(map))
-        for (size_t i = 0; i < sizeof table / sizeof *table; i++) found |= table[i].algorithm == a;
-    else
+    bool one_node = tt_map_one_node(map);
+    for (size_t i = 0; one_node && i < sizeof table / sizeof *table; i++)
+        found |= table[i].algorithm == a;
+    for (size_t i = 0; one_node && i < sizeof roomy / sizeof *roomy; i++)
+        found |= roomy[i].algorithm == a;
+    if (!one_node)
         for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
             found |= spread[i].algorithm == a;
     return found;

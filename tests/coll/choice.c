@@ -129,6 +129,35 @@ static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
     }
 }
 
+/* Where each rank has a processor, a root must not copy the pieces of all ranks one after the other,
+ * and nobody reduces whole long vectors of all, also where reading is somewhat dear. */
+static void processors_share_the_work(void **state)
+{
+    (void)state;
+    static const struct {
+        enum tt_coll coll;
+        const char *name;
+    } long_ones[] = {{TT_COLL_scatter, "direct"},
+                     {TT_COLL_gather, "direct"},
+                     {TT_COLL_alltoall, "direct"},
+                     {TT_COLL_reduce, "halving"},
+                     {TT_COLL_reduce_scatter_block, "halving"},
+                     {TT_COLL_bcast, "flat"}};
+    struct tt_map map = plans_map(16);
+    map.read_cost = 2;
+    map.cores = 16;
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) {
+        const struct tt_algorithm *a = chosen(long_ones[i].coll, 1 << 17, &map);
+        assert_string_equal(a->name, long_ones[i].name);
+        assert_string_equal(chosen(long_ones[i].coll, 1, &map)->name, "flat");
+    }
+    map.read_cost = 9;
+    assert_string_equal(chosen(TT_COLL_scatter, 1 << 17, &map)->name, "flat");
+    map.read_cost = 2;
+    map.cores = 15;
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 17, &map)->name, "flat");
+}
+
 /* A long gather or scatter by `flat` copies each byte twice, one copy after the other if the ranks
  * take turns on the processors. A bcast copies it in once for all. */
 static void turns_make_single_copies_better(void **state)
@@ -193,6 +222,7 @@ static void counts_of_an_allgatherv_count(void **state)
     (void)state;
     struct tt_map map = plans_map(4);
     map.read_cost = 1;
+    map.cores = 2;
     for (int64_t n = 1; n < 1 << 20; n *= 8) {
         int64_t counts[] = {0, 3 * n, n, 0}, displs[] = {0, 0, 3 * n, 4 * n};
         struct tt_problem problem = plans_problem(TT_COLL_allgatherv, 4, 0);
@@ -217,6 +247,7 @@ int main(void)
         cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
+        cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
     };
