@@ -15,6 +15,7 @@ import textwrap
 from harness import output, peers
 
 FOLDER = os.path.join(peers.HERE, "results")
+WIDTH = 100  # of a line of text in a document
 # The commands that print the versions of what is measured, if they are installed.
 VERSIONS = (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"], ["cc", "--version"])
 
@@ -79,6 +80,14 @@ def command_line():
     return f"bench/{os.path.basename(sys.argv[0])} {shlex.join(words)}".strip()
 
 
+def folded(line):
+    """The line as lines of at most WIDTH columns, unless it is a row of a table or a heading."""
+    if line.startswith(("|", "#")) or len(line) <= WIDTH:
+        return line
+    indent = " " * (len(line) - len(line.lstrip(" -")))
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def append(folder, build, lines):
     """Appends the tables of this run, as lines of Markdown."""
     file = path(folder)
@@ -86,5 +95,6 @@ def append(folder, build, lines):
         return
     model, now = cpu_model(), datetime.datetime.now()
     begin = "" if os.path.exists(file) else f"# {now:%Y-%m-%d}, {model}\n\n{peers.cores()} processors.\n"
-    about = textwrap.fill(f"At {now:%H:%M}. {'; '.join(versions(build))}.", 100)
-    output.append(file, f"{begin}\n## {command_line()}\n\n{about}\n\n" + "\n".join(lines).strip("\n") + "\n")
+    about = folded(f"At {now:%H:%M}. {'; '.join(versions(build))}.")
+    table = "\n".join(map(folded, "\n".join(lines).strip("\n").split("\n")))
+    output.append(file, f"{begin}\n## {command_line()}\n\n{about}\n\n{table}\n")

@@ -3,8 +3,8 @@
  * The choice of an algorithm: one that is forced, or that was measured to be the fastest
  * (wisdom.h), or by estimate (estimate.h) where rank 0 asked for it, or from plain tables, by
  * collective, ranks and bytes. The first row that fits and whose algorithm applies is chosen. The
- * limits in the tables come from `tutti bench --algorithm all` on machines of two and of 16 cores; see
- * docs/tuning.md.
+ * limits in the tables come from `tutti bench --algorithm all` on machines of two and of 16 cores;
+ * see docs/tuning.md.
  */
 #include "choose/choose.h"
 

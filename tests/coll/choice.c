@@ -129,8 +129,8 @@ static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
     }
 }
 
-/* Where each rank has a processor, a root must not copy the pieces of all ranks one after the other,
- * and nobody reduces whole long vectors of all, also where reading is somewhat dear. */
+/* Where each rank has a processor, a root must not copy the pieces of all ranks one after the
+ * other, and nobody reduces whole long vectors of all, also where reading is somewhat dear. */
 static void processors_share_the_work(void **state)
 {
     (void)state;
