@@ -531,8 +531,11 @@ enum {
  *
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
- * later call on the team, or from tutti_finalize. If a rank sends more or less in an alltoallv,
- * alltoallw, gatherv or scatterv than the receiver expects, these two ranks get MISMATCH.
+ * later call on the team, or from tutti_finalize. If a rank sends something else in an alltoallv,
+ * alltoallw, gatherv, scatterv or neighbourhood collective than the receiver expects, these two
+ * ranks get MISMATCH. As in MPI, the sequences of basic types of a piece must be equal at both
+ * ranks, whatever types they pass: two elements of a type of two I32 match four I32, but not two
+ * I64.
  */
 
 /* Returns only after every rank of the team has called it. */

@@ -111,7 +111,7 @@ struct tt_args {
      * that it is bound to in call.op, so that bound operations share their plans. */
     tutti_op op;
     /* gatherv and scatterv, as the user gave them: this rank's count; at the root, the counts and
-     * displacements of all ranks */
+     * displacements of all ranks. neighbor_allgather(v) and neighbor_alltoall: n of what is sent */
     int64_t n;
     const int64_t *counts, *displs;
     /* the call may wait for other ranks before it starts */

@@ -284,41 +284,33 @@ static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
 
 /* ---- alltoallw ---- */
 
-/* Checks piece r, which has a type of its own, and sets its packed bytes. */
-static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at, tutti_type type,
-                                int64_t *bytes)
+/* Checks piece r, which has a type of its own. */
+static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at, tutti_type type)
 {
     const struct tt_layout *l = tt_layout_find(type);
-    int64_t end;
-    *bytes = 0;
+    int64_t bytes, end;
     if (n == 0) return TUTTI_OK;
     if (!l)
         return tt_fail(TUTTI_ERR_ARG,
                        "%stypes[%d] is %d, none of the %d basic types, nor a live derived one",
                        prefix, r, (int)type, TUTTI_TYPES);
-    if (__builtin_mul_overflow(n, l->packed, bytes) || __builtin_mul_overflow(n, l->extent, &end) ||
-        __builtin_add_overflow(end, at, &end) || end > INT64_MAX - tt_max(l->end, 0))
+    if (__builtin_mul_overflow(n, l->packed, &bytes) ||
+        __builtin_mul_overflow(n, l->extent, &end) || __builtin_add_overflow(end, at, &end) ||
+        end > INT64_MAX - tt_max(l->end, 0))
         return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r, prefix,
                        r);
     return TUTTI_OK;
 }
 
-/* Checks the n pieces of one side, and adds the packed bytes of those that this rank has for itself
- * to *own. */
+/* Checks the n pieces of one side. */
 static tutti_status check_typed_list(struct check_names name, const int64_t *counts,
                                      const int64_t *displs, const tutti_type *types,
-                                     const void *buffer, const int *ranks, int n, int me,
-                                     int64_t *own)
+                                     const void *buffer, int n)
 {
     bool ascend;
-    int64_t bytes;
     TT_TRY(check_list(name, counts, displs, buffer, n, 1, &ascend));
     if (!types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", name.prefix);
-    for (int i = 0; i < n; i++) {
-        TT_TRY(check_typed(name.prefix, i, counts[i], displs[i], types[i], &bytes));
-        if ((ranks ? ranks[i] : i) == me && __builtin_add_overflow(*own, bytes, own))
-            return tt_fail(TUTTI_ERR_ARG, "the pieces for this rank itself overflow");
-    }
+    for (int i = 0; i < n; i++) TT_TRY(check_typed(name.prefix, i, counts[i], displs[i], types[i]));
     return TUTTI_OK;
 }
 
@@ -345,17 +337,11 @@ static tutti_status check_each_type(const tutti_team *team, struct tt_args *args
 {
     struct tt_call *c = &args->call;
     struct check_names in = {"in_", "in"}, out = {"out_", "out"};
-    int64_t sent = 0, expected = 0;
-    int p = team->run.map.p, me = team->run.me;
+    int p = team->run.map.p;
     int in_n = args->in_ranks ? args->in_n : p, out_n = args->out_ranks ? args->out_n : p;
     TT_TRY(check_place(team, args));
-    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in,
-                            args->in_ranks, in_n, me, &sent));
-    TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out,
-                            args->out_ranks, out_n, me, &expected));
-    if (sent != expected)
-        return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld bytes and expects %lld",
-                       (long long)sent, (long long)expected);
+    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, in_n));
+    TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out, out_n));
     return check_typed_apart(args, out_n);
 }
 

@@ -14,7 +14,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "run/signature.h"
 #include "type/layout.h"
 #include "type/type.h"
 
@@ -22,6 +24,60 @@
 struct in_a_row {
     char *in, *out;
 };
+
+/* ---- Contents ---- */
+
+/* In a call of pairs, ranks may use types of their own for pieces that match. If the type in which
+ * the plan counts does not say what pieces consist of, their contents do (plan/call.h). */
+
+static int32_t type_of_contents(const struct tt_layout *l)
+{
+    return (int32_t)(l->uniform != TUTTI_TYPES ? l->uniform : tt_layout_sequence(l, 1));
+}
+
+/* Adds a piece of n elements. The hash counts also pieces without elements: a rank that has 2 and 0
+ * elements for another one does not match a rank that expects 0 and 2. */
+static void add_contents(struct tt_contents *to, const struct tt_layout *l, int64_t n)
+{
+    to->hash = (to->hash ^ (n > 0 ? tt_layout_hash(l, n) : 0)) * 0x9e3779b1u + 1;
+    if (n == 0) return;
+    int32_t type = type_of_contents(l);
+    to->type = to->bytes == 0 || to->type == type ? type : (int32_t)TT_TYPE_EACH;
+    to->bytes += n * l->packed;
+}
+
+/* Sets the contents of the pieces that each rank has for this one or gets from it, which have one
+ * type. */
+static void set_contents(struct tt_contents *to, const struct tt_layout *l, const int64_t *counts,
+                         int p)
+{
+    for (int r = 0; r < p; r++) add_contents(&to[r], l, counts[r]);
+}
+
+/* Finds the type of all pieces. */
+static int32_t common_type(const struct tt_contents *contents, int n)
+{
+    int32_t type = (int32_t)TT_TYPE_EACH;
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (contents[i].bytes == 0) continue;
+        if (any && contents[i].type != type) return (int32_t)TT_TYPE_EACH;
+        type = contents[i].type;
+        any = true;
+    }
+    return type;
+}
+
+/* What this rank has for itself must be what it expects from itself. */
+static tutti_status check_own(const struct tt_contents *in, const struct tt_contents *out)
+{
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];
+    if (in->hash == out->hash && in->bytes == out->bytes) return TUTTI_OK;
+    tt_signature_contents(in, 0, one, sizeof one);
+    tt_signature_contents(out, 0, other, sizeof other);
+    return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %s and expects %s%s", one, other,
+                   strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "");
+}
 
 /* ---- The packed call ---- */
 
@@ -74,6 +130,11 @@ static void set_call(struct tt_packed *k, const struct in_a_row *row, int p)
 {
     struct tt_call *c = &k->args.call;
     set_element(c, k->layout, p);
+    if (k->contents[0]) {
+        set_contents(k->contents[0], k->layout, c->in_counts, p);
+        set_contents(k->contents[1], k->layout, c->out_counts, p);
+        k->type = type_of_contents(k->layout);
+    }
     int64_t each = k->layout->packed / c->sz;
     c->n *= each;
     if (c->out_counts) set_list(&c->out_counts, &c->out_displs, p, each, row->out, k->counts);
@@ -295,9 +356,10 @@ struct typed_side {
     const tutti_type *types;
     const int *ranks; /* of the n pieces; NULL: piece r belongs to rank r */
     int n;
-    bool crossed;         /* pieces 2i and 2i + 1 exchange places */
-    int64_t *packed;      /* p counts and p displacements by rank, in bytes */
-    const int32_t *peers; /* the ranks other than this one that have pieces; NULL: all p */
+    bool crossed;                 /* pieces 2i and 2i + 1 exchange places */
+    int64_t *packed;              /* p counts and p displacements by rank, in bytes */
+    struct tt_contents *contents; /* by place */
+    const int32_t *peers;         /* the ranks other than this one that have pieces; NULL: all p */
     int peers_n, me;
 };
 
@@ -317,6 +379,13 @@ static int places(const struct typed_side *s, int p)
     return s->ranks ? s->peers_n + 1 : p;
 }
 
+/* The place of rank r, which may have pieces. */
+static int place_of(const struct typed_side *s, int r)
+{
+    if (!s->ranks) return r;
+    return r == s->me ? s->peers_n : tt_neighbor_find(s->peers, s->peers_n, r);
+}
+
 /* Places the packed pieces one after the other. Returns their bytes; INT64_MAX if they are too
  * many. */
 static int64_t set_places(const struct typed_side *s, int p)
@@ -330,14 +399,17 @@ static int64_t set_places(const struct typed_side *s, int p)
     return at;
 }
 
-/* Sets the packed lists, whose memory is 0. Returns the bytes of all pieces; INT64_MAX if they are
- * too many. */
+/* Sets the packed lists and the contents, whose memory is 0. Returns the bytes of all pieces;
+ * INT64_MAX if they are too many. Negative ranks are places outside of a grid. */
 static int64_t set_typed_list(const struct typed_side *s, int p)
 {
-    for (int i = 0; i < s->n; i++) {
-        int64_t *bytes = &s->packed[tt_max(rank_of(s, i), 0)];
-        int64_t more = s->counts[i] ? s->counts[i] * (int64_t)tutti_type_size(s->types[i]) : 0;
-        if (__builtin_add_overflow(*bytes, more, bytes)) return INT64_MAX;
+    for (int j = 0; j < s->n; j++) {
+        int i = s->crossed ? j ^ 1 : j, r = rank_of(s, i);
+        if (r < 0) continue;
+        const struct tt_layout *l = s->counts[i] ? tt_layout_find(s->types[i]) : NULL;
+        int64_t more = l ? s->counts[i] * l->packed : 0;
+        if (__builtin_add_overflow(s->packed[r], more, &s->packed[r])) return INT64_MAX;
+        add_contents(&s->contents[place_of(s, r)], l, s->counts[i]);
     }
     return set_places(s, p);
 }
@@ -455,6 +527,7 @@ static struct typed_side input_side(struct tt_packed *k, const struct tt_args *a
                                .ranks = args->in_ranks,
                                .n = args->in_ranks ? args->in_n : p,
                                .packed = k->counts,
+                               .contents = k->contents[0],
                                .peers = k->neighbors.to,
                                .peers_n = k->neighbors.to_n,
                                .me = me};
@@ -470,6 +543,7 @@ static struct typed_side output_side(struct tt_packed *k, const struct tt_args *
                                .n = args->out_ranks ? args->out_n : p,
                                .crossed = args->crossed,
                                .packed = k->counts + 2 * p,
+                               .contents = k->contents[1],
                                .peers = k->neighbors.from,
                                .peers_n = k->neighbors.from_n,
                                .me = me};
@@ -482,8 +556,11 @@ static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const st
     struct typed_side in = input_side(k, args, p, me), out = output_side(k, args, p, me);
     int64_t in_bytes = set_typed_list(&in, p), out_bytes = set_typed_list(&out, p);
     struct in_a_row row = {NULL, NULL};
-    if (tt_max(in_bytes, out_bytes) < INT64_MAX)
+    if (tt_max(in_bytes, out_bytes) < INT64_MAX) {
+        TT_TRY(check_own(&in.contents[place_of(&in, me)], &out.contents[place_of(&out, me)]));
         row = find_typed_rows(k, &team->client->fabric, &in, &out, p);
+    }
+    k->type = common_type(k->contents[0], k->contents_n);
     TT_TRY(make_memory(k, team, row.in ? 0 : in_bytes, row.out ? 0 : out_bytes, 1));
     set_buffers(k, &row);
     if (!row.in) TT_TRY(add_typed_side(k, &in, k->in, p));
@@ -532,17 +609,26 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     bool lists = tt_call_counts(&args->call);
     size_t p = (size_t)team->run.map.p, pieces = lists ? 2 * p : 2, counts = lists ? 4 * p : 0;
     size_t ranks = args->in_ranks ? (size_t)args->in_n + (size_t)args->out_n : 0;
+    size_t in_n = args->in_ranks ? (size_t)args->in_n + 1 : p;
+    size_t contents = args->in_ranks ? ranks + 2 : tt_coll_pairs(args->call.coll) ? 2 * p : 0;
     if (args->in_ranks) pieces = ranks;
     counts += tt_div_up(ranks, 2); /* the neighbours lie behind the counts */
     struct tt_packed *k =
-        tt_calloc(1, sizeof *k + counts * sizeof *k->counts + pieces * sizeof *k->pieces);
+        tt_calloc(1, sizeof *k + counts * sizeof *k->counts + contents * sizeof *k->contents[0] +
+                         pieces * sizeof *k->pieces);
     if (!k) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a call of a derived type");
-    k->pieces = (struct tt_packed_piece *)(k->counts + counts);
+    struct tt_contents *first = (struct tt_contents *)(k->counts + counts);
+    k->pieces = (struct tt_packed_piece *)(first + contents);
     struct tt_args plain = *args;
     plain.lists = NULL;                                              /* they belong to `args` */
     if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false; /* call.h */
-    k->args = plain;
     k->layout = tt_layout_hold(args->call.type);
+    if (contents > 0 && (args->typed || (k->layout && k->layout->uniform == TUTTI_TYPES))) {
+        plain.call.in_contents = k->contents[0] = first;
+        plain.call.out_contents = k->contents[1] = first + in_n;
+        k->contents_n = (int)contents;
+    }
+    k->args = plain;
     tutti_status status = args->typed ? set_up_typed(k, team, &plain) : set_up(k, team, &plain);
     tt_assert(status != TUTTI_OK || (tt_packed_valid(k) && !k->pending));
     if (status == TUTTI_OK)

@@ -32,7 +32,12 @@ struct tt_packed {
     struct tt_packed *next; /* of those that are parked */
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* of a neighbourhood collective */
-    int64_t counts[];              /* counts and displacements of `args` */
+    /* by place (packed.c): what the pieces of `args` consist of; NULL: its type says so */
+    struct tt_contents *contents[2];
+    int contents_n; /* of both sides together */
+    /* The type of all pieces, as struct tt_contents has it. Set only if there are contents. */
+    int32_t type;
+    int64_t counts[]; /* counts and displacements of `args` */
 };
 
 bool tt_packed_valid(const struct tt_packed *packed);

@@ -399,13 +399,18 @@ static void name_packed(tutti_request *request, const struct tt_args *args,
 {
     const struct tt_call_signature *plain = &request->prepared->signature;
     request->packed = packed;
-    request->signature = tt_signature_of(&args->call, request->team->run.map.p, plain->print);
-    request->signature.type = plain->type;
-    int64_t element = packed->layout ? packed->layout->packed : 1;
+    struct tt_call_signature *w = &request->signature;
+    *w = tt_signature_of(&args->call, request->team->run.map.p, plain->print);
+    w->type = packed->contents[0] ? packed->type : plain->type;
+    w->flags |= plain->flags & TT_SIGNATURE_CONTENTS;
+    if (w->form) w->n = args->n;
+    int64_t element = packed->layout ? packed->layout->packed : 0;
     if ((unsigned)args->call.type < TUTTI_TYPES) element = 0; /* the type has a name */
-    request->signature.element = (int32_t)tt_min(element, INT32_MAX);
-    request->exec->signature = &request->signature;
-    request->exec->shape ^= (uint64_t)(uint32_t)request->signature.element << 32;
+    w->element = (int32_t)tt_min(element, INT32_MAX);
+    request->exec->signature = w;
+    uint64_t text = (uint64_t)(uint32_t)w->element + (uint64_t)w->n;
+    if (w->form) text += (uint64_t)(uint32_t)w->type * 0x9e3779b97f4a7c15u >> 32;
+    request->exec->shape ^= text << 32;
 }
 
 static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_request **request)

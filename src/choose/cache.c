@@ -255,6 +255,7 @@ static void keep(struct tt_cache *cache, const struct tt_call *call, int p,
     tt_prepared_drop(repeat->prepared);
     tt_free(repeat->lists);
     *repeat = (struct tt_repeat){prepared, *call, at};
+    repeat->call.in_contents = repeat->call.out_contents = NULL; /* they belong to this call */
     prepared->uses++;
     lists_of(&repeat->call, lists);
     for (int i = 0; i < LISTS; i++, at += p) {

@@ -50,6 +50,15 @@ bool tt_coll_is_roots(enum tt_coll coll)
     return (unsigned)coll < TT_COLLS && rows[coll].place == TT_IN_PLACE_ROOT;
 }
 
+struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r)
+{
+    const struct tt_contents *all = out ? call->out_contents : call->in_contents;
+    const struct tt_neighbors *n = call->neighbors;
+    if (!n) return all[r];
+    int i = tt_neighbor_find(out ? n->from : n->to, out ? n->from_n : n->to_n, r);
+    return i < 0 ? (struct tt_contents){0, 0, 0} : all[i];
+}
+
 /* ---- Sizes ---- */
 
 static int64_t extent_bytes(const struct tt_call *call, enum tt_holding extent, int p, int me)

@@ -82,6 +82,32 @@ struct tt_neighbors {
     int32_t to_n, from_n;
 };
 
+/* Returns the index of rank r in a list of neighbours; -1: it is none of them. */
+static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
+{
+    int first = 0, last = n;
+    while (first < last) {
+        int middle = (first + last) / 2;
+        if (ranks[middle] < r)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first < n && ranks[first] == r ? first : -1;
+}
+
+/* What a rank has for another one, or expects from it, where the plan moves bytes and the ranks may
+ * use types of their own: the packed bytes of all pieces; what the user calls their type, for error
+ * messages (TT_TYPE_EACH: they have several); and a hash of the basic types that the pieces consist
+ * of, piece by piece. What one rank sends matches what the other one expects if bytes and hash are
+ * equal: this is MPI's rule that type signatures must match. All members are 0 if a rank has no
+ * pieces for the other one. */
+struct tt_contents {
+    int64_t bytes;
+    int32_t type;
+    uint32_t hash;
+};
+
 /* The counts of all ranks in an alltoallv: count() returns how many elements rank `from` has for
  * rank `to`. It belongs to a larger structure. */
 struct tt_all_counts {
@@ -116,9 +142,16 @@ struct tt_call {
     const struct tt_neighbors *neighbors;
     /* An alltoallv whose ranks have exchanged their counts before. NULL: any other call. */
     const struct tt_all_counts *all_counts;
+    /* What the pieces of a call of pairs consist of, if `type` does not say so: for each rank, or
+     * for each neighbour. No plan depends on it. NULL: any other call. */
+    const struct tt_contents *in_contents, *out_contents;
 };
 
 bool tt_call_valid(const struct tt_call *call, int p);
+
+/* What this rank has for rank r; `out`: what it expects from rank r. Only for calls with
+ * contents. */
+struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r);
 
 static inline int64_t tt_call_bytes(const struct tt_call *call)
 {

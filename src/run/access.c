@@ -34,6 +34,14 @@ static tt_address address_of(const struct tt_exec *exec, enum tt_buffer which, i
     return opened ? tt_fabric_address(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
 }
 
+/* Publishes of what this rank's pieces for the peer, and those that it expects, consist. */
+static void publish_contents(const struct tt_exec *exec, int r)
+{
+    const struct tt_team *t = exec->team;
+    struct tt_contents *mine = tt_team_contents(t, t->me, exec->slot, r);
+    for (int b = TT_IN; b <= TT_OUT; b++) mine[b] = tt_call_contents(exec->call, b == TT_OUT, r);
+}
+
 /* Publishes for each peer its pieces of IN and OUT. Their sizes are published even if the buffer is
  * not opened, so that the peers can compare them. */
 static void open_segment(struct tt_exec *exec, int r)
@@ -46,6 +54,7 @@ static void open_segment(struct tt_exec *exec, int r)
     s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
     s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
     s->begun = exec->number + 1;
+    if (tt_unlikely(c->in_contents != NULL)) publish_contents(exec, r);
 }
 
 static void open_segments(struct tt_exec *exec)

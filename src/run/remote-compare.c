@@ -54,7 +54,7 @@ static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, boo
                  .value = last,
                  .lane = TT_NO_LANE,
                  .flags = TT_REMOTE_SIGNATURE | TT_REMOTE_EARLIER}};
-    memcpy(packet.signature, tt_team_signature(t, t->me, slot), sizeof packet.signature);
+    tt_remote_sign(t, m, k, tt_team_signature(t, t->me, slot), &packet);
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
@@ -136,7 +136,7 @@ static void name_last(struct tt_team *t, struct tt_mirror *m)
                                                .history = (uint32_t)mark,
                                                .lane = TT_NO_LANE,
                                                .flags = TT_REMOTE_SIGNATURE}};
-    memcpy(packet.signature, tt_team_signature(t, t->me, slot), sizeof packet.signature);
+    tt_remote_sign(t, m, t->next - 1, tt_team_signature(t, t->me, slot), &packet);
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 

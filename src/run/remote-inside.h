@@ -207,6 +207,10 @@ struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 /* Finds the member's mirror, and whether this execution may send to it. AGAIN: not yet; the member
  * has been asked to answer when it may. Errors: MEMORY. */
 tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
+/* Writes the signature of this rank's call `number` as the member gets it: with what the two ranks
+ * have for each other, in a call with contents. */
+void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
+                    const struct tt_call_signature *signature, struct tt_remote_packet *packet);
 /* Fills in the header of a message of this execution to the member. Returns the header's bytes. */
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet);
 /* ---- Sending besides data (remote-signal.c) ---- */

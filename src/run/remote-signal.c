@@ -263,6 +263,19 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
     return TUTTI_OK; /* the caller finds the failure in the job's page, like any other */
 }
 
+/* The extension is there if the call has contents. Its entries for a member that is no neighbour
+ * are those of an older call. */
+void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
+                    const struct tt_call_signature *signature, struct tt_remote_packet *packet)
+{
+    struct tt_call_signature w = *signature;
+    int slot = tt_team_slot(t, number);
+    bool contents = w.flags & TT_SIGNATURE_CONTENTS &&
+                    tt_team_segment(t, t->me, slot, m->rank)->begun == number + 1;
+    if (contents) memcpy(w.contents, tt_team_contents(t, t->me, slot, m->rank), sizeof w.contents);
+    memcpy(packet->signature, &w, sizeof w);
+}
+
 /* ---- Leave to send ---- */
 
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)

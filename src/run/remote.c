@@ -70,6 +70,15 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
     return true;
 }
 
+/* Compares what the two ranks have for each other, if the call that came says so. Breaks the team
+ * and returns false if that differs, before any data of the message are stored. */
+static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
+{
+    tutti_status status = tt_step_pair(t, number, m->rank);
+    if (tt_unlikely(status != TUTTI_OK)) tt_team_break(t, status);
+    return status == TUTTI_OK;
+}
+
 /* Records what the member calls in an execution that has begun here. Returns false if the message
  * is to be dropped: the slot belongs to a newer execution, or the call differs from this rank's,
  * which breaks the team. This rank's own line still has the fingerprint of an execution that has
@@ -87,8 +96,9 @@ static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remot
     if (!noted || tt_unlikely(packet->head.flags & TT_REMOTE_EARLIER)) return false;
     uint64_t mine = atomic_load_explicit(&own->shape, memory_order_relaxed);
     uint64_t theirs = atomic_load_explicit(&line->shape, memory_order_relaxed);
-    if (tt_likely(mine == theirs) || mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK)
-        return true;
+    if (mine >> 32 != theirs >> 32 || t->broken != TUTTI_OK) return true;
+    if (tt_likely(mine == theirs))
+        return tt_likely(!(packet->head.flags & TT_REMOTE_SIGNATURE)) || suits(t, m, number);
     tt_remote_disagrees(t, m, number);
     return false;
 }
@@ -745,7 +755,9 @@ tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
 {
     struct tt_team *t = exec->team;
-    bool signature = m->sent_shape[exec->slot] != exec->shape;
+    /* Contents may differ from call to call, so each message of such a call carries its own. */
+    bool signature =
+        m->sent_shape[exec->slot] != exec->shape || (exec->call && exec->call->in_contents);
     packet->head = (struct tt_remote_head){.team = t->remote->id,
                                            .from = (uint32_t)t->me,
                                            .number = exec->number,
@@ -756,7 +768,7 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
     m->named[exec->slot] = m->sent = exec->number + 1;
     if (tt_likely(!signature)) return sizeof packet->head;
     m->sent_shape[exec->slot] = exec->shape;
-    memcpy(packet->signature, exec->signature, sizeof packet->signature);
+    tt_remote_sign(t, m, exec->number, exec->signature, packet);
     return sizeof *packet;
 }
 

@@ -14,12 +14,23 @@
 
 /* ---- From the call ---- */
 
-static uint16_t flags_of(const struct tt_call *c)
+static uint8_t flags_of(const struct tt_call *c)
 {
     bool counts = c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter;
-    return (uint16_t)((tt_coll_has_op(c->coll) && !c->commutes ? TT_SIGNATURE_IN_ORDER : 0) |
-                      (c->in_place ? TT_SIGNATURE_IN_PLACE : 0) |
-                      (c->shared ? TT_SIGNATURE_SHARED : 0) | (counts ? TT_SIGNATURE_COUNTS : 0));
+    return (uint8_t)((tt_coll_has_op(c->coll) && !c->commutes ? TT_SIGNATURE_IN_ORDER : 0) |
+                     (c->in_place ? TT_SIGNATURE_IN_PLACE : 0) |
+                     (c->shared ? TT_SIGNATURE_SHARED : 0) | (counts ? TT_SIGNATURE_COUNTS : 0) |
+                     (c->in_contents ? TT_SIGNATURE_CONTENTS : 0));
+}
+
+enum { FORM_EACH = 1, FORM_NEIGHBORS = 2 };
+
+static uint8_t form_of(const struct tt_call *c)
+{
+    if (c->coll != TT_COLL_alltoallv) return 0;
+    if (c->type == TT_TYPE_EACH) return FORM_EACH;
+    return tt_type_neighbors(c->type) ? (uint8_t)(FORM_NEIGHBORS + (c->type - TT_TYPE_NEIGHBORS))
+                                      : 0;
 }
 
 struct tt_call_signature tt_signature_of(const struct tt_call *c, int p, uint32_t print)
@@ -27,11 +38,13 @@ struct tt_call_signature tt_signature_of(const struct tt_call *c, int p, uint32_
     if (c->as) return (struct tt_call_signature){.coll = c->as, .print = print};
     struct tt_call_signature w = {.coll = (int16_t)c->coll,
                                   .flags = flags_of(c),
+                                  .form = form_of(c),
                                   .type = (int32_t)tt_type_shape(c->type),
                                   .op = (int32_t)c->op,
                                   .root = c->root,
                                   .n = c->n,
                                   .print = print};
+    if (w.form) w.type = (int32_t)TT_TYPE_EACH;
     if (!(w.flags & TT_SIGNATURE_COUNTS)) return w;
     w.n = 0;
     for (int r = 0; r < p; r++) w.n += c->out_counts[r];
@@ -60,9 +73,10 @@ const char *tt_signature_name(const struct tt_call_signature *signature)
 {
     int coll = signature->coll;
     if (coll < 0 || coll >= TT_SIGNATURE_KINDS) return "something else";
-    if (coll == TT_COLL_alltoallv && signature->type == (int32_t)TT_TYPE_EACH) return "alltoallw";
-    const char *neighbors = tt_type_neighbors((tutti_type)signature->type);
-    if (coll == TT_COLL_alltoallv && neighbors) return neighbors;
+    if (signature->form == FORM_EACH) return "alltoallw";
+    const char *neighbors =
+        tt_type_neighbors(TT_TYPE_NEIGHBORS + (tutti_type)signature->form - FORM_NEIGHBORS);
+    if (signature->form && neighbors) return neighbors;
     return coll < TT_COLLS ? tt_coll_name((enum tt_coll)coll) : other_names[coll - TT_COLLS];
 }
 
@@ -84,21 +98,30 @@ __attribute__((format(printf, 2, 3))) static void add(struct signature_text *to,
     to->room -= used;
 }
 
+/* Whether the user passes one n for all pieces of a neighbourhood collective. */
+static bool has_one_n(const struct tt_call_signature *w)
+{
+    return w->form == FORM_NEIGHBORS + TT_NEIGHBOR_allgather ||
+           w->form == FORM_NEIGHBORS + TT_NEIGHBOR_alltoall;
+}
+
 /* A derived type has no name. The text says what the type consists of, because that has to match: a
  * number of one basic type, or a hash of the layout if there are several. */
 static void add_type(struct signature_text *to, const struct tt_call_signature *w)
 {
     bool basic = w->type >= 0 && w->type < TUTTI_TYPES;
-    if (w->type == (int32_t)TT_TYPE_EACH || tt_type_neighbors((tutti_type)w->type))
-        add(to, "packed bytes");
+    unsigned layout = (unsigned)w->type - (unsigned)TUTTI_TYPE_USER_END;
+    if (w->type == (int32_t)TT_TYPE_EACH)
+        add(to, "several types");
     else if (basic && w->element == 0)
         add(to, "%s", tt_type_name((tutti_type)w->type));
     else if (basic)
         add(to, "a derived type of %d %s", w->element / (int)tutti_type_size((tutti_type)w->type),
             tt_type_name((tutti_type)w->type));
+    else if (w->element == 0)
+        add(to, "a derived type (layout %07x)", layout);
     else
-        add(to, "a derived type of %d bytes (layout %07x)", w->element,
-            (unsigned)w->type - (unsigned)TUTTI_TYPE_USER_END);
+        add(to, "a derived type of %d bytes (layout %07x)", w->element, layout);
 }
 
 static void add_counts(struct signature_text *to, const struct tt_call_signature *w)
@@ -122,7 +145,7 @@ static void add_arguments(struct signature_text *to, const struct tt_call_signat
     if (coll == TT_COLL_barrier || w->coll >= TT_COLLS) return;
     if (w->flags & TT_SIGNATURE_COUNTS)
         add_counts(to, w);
-    else if (!tt_coll_pairs(coll))
+    else if (!tt_coll_pairs(coll) || has_one_n(w))
         add(to, "n=%lld of ", (long long)w->n);
     add_type(to, w);
     if (tt_coll_has_op(coll)) add(to, ", %s", tt_op_name((tutti_op)w->op));
@@ -137,6 +160,24 @@ static void add_arguments(struct signature_text *to, const struct tt_call_signat
 static void add_file(struct signature_text *to, const struct tt_call_signature *w)
 {
     if (w->flags & TT_SIGNATURE_PLAN_FILE) add(to, " by a plan file (fingerprint %08x)", w->print);
+}
+
+char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,
+                            size_t n)
+{
+    struct signature_text to = {buffer, n};
+    struct tt_call_signature w = {.type = contents->type, .element = element};
+    bool basic = w.type >= 0 && w.type < TUTTI_TYPES;
+    int64_t sz = basic ? (int64_t)tutti_type_size((tutti_type)w.type) : element;
+    if (contents->bytes == 0 || sz > 0)
+        add(&to, "n=%lld", (long long)(sz > 0 ? contents->bytes / sz : 0));
+    else
+        add(&to, "%lld bytes", (long long)contents->bytes);
+    if (contents->bytes == 0) return buffer;
+    if (basic) w.element = 0;
+    add(&to, " of ");
+    add_type(&to, &w);
+    return buffer;
 }
 
 char *tt_signature_type(const struct tt_call_signature *signature, char *buffer, size_t n)

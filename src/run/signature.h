@@ -11,14 +11,16 @@
 /* Flags of a call. TT_SIGNATURE_IN_ORDER: operands are combined in rank order. TT_SIGNATURE_COUNTS:
  * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
  * plan file gives the schedule, and `print` depends on the file. TT_SIGNATURE_BLOCKS is set only in
- * the slot of an execution, for the roll call: its caller waits for it. */
+ * the slot of an execution, for the roll call: its caller waits for it. TT_SIGNATURE_CONTENTS: two
+ * ranks compare the contents of their pieces for each other. */
 enum tt_signature_flag {
     TT_SIGNATURE_IN_ORDER = 1,
     TT_SIGNATURE_IN_PLACE = 2,
     TT_SIGNATURE_SHARED = 4,
     TT_SIGNATURE_COUNTS = 8,
     TT_SIGNATURE_PLAN_FILE = 16,
-    TT_SIGNATURE_BLOCKS = 32
+    TT_SIGNATURE_BLOCKS = 32,
+    TT_SIGNATURE_CONTENTS = 64
 };
 
 /* Calls on a team that are no collectives with buffers. In tt_call_signature.coll they follow the
@@ -42,18 +44,24 @@ enum { TT_SIGNATURE_FIRST = 4 };
 
 /* A call signature: plain data of one cache line that other ranks read in shared memory and in
  * messages. `coll` is an enum tt_coll, or an enum tt_signature_other, which has no arguments. `n`
- * is the user's argument n, or the sum of the counts if there are counts. `element` is the packed
- * size in bytes of an element of a derived type, or 0 for a basic type; `type` is then the basic
- * type that all of it consists of, or a hash of the layout if there are several. `print` is the
- * fingerprint that is equal on all ranks whose calls match. */
+ * is the user's argument n, or the sum of the counts if there are counts. `form` distinguishes the
+ * collectives that are an alltoallv for the plan: 0, or 1 for alltoallw, or 2 + enum tt_neighbor.
+ * `contents` is set only in messages between nodes, for the receiver: what the sender has for it
+ * and expects from it. `element` is the packed size in bytes of an element of a derived type, or 0
+ * for a basic type; `type` is then the basic type that all of it consists of, or a hash of the
+ * layout if there are several. `print` is the fingerprint that is equal on all ranks whose calls
+ * match. */
 struct tt_call_signature {
     int16_t coll;
-    uint16_t flags;
+    uint8_t flags, form;
     int32_t type, op, root;
     int64_t n;
     uint32_t print;
     int32_t element;
-    int64_t counts[TT_SIGNATURE_FIRST];
+    union {
+        int64_t counts[TT_SIGNATURE_FIRST];
+        struct tt_contents contents[2]; /* IN OUT */
+    };
 };
 _Static_assert(sizeof(struct tt_call_signature) == TT_LINE, "layout() counts on it");
 
@@ -67,6 +75,11 @@ enum { TT_SIGNATURE_TEXT = 192 };
 /* Writes "reduce(n=5 of f64, sum, root 2)" into a buffer of n bytes and returns it. Safe whatever
  * *signature holds. */
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n);
+
+/* Writes "n=5 of i32" or what else describes the contents best. `element` is the size of an element
+ * of its type, if that is a derived one with several basic types; else 0. Returns the buffer. */
+char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,
+                            size_t n);
 
 /* Writes the element type: "f64", or a description of a derived type. Returns the buffer. */
 char *tt_signature_type(const struct tt_call_signature *signature, char *buffer, size_t n);

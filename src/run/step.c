@@ -489,8 +489,7 @@ static const char *argument_of(const struct tt_call_signature *w, bool sends, in
                                size_t n)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;
-    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv) &&
-                 !tt_type_neighbors((tutti_type)w->type);
+    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv) && w->form <= 1;
     const char *prefix = coll == TT_COLL_gatherv || coll == TT_COLL_scatterv ? ""
                          : sends                                             ? "in_"
                                                                              : "out_";
@@ -523,15 +522,63 @@ static bool keeps_counts(const struct tt_team *t, int r)
            tt_common_state(f->job, f->common, t->job_rank[r]) != TT_RANK_LEFT;
 }
 
+/* Returns MISMATCH for a call in which member `from` has for member `to` what the latter does not
+ * expect. If the texts are equal, the pieces differ although all of them together do not. */
+static tutti_status unlike(const struct tt_team *t, uint64_t number, int from, int to,
+                           const struct tt_contents *sent, const struct tt_contents *expected)
+{
+    const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], team[WHICH_TEXT], out[32], in[32];
+    int giver = t->job_rank[from], taker = t->job_rank[to];
+    tt_signature_contents(sent, sent->type == w->type ? w->element : 0, one, sizeof one);
+    tt_signature_contents(expected, expected->type == w->type ? w->element : 0, other,
+                          sizeof other);
+    bool alike = strcmp(one, other) == 0;
+    return tt_fail(
+        TUTTI_ERR_MISMATCH, "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
+        tt_signature_name(w), giver, taker, one, argument_of(w, true, to, out, sizeof out), taker,
+        other, argument_of(w, false, from, in, sizeof in),
+        alike ? ", but divided or ordered in another way" : "", which_team(t, team, sizeof team));
+}
+
+static bool same_contents(const struct tt_contents *a, const struct tt_contents *b)
+{
+    return a->hash == b->hash && a->bytes == b->bytes;
+}
+
+/* Whether member r is known to have begun this execution. */
+static bool has_begun(const struct tt_team *t, uint64_t number, int r)
+{
+    const struct tt_signal_line *line = tt_team_line(t, r, tt_team_slot(t, number));
+    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
+    return mark >> 32 == tt_team_base(t, number) >> 32;
+}
+
+/* Compares the contents of the pieces that this rank and member r have for each other. The contents
+ * of a member on another node came with each message of this execution. */
+static tutti_status compare_contents(const struct tt_team *t, uint64_t number, int r)
+{
+    int slot = tt_team_slot(t, number);
+    if (!has_begun(t, number, r)) return TUTTI_OK;
+    const struct tt_contents *theirs = tt_team_contents(t, r, slot, t->me);
+    const struct tt_contents *mine = tt_team_contents(t, t->me, slot, r);
+    bool sent = same_contents(&mine[TT_IN], &theirs[TT_OUT]);
+    if ((sent && same_contents(&theirs[TT_IN], &mine[TT_OUT])) || !keeps_counts(t, r))
+        return TUTTI_OK;
+    if (!sent) return unlike(t, number, t->me, r, &mine[TT_IN], &theirs[TT_OUT]);
+    return unlike(t, number, r, t->me, &theirs[TT_IN], &mine[TT_OUT]);
+}
+
 /* Both ranks have published their counts for each other when they began. The execution may have
  * ended on this rank. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
-    if (!tt_coll_pairs((enum tt_coll)tt_team_signature(t, t->me, slot)->coll) || r == t->me)
-        return TUTTI_OK;
-    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
+    const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
+    if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
     if (tt_team_segment(t, t->me, slot, r)->begun != number + 1) return TUTTI_OK; /* no neighbour */
+    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
+    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
     const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];

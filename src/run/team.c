@@ -37,7 +37,8 @@ static void lay_out_extension(struct tt_block *b, int p, int64_t slots)
     b->window = LONG_AT;
     b->window_stride = tt_round_up(LONG_AT + tt_team_window(), 4096);
     b->segments = slots * b->window_stride;
-    b->rings = b->segments + slots * p * (int64_t)sizeof(struct tt_segment_opening);
+    b->contents = b->segments + slots * p * (int64_t)sizeof(struct tt_segment_opening);
+    b->rings = b->contents + slots * p * 2 * (int64_t)sizeof(struct tt_contents);
     b->extension_bytes = b->rings + slots * TT_LANES * (int64_t)p * 8;
 }
 

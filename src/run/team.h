@@ -112,6 +112,7 @@ struct tt_block {
     int64_t window, window_stride; /* the long window of slot 0; the distance to the next one */
     int64_t segments;              /* S * peers entries */
     int64_t peers;                 /* p, or 1 in a mirror */
+    int64_t contents;              /* S * p pairs of struct tt_contents; not in a mirror */
     int64_t rings;                 /* S * TT_LANES * p words */
     int64_t extension_bytes;
 };
@@ -330,6 +331,17 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
     char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_extension(t, rank);
     int64_t i = slot * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
+}
+
+/* What `rank` has for `peer` and expects from it in a call with contents: two entries, IN and OUT.
+ * Of a member on another node only what it has for this rank is known, from the call that it sent
+ * last. */
+static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int rank, int slot,
+                                                   int peer)
+{
+    if (tt_team_is_remote(t, rank)) return tt_team_signature(t, rank, slot)->contents;
+    char *at = tt_team_extension(t, rank) + t->layout.contents;
+    return (struct tt_contents *)at + 2 * ((int64_t)slot * t->map.p + peer);
 }
 
 /* The word of `rank` that holds the offset of its byte ring to `peer`; 0: not made yet. Returns

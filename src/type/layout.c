@@ -31,6 +31,16 @@ tutti_type tt_layout_sequence(const struct tt_layout *l, int64_t n)
     return (tutti_type)(TUTTI_TYPE_USER_END + (uint32_t)(h >> 36));
 }
 
+/* If there is one basic type only, the type and the number of bytes tell the sequence. */
+uint32_t tt_layout_hash(const struct tt_layout *l, int64_t n)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t h = l->uniform != TUTTI_TYPES
+                     ? (uint64_t)(n * l->packed) * odd + (uint64_t)l->uniform + 1
+                     : repeated(l->signature, n).hash;
+    return (uint32_t)(((h ^ h >> 32) * odd) >> 32);
+}
+
 /* ---- Whether fields are apart ---- */
 
 struct span {

@@ -95,6 +95,9 @@ tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type);
  * elements have one byte, and it is equal for layouts that pack n elements to the same sequence of
  * basic types. */
 tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
+/* Returns a hash of the sequence of basic types in n elements. Equal sequences have equal hashes,
+ * however they are divided into elements. Takes constant time if there is one basic type only. */
+uint32_t tt_layout_hash(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type in an alltoallw, which has a type for each rank. No call of
  * tt_layout_sequence returns it. */
 #define TT_TYPE_EACH ((tutti_type)(2 * TUTTI_TYPE_USER_END))

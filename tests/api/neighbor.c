@@ -229,7 +229,8 @@ static void refused(const struct neighbor_rank *x, tutti_status status, const ch
 static void wrong(struct neighbor_rank *x)
 {
     int one = 1, yes = 1;
-    int64_t c[2] = {1, 1}, d[2] = {0, 0}, bad[2] = {-1, 1}, *i = x->in, *o = x->out;
+    int64_t c[2] = {1, 1}, d[2] = {0, 0}, apart[2] = {0, 1}, bad[2] = {-1, 1}, *i = x->in,
+            *o = x->out;
     tutti_team *t, *mine;
     refused(x, tutti_neighbor_allgather(x->team, i, o, 1, TUTTI_I64), "has no neighbours");
     must(tutti_team_split(x->team, x->me, 0, &mine), x, "split");
@@ -244,7 +245,8 @@ static void wrong(struct neighbor_rank *x)
     refused(x, tutti_neighbor_alltoallv(t, i, bad, d, o, c, d, TUTTI_I64), "negative");
     refused(x, tutti_neighbor_alltoallv(t, i, c, d, o, c, d, TUTTI_I64), "pieces of out overlap");
     refused(x, tutti_neighbor_alltoallw(t, i, c, d, NULL, o, c, d, NULL), "in_types is NULL");
-    refused(x, tutti_neighbor_allgatherv(t, i, 2, o, c, d, TUTTI_I64), "gives itself");
+    refused(x, tutti_neighbor_allgatherv(t, i, 2, o, c, apart, TUTTI_I64),
+            "this rank gives itself n=4 of i64 and expects n=2 of i64");
     must(tutti_team_free(t), x, "free");
     must(tutti_team_free(mine), x, "free");
 }
@@ -261,7 +263,8 @@ static void mismatch(struct neighbor_rank *x)
         tutti_neighbor_alltoallv(t, x->in, &sent, &zero, x->out, &expected, &zero, TUTTI_I32);
     if (status == TUTTI_OK) status = tutti_barrier(t);
     check(status == TUTTI_ERR_MISMATCH, x, "lengths that do not match");
-    check(strstr(tutti_error(), "rank 1 sends rank 0 n=12 of packed bytes") != NULL, x, "the text");
+    check(strstr(tutti_error(), "rank 1 sends rank 0 n=3 of i32 where rank 0 expects n=2 of i32"),
+          x, "the text");
     (void)tutti_team_free(t);
 }
 
@@ -280,8 +283,8 @@ static void other_collective(tutti_client *client, void *arg)
                                      : tutti_neighbor_allgather(t, x->in, x->out, 2, TUTTI_I32);
     if (status == TUTTI_OK) status = tutti_barrier(t);
     check(status == TUTTI_ERR_MISMATCH, x, "collectives that do not match");
-    check(strstr(tutti_error(), "neighbor_alltoall(") != NULL, x, "the one name");
-    check(strstr(tutti_error(), "neighbor_allgather(") != NULL, x, "the other name");
+    check(strstr(tutti_error(), "neighbor_alltoall(n=2 of i32)") != NULL, x, "the one name");
+    check(strstr(tutti_error(), "neighbor_allgather(n=2 of i32)") != NULL, x, "the other name");
     (void)tutti_team_free(t);
     free(x);
 }
