@@ -200,8 +200,7 @@ static void say_cma(void)
             reading);
     else if (writing)
         whether("CMA", false,
-                "reading is allowed, writing forbidden (%s): messages read, collectives go through "
-                "windows in shared memory instead",
+                "reading is allowed, writing forbidden (%s): messages and collectives only read",
                 writing);
     else
         whether("CMA", true,

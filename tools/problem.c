@@ -104,6 +104,7 @@ static bool fill_map_of(struct tt_case *c, const struct tt_common *common)
                              .cores = world->cores,
                              .win_bytes = world->win_bytes,
                              .direct = world->direct,
+                             .reads_only = world->reads_only,
                              .mapped = world->mapped,
                              .one_kernel = world->one_kernel,
                              .rdma = world->rdma,

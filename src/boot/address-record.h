@@ -42,8 +42,8 @@ struct tt_terms {
     char version[24];
     /* a tutti_status: the error because of which the node's ranks cannot go on, or OK */
     int32_t status;
-    int32_t cores;  /* processors that its ranks may use together */
-    int32_t direct; /* whether its ranks can read each other's memory */
+    int32_t cores;    /* processors that its ranks may use together */
+    int32_t accesses; /* TT_READS, TT_WRITES: what its ranks can do with each other's memory */
     int32_t read_cost;
     int64_t stamp; /* of the job's page there */
     /* identifies the running kernel: hosts with one kernel share processors; 0: not known */

@@ -475,7 +475,8 @@ static void settle_accesses(struct tt_fabric *f)
     int forbidden = f->mapped ? 0 : (int)atomic_load(&f->common->forbidden);
     f->reads = !(forbidden & TT_READS);
     f->writes = !(forbidden & TT_WRITES);
-    f->direct = !forbidden;
+    f->direct = f->reads;
+    f->reads_only = !f->writes;
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
@@ -507,11 +508,11 @@ static void log_job(const struct tt_fabric *f)
         tt_log("%d ranks on %d machines with %d cores", f->size, f->job->nodes, f->cores);
     else
         tt_log("%d ranks on %d cores", f->size, f->cores);
-    if (!f->reads || !f->writes)
+    if (!f->reads)
         tt_log("ranks cannot %s each other's memory (CMA): data goes through shared windows",
-               f->reads    ? "write"
-               : f->writes ? "read"
-                           : "reach into");
+               f->writes ? "read" : "reach into");
+    else if (!f->writes)
+        tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else
         tt_log(
             "reading 64 KiB of another rank takes %d times as long as shared memory by stores, and "

@@ -598,7 +598,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
 {
     struct tt_terms t = {.status = (int32_t)here,
                          .cores = f->cores,
-                         .direct = f->direct,
+                         .accesses = (f->reads ? TT_READS : 0) | (f->writes ? TT_WRITES : 0),
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
                          .kernel = machines_kernel(),
@@ -687,7 +687,8 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
         if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);
         f->cores += theirs.cores;
-        f->direct = f->direct && theirs.direct;
+        f->direct = f->direct && (theirs.accesses & TT_READS);
+        f->reads_only = f->reads_only || !(theirs.accesses & TT_WRITES);
         if (node == 0) first = theirs.kernel;
         f->one_kernel = f->one_kernel && first != 0 && theirs.kernel == first;
         if (theirs.kernel == mine->kernel) neighbours += theirs.ranks;

@@ -37,6 +37,13 @@ const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *ma
     return map->direct ? NULL : tt_needs_direct;
 }
 
+const char *tt_refuse_direct_puts(const struct tt_call *call, const struct tt_map *map)
+{
+    const char *why = tt_refuse_direct(call, map);
+    bool puts = map->p > 1 && tt_map_one_node(map) && map->reads_only;
+    return why ? why : puts ? "needs buffers that peers can write directly (CMA or threads)" : NULL;
+}
+
 const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map)
 {
     return map->p > TT_OPERANDS ? tt_needs_fewer : tt_refuse_direct(call, map);

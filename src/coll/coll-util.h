@@ -24,11 +24,13 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
  *
  *     tt_refuse_never   always
  *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
- *     tt_refuse_direct  every rank can read and write every other rank's opened buffers
+ *     tt_refuse_direct  every rank can read every other rank's opened buffers
+ *     tt_refuse_direct_puts  every rank can read and write them
  *     tt_refuse_direct_sum  the same, and one step can reduce the inputs of all ranks */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_direct_puts(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map);
 
 /* ---- Blocks: n elements in k parts whose sizes differ by at most one ---- */

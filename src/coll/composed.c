@@ -71,6 +71,7 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
     int64_t half = half_window(team->map);
     begin_stage(team, tt_nodes_ranks(&team->nodes, k), size, me, stage);
     stage->map.direct = team->map->direct;
+    stage->map.reads_only = team->map->reads_only;
     stage->map.mapped = team->map->mapped;
     stage->map.read_cost = team->map->read_cost;
     stage->map.win_bytes = half;

@@ -38,6 +38,12 @@ static void reduce_and_put(struct tt_builder *b, const struct tt_call *call, int
     if (s.turns > 1) tt_wait_ago(b, put, 1);
 }
 
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    const char *why = tt_refuse_direct_sum(call, map);
+    return why ? why : tt_refuse_direct_puts(call, map);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
@@ -63,6 +69,6 @@ const struct tt_algorithm tt_reduce_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (1 + 1/p) t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
-    .refuse = tt_refuse_direct_sum,
+    .refuse = refuse,
     .build = build,
 };

@@ -40,6 +40,12 @@ static int moves(const struct tt_halving *h, struct tt_swap *swap)
 
 /* ---- Plans ---- */
 
+/* By direct access the blocks of the result are put into the root's buffer. */
+static bool is_direct(const struct tt_map *map)
+{
+    return tt_halving_is_direct(map) && !map->reads_only;
+}
+
 /* Reduces this rank's block slice by slice. A slice is put while the next one is reduced. */
 static void last_step(struct tt_builder *b, const struct tt_halving *h)
 {
@@ -72,7 +78,7 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
     struct tt_halving h = tt_halving(call, map, 0);
-    return tt_halving_is_direct(map) ? -1 : tt_halving_time_ps(&h, c, h.m, c->tw);
+    return is_direct(map) ? -1 : tt_halving_time_ps(&h, c, h.m, c->tw);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -80,7 +86,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     struct tt_halving h = tt_halving(call, map, me);
-    if (!tt_halving_is_direct(map)) {
+    if (!is_direct(map)) {
         build_messages(b, &h);
         return;
     }

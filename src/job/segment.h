@@ -132,7 +132,7 @@ struct tt_finding {
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
-    int32_t direct, mapped, one_kernel, rdma;
+    int32_t direct, reads_only, mapped, one_kernel, rdma;
     int64_t win_bytes;
     char algorithm[TT_FACTS_ALGORITHM]; /* TUTTI_ALGORITHM, cut off if it is too long */
 };

@@ -167,13 +167,14 @@ static void map_machine(struct tt_team *t)
     t->map.cores = f->cores;
     t->map.mapped = is_mapped(t);
     t->map.direct = f->direct || t->map.mapped;
+    t->map.reads_only = f->reads_only && !t->map.mapped;
     t->map.read_cost = t->map.mapped ? 1 : f->read_cost;
     t->map.machine = f->machine.use == TT_MACHINE_UNKNOWN ? NULL : &f->machine.model;
     t->map.estimates = f->machine.use == TT_MACHINE_ESTIMATE;
     t->map.measures = f->machine.measures && f->size > 1;
     t->map.wisdom = f->wisdom.n > 0 ? &f->wisdom : NULL;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
-    t->map.rdma = f->direct && t->map.node != NULL;
+    t->map.rdma = f->direct && !f->reads_only && t->map.node != NULL;
 }
 
 static void find_short_window(struct tt_team *t, int rank)
@@ -218,6 +219,7 @@ static void publish_world(const struct tt_team *t)
     world->cores = t->map.cores;
     world->read_cost = t->map.read_cost;
     world->direct = t->map.direct;
+    world->reads_only = t->map.reads_only;
     world->mapped = t->map.mapped;
     world->one_kernel = t->map.one_kernel;
     world->rdma = t->map.rdma;

@@ -16,13 +16,14 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - p >= 1
  *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
  *  - WIN is shared within a node only
- *  - direct: any two ranks of the same node can read and write each other's opened buffers (IN@r,
- *    OUT@r); mapped: they do so with plain loads */
+ *  - direct: any two ranks of the same node can read each other's opened buffers (IN@r, OUT@r), and
+ *    also write them unless reads_only is set; mapped: they do so with plain loads and stores */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
     bool direct;
+    bool reads_only;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
                 * them */

@@ -286,6 +286,50 @@ static void no_plan_does_too_little(void **state)
     }
 }
 
+/* ---- Ranks that may read each other's memory but not write it ---- */
+
+static bool has_put(const struct plans *all)
+{
+    for (int r = 0; r < all->p; r++)
+        for (uint32_t i = 0; i < all->plans[r]->steps_n; i++)
+            if (all->plans[r]->steps[i].kind == TT_PUT) return true;
+    return false;
+}
+
+/* Whether the algorithm puts on this map; -1: it refuses. */
+static int puts_on(const struct tt_algorithm *a, const struct tt_problem *problem,
+                   const struct tt_map *map)
+{
+    struct plans all;
+    if (!plans_make(&all, a, problem, map)) return -1;
+    bool found = has_put(&all);
+    plans_free(&all);
+    return found;
+}
+
+/* Puts by messages remain possible: algorithms that put without direct access, too, still do. */
+static void nothing_is_put_where_only_reading_is_allowed(void **state)
+{
+    (void)state;
+    int less = 0, refused = 0, read = 0;
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        struct tt_problem problem = plans_problem((*a)->coll, 5, 40000);
+        struct tt_map direct = plans_map(5), reads = direct, neither = direct;
+        reads.reads_only = true;
+        neither.direct = false;
+        int here = puts_on(*a, &problem, &direct), there = puts_on(*a, &problem, &reads);
+        int without = puts_on(*a, &problem, &neither);
+        if (there == 1 && without != 1)
+            fail_msg("%s %s puts", tt_coll_name((*a)->coll), (*a)->name);
+        if (here == 0 && there != 0)
+            fail_msg("%s %s only reads", tt_coll_name((*a)->coll), (*a)->name);
+        less += here == 1 && there == 0;
+        refused += here == 1 && there < 0;
+        read += here == 0 && without < 0;
+    }
+    assert_true(less > 0 && refused > 3 && read > 3);
+}
+
 /* ---- What sources state ---- */
 
 static int64_t rounds(int64_t p)
@@ -611,6 +655,7 @@ static void long_vectors_stream_through_composed_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_put_where_only_reading_is_allowed),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(no_plan_does_too_little),
         cmocka_unit_test(nor_for_more_ranks),

@@ -105,9 +105,11 @@ waits() {
     tutti ps "$job" >out 2>err && grep -qE '^ *0 .* in (allreduce|measuring algorithms)\(' out
 }
 # begins SETTING...: starts a job with these settings, whose ranks call allreduce; rank 2 is late.
+# The command `under` runs the launcher.
+under=()
 begins() {
     rm -f go
-    env "$@" TUTTI_WISDOM=0 TUTTI_LOG=choice tutti run -n 4 "$missing" outside >job.out 2>job.err &
+    env "$@" TUTTI_WISDOM=0 TUTTI_LOG=choice "${under[@]}" tutti run -n 4 "$missing" outside >job.out 2>job.err &
     job=$!
     started+=("$job")
     wait_for waits
@@ -145,6 +147,16 @@ begins TUTTI_CMA=0
 agrees
 [ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'
 ends
+# The ranks may read each other's memory, but not write it.
+under=("$TUTTI_BUILD/tests/trouble-rank" without writev)
+begins TUTTI_CHOICE=table
+agrees
+expect 0 tutti explain --job "$job" allreduce/f64/sum/64K
+[ "$(lines out '^[* ] direct .*needs')" -eq 0 ] || fail 'direct only reads'
+expect 0 tutti explain --job "$job" gather/u8/96K
+says out '^  direct .*needs buffers that peers can write directly'
+ends
+under=()
 begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/cheap"
 agrees
 expect 0 tutti explain --job "$job" allreduce/f64/sum/8

@@ -31,6 +31,16 @@ done
 expect 0 tutti info
 says out '^ +CMA .*allowed'
 
+# If only writing is forbidden, algorithms that only read run, and those that write are refused.
+only_reads() { env TUTTI_ALGORITHM="$1=direct" "$trouble" without writev tutti bench "$1/$2/p3" --iterations 2; }
+for reading in allreduce/f64/sum allgather/u8 alltoall/u8 bcast/u8 scatter/u8; do
+    expect 0 only_reads "${reading%%/*}" "${reading#*/}/96K"
+done
+for writing in reduce/f64/sum gather/u8; do
+    expect 1 only_reads "${writing%%/*}" "${writing#*/}/96K"
+    says err 'it needs buffers that peers can write directly'
+done
+
 # Forbidden some time after joining: plans and protocols stay as they are, and a rank that may not
 # access memory asks its owner to move the data.
 for how in "${hows[@]}"; do
