@@ -490,11 +490,11 @@ static void say_binding(void)
     int ranks = (int)tt_min(tt_usable_cores(), TT_LAUNCH_RANKS);
     const struct tt_launch_program program = {.ranks = ranks};
     const struct tt_launch_options usual = {.program = &program, .programs = 1};
-    struct tt_cores *cores = tt_cores_new(ranks, tt_cores_wish(&usual));
+    struct tt_cores *cores = tt_cores_new(ranks, &usual);
     begin_section("binding");
     if (cores) {
-        if (tt_cores_print_allowed(cores, text, sizeof text)) line("allowed", "%s", text);
-        if (tt_cores_print_taken(cores, text, sizeof text))
+        if (tt_cores_print_all(cores, false, text, sizeof text)) line("allowed", "%s", text);
+        if (tt_cores_print_all(cores, true, text, sizeof text))
             line("taken", "%s, by other jobs of this user", text);
         say_places(cores, ranks);
     }

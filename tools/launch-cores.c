@@ -20,6 +20,7 @@ struct tt_cores {
     bool loaded;
     bool real; /* the topology is this host's, not one that HWLOC_SYNTHETIC or the like defines */
     int lock;
+    int ranks, asked; /* asked: --cores-per-rank; 0: it was not given */
 };
 
 /* ---- What there is ---- */
@@ -68,7 +69,7 @@ static int threads_of_program(const struct tt_launch_program *program)
     return threads_of(text);
 }
 
-struct tt_binding tt_cores_wish(const struct tt_launch_options *options)
+static struct tt_binding wish_of(const struct tt_launch_options *options)
 {
     struct tt_binding binding = options->binding;
     if (binding.cores > 0) return binding;
@@ -106,6 +107,17 @@ static bool refuse(struct tt_cores *c, struct tt_binding binding, const char *wh
     return false;
 }
 
+/* Whether a single rank can have as many cores as the user asked for. */
+static bool has_cores(const struct tt_cores *c)
+{
+    if (c->places.units == 0 || c->asked <= c->places.units) return true;
+    tt_launch_say(
+        "--cores-per-rank %d: a rank can have at most %d here, as the cpuset and the affinity of "
+        "this process allow; --bind none binds no rank",
+        c->asked, c->places.units);
+    return false;
+}
+
 /* Returns false if the user's request cannot be met; the error was printed. */
 static bool settle(struct tt_cores *c, int ranks, struct tt_binding binding)
 {
@@ -115,11 +127,12 @@ static bool settle(struct tt_cores *c, int ranks, struct tt_binding binding)
     if (!load(c)) return refuse(c, binding, "hwloc finds no processor that this process may use");
     if (binding.bind != TT_BIND_NONE) find_taken(c);
     if (!place(c, ranks, binding)) return refuse(c, binding, "no memory");
+    if (!has_cores(c)) return false;
     int error = try_binding(c);
     return error == 0 || refuse(c, binding, strerror(error));
 }
 
-struct tt_cores *tt_cores_new(int ranks, struct tt_binding binding)
+struct tt_cores *tt_cores_new(int ranks, const struct tt_launch_options *options)
 {
     struct tt_cores *c = tt_calloc(1, sizeof *c);
     if (!c) {
@@ -127,7 +140,9 @@ struct tt_cores *tt_cores_new(int ranks, struct tt_binding binding)
         return NULL;
     }
     c->lock = -1;
-    if (settle(c, ranks, binding)) return c;
+    c->ranks = ranks;
+    c->asked = options->binding.cores;
+    if (settle(c, ranks, wish_of(options))) return c;
     tt_cores_free(c);
     return NULL;
 }
@@ -137,6 +152,19 @@ int tt_cores_bind(const struct tt_cores *c, int rank)
     if (c->places.n == 0 || !c->real) return 0;
     hwloc_const_bitmap_t set = c->places.set[rank % c->places.n];
     return hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_PROCESS) == 0 ? 0 : errno;
+}
+
+/* Other jobs come and go. A program that reads standard error shall find the same there whether
+ * another job runs or not, so the line about other jobs goes to terminals only. */
+void tt_cores_say(const struct tt_cores *c)
+{
+    if (c->places.crowded && isatty(STDERR_FILENO))
+        tt_launch_say("the ranks are not bound: %s; --bind core binds them all the same",
+                      c->places.unbound);
+    if (c->places.n > 0 && c->asked > c->places.each)
+        tt_launch_say("--cores-per-rank %d: each of %d ranks gets only %d, because there are %d "
+                      "for all of them",
+                      c->asked, c->ranks, c->places.each, c->places.units);
 }
 
 void tt_cores_print(const struct tt_cores *c, int rank, char *text, size_t n)
@@ -155,21 +183,12 @@ bool tt_cores_bound(const struct tt_cores *c)
     return c->places.n > 0;
 }
 
-static bool print(const struct tt_cores *c, hwloc_const_bitmap_t set, char *text, size_t n)
+bool tt_cores_print_all(const struct tt_cores *c, bool taken, char *text, size_t n)
 {
+    hwloc_const_bitmap_t set = taken ? c->taken : c->allowed;
     if (!c->loaded || hwloc_bitmap_iszero(set)) return false;
     tt_places_print(c->topology, set, text, n);
     return true;
-}
-
-bool tt_cores_print_allowed(const struct tt_cores *c, char *text, size_t n)
-{
-    return print(c, c->allowed, text, n);
-}
-
-bool tt_cores_print_taken(const struct tt_cores *c, char *text, size_t n)
-{
-    return print(c, c->taken, text, n);
 }
 
 void tt_cores_started(struct tt_cores *c)

@@ -503,7 +503,8 @@ static bool make_job(struct tt_guard *g)
         tt_launch_say("cannot start: no memory");
         return false;
     }
-    if (!(g->cores = tt_cores_new(g->ranks, tt_cores_wish(o)))) return false;
+    if (!(g->cores = tt_cores_new(g->ranks, o))) return false;
+    tt_cores_say(g->cores);
     if (!open_folder(g)) return false;
     return !o->tag || (g->output = tt_output_new(g->ranks, &g->inherited->files)) != NULL;
 }

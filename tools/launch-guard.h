@@ -125,22 +125,21 @@ int tt_output_stop(struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 
-/* Returns the binding that the options ask for. By default a rank gets as many cores as it has
- * threads. */
-struct tt_binding tt_cores_wish(const struct tt_launch_options *options);
-/* Determines where `ranks` ranks are bound, or that they are not bound. NULL: the user's request
- * cannot be met; the error was printed. */
-struct tt_cores *tt_cores_new(int ranks, struct tt_binding binding);
+/* Determines where `ranks` ranks are bound, or that they are not bound. By default a rank gets as
+ * many cores as it has threads. NULL: the user's request cannot be met; the error was printed. */
+struct tt_cores *tt_cores_new(int ranks, const struct tt_launch_options *options);
+/* Prints what the user may not expect: that a rank gets fewer cores than --cores-per-rank asks for,
+ * and, on a terminal, that the ranks are not bound because of other jobs. */
+void tt_cores_say(const struct tt_cores *cores);
 /* Binds this process as rank `rank`. Returns 0 or an errno. */
 int tt_cores_bind(const struct tt_cores *cores, int rank);
 /* Writes "processor 1 (core 1)", or "not bound: ..." with the reason. */
 void tt_cores_print(const struct tt_cores *cores, int rank, char *text, size_t n);
 /* Whether ranks are bound. */
 bool tt_cores_bound(const struct tt_cores *cores);
-/* Write the processors that this process may use, and those of them that other jobs have taken.
- * False: there are none, or they are not known. */
-bool tt_cores_print_allowed(const struct tt_cores *cores, char *text, size_t n);
-bool tt_cores_print_taken(const struct tt_cores *cores, char *text, size_t n);
+/* Writes the processors that this process may use; `taken`: those of them that other jobs have
+ * taken. Returns false if there are none, or they are not known. */
+bool tt_cores_print_all(const struct tt_cores *cores, bool taken, char *text, size_t n);
 /* Releases the lock, so that other jobs can find out which processors are taken. This process
  * starts no ranks after that. */
 void tt_cores_started(struct tt_cores *cores);

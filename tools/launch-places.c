@@ -217,6 +217,7 @@ static bool fill(struct tt_places *places, hwloc_topology_t topology,
         deal_out(units->list + units->free, units->n - units->free, domains, each);
     }
     int n = (int)tt_min(wish->ranks, units->n / each);
+    places->each = each;
     places->set = tt_calloc((size_t)n, sizeof(hwloc_bitmap_t));
     for (bool good = places->set != NULL; good && places->n < n;) {
         hwloc_bitmap_t set = set_of(topology, wish, &units->list[places->n * each], each);
@@ -235,9 +236,11 @@ bool tt_places_make(struct tt_places *places, hwloc_topology_t topology,
     if (wish.binding.cores == 0) wish.binding.cores = 1;
     bool none = wish.binding.bind == TT_BIND_NONE;
     if (!none && !choose_units(&units, topology, &wish)) return false;
-    bool crowded = wish.binding.bind == TT_BIND_DEFAULT && units.free < units.n;
+    bool beside = wish.binding.bind == TT_BIND_DEFAULT && units.free < units.n;
     bool made = true;
-    if (none || units.n == 0 || (crowded && !fits(&units, &wish)))
+    places->units = units.n;
+    places->crowded = beside && !fits(&units, &wish);
+    if (none || units.n == 0 || places->crowded)
         leave_unbound(places, &wish, &units);
     else
         made = fill(places, topology, &wish, &units);

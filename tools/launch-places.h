@@ -30,6 +30,8 @@ struct tt_places {
     int n;               /* 0: ranks are not bound */
     hwloc_bitmap_t *set; /* rank i is bound to set[i % n] */
     char unbound[120];   /* why ranks are not bound, if n is 0 */
+    bool crowded;        /* that is because of other jobs of this user */
+    int units, each;     /* cores or processors that there are, and how many of them a rank has */
 };
 
 /* The request. `taken` may be NULL; binding.cores of 0 means 1. */

@@ -61,8 +61,20 @@ for what in numa package; do
     run -n 2 --bind $what --report-bindings
     diff <(sort out) <(reported | sort) || fail "$what: reported is something else"
 done
-run -n 1 --cores-per-rank 4096
+# A rank gets as many cores as the user asks for. If there are not enough for all ranks, it gets
+# fewer, and a line says so. If even a single rank could not have them, that is an error.
+run -n 1 --cores-per-rank "$n"
 [ "$(cat out)" = "$mine" ] || fail 'not all for one rank of many threads'
+[ ! -s err ] || fail 'something is said although the rank has what it asked for'
+run -n 2 --cores-per-rank "$n"
+[ "$n" -eq 1 ] || says err "^tutti: --cores-per-rank $n: each of 2 ranks gets only [0-9]+, because there are $n for all of them\$"
+for bind in '' '--bind core' '--bind package'; do
+    # shellcheck disable=SC2086 # no word or two
+    expect 125 tutti run -n 1 $bind --cores-per-rank 4096 true
+    says err '^tutti: --cores-per-rank 4096: a rank can have at most [0-9]+ here'
+done
+expect 0 tutti run -n 1 --bind none --cores-per-rank 4096 true
+[ ! -s err ] || fail 'something is said although nothing is bound'
 OMP_NUM_THREADS=4096,2 run -n 1
 [ "$(cat out)" = "$mine" ] || fail 'not all for the threads of OpenMP'
 run -n 1 -x OMP_NUM_THREADS=4096
@@ -144,6 +156,13 @@ says out '^  taken +processors? .*, by other jobs of this user$'
 run -n "$n" --report-bindings
 [ "$(lines out "^$mine\$")" -eq "$n" ] || fail 'bound to what is taken'
 says err '^tutti: rank 0: not bound: beside other jobs of this user [0-9]+ of [0-9]+ processors are free$'
+# On a terminal, one line says so, and what to do about it.
+on_terminal() { python3 -c 'import pty, sys
+pty.spawn(sys.argv[1:])' tutti run "$@" true </dev/null >out 2>&1; }
+on_terminal -n "$n"
+[ "$(lines out 'the ranks are not bound: beside other jobs .* are free; --bind core binds them')" -eq 1 ] || fail 'not said'
+on_terminal -n "$n" --bind none
+[ "$(lines out 'not bound')" -eq 0 ] || fail 'said although nothing was to be bound'
 run -n "$n" --bind core
 [ "$(sort -u out | wc -l)" -gt 1 ] || fail 'not bound as asked for'
 # A job that is not bound occupies no processors.
