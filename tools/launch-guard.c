@@ -337,12 +337,12 @@ static void settle_losses(struct tt_guard *g)
     if (g->code == 0 && lost == g->ranks) g->code = g->first_code;
 }
 
-/* A rank that exits with 0 has not failed, but the other ranks must not wait for it. */
+/* A rank that exits with 0 does not end the job, but the other ranks must not wait for it. */
 static void rank_done(struct tt_guard *g, int rank)
 {
     struct tt_job_page *job = tt_segment_page(&g->segment);
     g->rank[rank].deserted = atomic_load(&job->rank[rank].clients) > 0;
-    tt_job_fail(job, rank, TT_CAUSE_LEFT, 0);
+    tt_job_fail(job, rank, g->rank[rank].deserted ? TT_CAUSE_EXIT : TT_CAUSE_LEFT, 0);
 }
 
 static void rank_ended(struct tt_guard *g, int rank, int status)

@@ -258,7 +258,10 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
     case TT_CAUSE_SIGNAL:
         snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));
         break;
-    case TT_CAUSE_EXIT: snprintf(buffer, n, "rank %d exited with code %d", rank, code); break;
+    case TT_CAUSE_EXIT:
+        snprintf(buffer, n, "rank %d exited with code %d%s", rank, code,
+                 code == 0 ? " without tutti_finalize" : "");
+        break;
     case TT_CAUSE_STATUS:
         snprintf(buffer, n, "rank %d cannot go on: %s", rank,
                  tutti_status_text((tutti_status)code));

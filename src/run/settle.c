@@ -175,6 +175,16 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
+/* Whether the rank ended in order, but others may still need it. The code is stored before the
+ * state. */
+static bool ended_well(const struct tt_rank_status *rank_status)
+{
+    uint32_t cause = atomic_load(&rank_status->cause);
+    bool failed = atomic_load(&rank_status->state) == TT_RANK_FAILED;
+    return cause == TT_CAUSE_LEFT ||
+           (cause == TT_CAUSE_EXIT && failed && atomic_load(&rank_status->code) == 0);
+}
+
 /* Whether member r is on this node, and has left without beginning this rank's last call. */
 static bool lacks_call(const struct tt_team *t, int r)
 {
@@ -182,8 +192,7 @@ static bool lacks_call(const struct tt_team *t, int r)
     const int slot = tt_team_slot(t, t->next - 1);
     const struct tt_rank_status *rank_status =
         tt_common_rank_status(f->job, f->common, t->job_rank[r]);
-    if (r == t->me || tt_team_is_remote(t, r) || atomic_load(&rank_status->cause) != TT_CAUSE_LEFT)
-        return false;
+    if (r == t->me || tt_team_is_remote(t, r) || !ended_well(rank_status)) return false;
     return atomic_load(&tt_team_line(t, r, slot)->shape) >> 32 <
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
 }

@@ -43,7 +43,7 @@ expect 0 go -n 3 "$clients" uneven finalize
 [ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
     fail 'one that finished is not reported'
 expect 0 go -n 3 "$clients" uneven exit
-[ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
+[ "$(lines out '^second: a member of the team failed: rank 2 exited with code 0 without tutti_finalize$')" -eq 2 ] ||
     fail 'one that exited is not reported'
 says err '^tutti: rank 2 exited without tutti_finalize$'
 expect 137 go -n 3 "$clients" uneven kill

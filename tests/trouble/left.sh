@@ -19,9 +19,10 @@ expect_reported() {
 }
 # Nearly all of these jobs only wait, so four run at a time.
 left='rank 2 left the job while it was still needed'
+exited='rank 2 exited with code 0 without tutti_finalize'
 killed='rank 2 died: signal 9 \(Killed\)'
 exits_without_a_word() {
-    expect_reported 0 "$left" late exit allgather/f64/8/p3 1
+    expect_reported 0 "$exited" late exit allgather/f64/8/p3 1
     says err '^tutti: rank 2 exited without tutti_finalize$'
 }
 # When the missing rank is noticed, a rank that is still in the previous call may get the error too.
