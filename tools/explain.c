@@ -348,6 +348,16 @@ static bool can_be_known(const struct explanation *e, const struct tt_job_page *
     return false;
 }
 
+/* Says so if the record of the job has no room for all of TUTTI_ALGORITHM. */
+static void say_left_out(const struct tt_world_facts *world)
+{
+    if (world->algorithm_bytes >= TT_FACTS_ALGORITHM)
+        fprintf(stderr,
+                "tutti explain: TUTTI_ALGORITHM of the job has %lld bytes, and only entries in the "
+                "first %d are known here\n",
+                (long long)world->algorithm_bytes, TT_FACTS_ALGORITHM - 1);
+}
+
 static bool open_in(struct explanation *e, const struct tt_job_page *page)
 {
     const struct tt_common *common = client_of(page);
@@ -355,8 +365,9 @@ static bool open_in(struct explanation *e, const struct tt_job_page *page)
     e->problem = e->text;
     snprintf(e->path, sizeof e->path, "that of the job");
     snprintf(e->why, sizeof e->why, "the job found none when it started");
-    return tt_problem_open(&e->c.problem, e->text) && can_be_known(e, page, common) &&
-           tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
+    if (!tt_problem_open(&e->c.problem, e->text) || !can_be_known(e, page, common)) return false;
+    say_left_out(&common->world);
+    return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }
 
 static bool open_job(struct explanation *e)

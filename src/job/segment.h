@@ -134,7 +134,9 @@ struct tt_world_facts {
     int32_t cores, read_cost, nodes;
     int32_t direct, reads_only, mapped, one_kernel, rdma;
     int64_t win_bytes;
-    char algorithm[TT_FACTS_ALGORITHM]; /* TUTTI_ALGORITHM, cut off if it is too long */
+    /* TUTTI_ALGORITHM: how long it is, and its first entries, as many as there is room for */
+    int64_t algorithm_bytes;
+    char algorithm[TT_FACTS_ALGORITHM];
 };
 
 /* What the ranks share of one client (common.h). Everything is 0 while `number` is 0. */

@@ -208,12 +208,23 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks)
     }
 }
 
+/* Publishes TUTTI_ALGORITHM. If it is too long, the last entry that does not fit as a whole is left
+ * out: the rest of its name would be another one. */
+static void publish_algorithm(struct tt_world_facts *world)
+{
+    const char *algorithm = tt_setting("TUTTI_ALGORITHM");
+    world->algorithm_bytes = algorithm ? (int64_t)strlen(algorithm) : 0;
+    snprintf(world->algorithm, sizeof world->algorithm, "%s", algorithm ? algorithm : "");
+    if (world->algorithm_bytes < TT_FACTS_ALGORITHM) return;
+    char *comma = strrchr(world->algorithm, ',');
+    *(comma ? comma : world->algorithm) = '\0';
+}
+
 /* Tells those who read the job's memory on what the choice of algorithms depends. */
 static void publish_world(const struct tt_team *t)
 {
     struct tt_common *common = t->fabric->common;
     struct tt_world_facts *world = &common->world;
-    const char *algorithm = tt_setting("TUTTI_ALGORITHM");
     world->nodes = t->map.nodes;
     for (int r = 0; r < t->map.p; r++) common->rank[r].node = t->map.node ? t->map.node[r] : 0;
     world->cores = t->map.cores;
@@ -224,7 +235,7 @@ static void publish_world(const struct tt_team *t)
     world->one_kernel = t->map.one_kernel;
     world->rdma = t->map.rdma;
     world->win_bytes = t->map.win_bytes;
-    snprintf(world->algorithm, sizeof world->algorithm, "%s", algorithm ? algorithm : "");
+    publish_algorithm(world);
     atomic_store(&world->known, 1);
 }
 

@@ -147,6 +147,14 @@ begins TUTTI_CMA=0
 agrees
 [ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'
 ends
+# A setting that is too long for the record of the job: the entries that do not fit are not known,
+# and no entry is cut off in the middle.
+long=allreduce=ring,bcast=@/$(printf 'x%.0s' {1..300}),scan=chain
+begins TUTTI_ALGORITHM="$long"
+agrees
+says err "^tutti explain: TUTTI_ALGORITHM of the job has ${#long} bytes, and only entries in the first 255 are"
+expect 0 tutti explain --job "$job" bcast/u8/8
+ends
 # The ranks may read each other's memory, but not write it.
 under=("$TUTTI_BUILD/tests/trouble-rank" without writev)
 begins TUTTI_CHOICE=table
