@@ -35,7 +35,7 @@ expect 0 go -n 2 "$clients" jobs
 # bound ranks would wait for each other's time slices.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
-TUTTI_WINDOW=4K expect 0 go --timeout 300 --bind none -n 2 "$clients" turns $turns
+TUTTI_WINDOW=4K expect 0 go --timeout 3000 --bind none -n 2 "$clients" turns $turns
 [ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
 
 # One rank creates fewer clients: the others get an error when that rank ends.

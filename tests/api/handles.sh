@@ -9,13 +9,13 @@ source "$(dirname "$0")/../tools/lib.sh"
 handles=$TUTTI_BUILD/tests/test-api-handles
 for what in end many fork; do
     expect 0 "$handles" "$what"
-    expect 0 tutti run -n 3 --timeout 150 "$handles" "$what"
+    expect 0 tutti run -n 3 --timeout 3000 "$handles" "$what"
     [ "$(lines out '^all as it should be$')" -eq 3 ] || fail "$what: not all ranks were through"
-    TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 150 "$handles" "$what"
+    TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 3000 "$handles" "$what"
 done
-expect 0 tutti run -n 2 --timeout 150 "$handles" join
+expect 0 tutti run -n 2 --timeout 3000 "$handles" join
 
 # The death of a rank is noticed although a child process of it lives on.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
-    expect 0 tutti run -n 3 --timeout 150 --on-failure=continue "$handles" orphan
+    expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$handles" orphan
 [ "$(lines out '^rank [02] saw it: rank 1 died: signal 9')" -eq 2 ] || fail 'orphan'

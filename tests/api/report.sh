@@ -9,7 +9,7 @@ unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_ALGORITHM TUTTI_TRACE
 export TUTTI_WISDOM=0 XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-measured
 
-expect 0 timeout 100 env TUTTI_REPORT=calls-%r.json tutti run -n 3 "$program"
+expect 0 timeout 3000 env TUTTI_REPORT=calls-%r.json tutti run -n 3 "$program"
 python3 - <<'PYTHON'
 import json
 for rank in range(3):
@@ -36,13 +36,13 @@ if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_FAULT=delay=3000,seed=1; fi
 exec "$1"
 SCRIPT
 chmod +x late
-expect 0 timeout 100 env TUTTI_REPORT=late-%r.json tutti run -n 2 ./late "$program"
+expect 0 timeout 3000 env TUTTI_REPORT=late-%r.json tutti run -n 2 ./late "$program"
 python3 -c 'import json
 waited = [json.load(open(f"late-{rank}.json"))["waited_for"] for rank in range(2)]
 assert waited[0][1] > 2 * waited[1][0] > 0, waited'
 
 # As text on standard error; of rank 0 alone without %r; beside a trace.
-expect 0 timeout 100 env TUTTI_REPORT=1 TUTTI_TRACE=trace tutti run -n 2 "$program"
+expect 0 timeout 3000 env TUTTI_REPORT=1 TUTTI_TRACE=trace tutti run -n 2 "$program"
 says err '^Calls of rank 0 of 2; [0-9.]+ s in the job, [0-9.]+ s of them in calls$'
 says err '^waited for rank 1: [0-9.]+ s'
 says err '^reduce +i64 +sum +5600 +2 flat +60 +- +[0-9.]+ '
@@ -51,5 +51,5 @@ says err '^reduce +i64 +sum +5600 +2 flat +60 +- +[0-9.]+ '
 
 # What cannot be written is a warning.
 touch occupied
-expect 0 timeout 100 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
+expect 0 timeout 3000 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
 says err 'warning: TUTTI_REPORT: cannot write occupied/report: Not a directory'

@@ -10,7 +10,7 @@ unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
 export XDG_CACHE_HOME=$work/cache
 
 # bits [NAME=VALUE...]: prints the bits of a job's results.
-bits() { timeout 100 env "$@" tutti run -n 4 "$TUTTI_BUILD/tests/choose-bits"; }
+bits() { timeout 3000 env "$@" tutti run -n 4 "$TUTTI_BUILD/tests/choose-bits"; }
 same() { [ "$(bits "${@:2}")" = "$1" ] || fail "other bits with ${*:2}"; }
 
 # The first job measures; all later ones have its wisdom.

@@ -9,7 +9,7 @@ source "$(dirname "$0")/../tools/lib.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
 export XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-measured
-run() { timeout 100 env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
+run() { timeout 3000 env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
 
 # Each shape is measured once for each team, and kept in a line.
 expect 0 run TUTTI_CHOICE=measure
@@ -77,7 +77,7 @@ expect 0 env -u XDG_CACHE_HOME -u HOME TUTTI_CHOICE=measure tutti run -n 3 "$pro
 # Ranks that are threads measure, too; so do nodes, but what is measured on nodes that are none is
 # not kept.
 rm -f "$file"
-expect 0 timeout 100 env TUTTI_CHOICE=measure "$program" 3
+expect 0 timeout 3000 env TUTTI_CHOICE=measure "$program" 3
 grep -q 'reach=load' "$file" || fail 'threads have kept nothing'
 rm -f "$file"
 expect 0 run TUTTI_CHOICE=measure TUTTI_NODES=2,1

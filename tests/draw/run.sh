@@ -13,7 +13,7 @@ runs() {
     local folder=$1
     shift
     rm -f about-to-*
-    TUTTI_TRACE=$work/$folder timeout 100 tutti run "$@" >"$work/out" 2>"$work/err"
+    TUTTI_TRACE=$work/$folder timeout 3000 tutti run "$@" >"$work/out" 2>"$work/err"
 }
 
 # ---- A run that ends well ----

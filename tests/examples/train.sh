@@ -21,7 +21,7 @@ die() {
 }
 
 step=1 draws=12 strokes=6
-[ -z "$TUTTI_TEST_BRIEF" ] || step=4 draws=4 strokes=2
+[ -z "$TUTTI_TEST_BRIEF" ] || step=8 draws=2 strokes=2
 small=(-n 600 -s 60 -e 10)
 weights=490
 

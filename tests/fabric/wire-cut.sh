@@ -41,4 +41,4 @@ for _ in $(seq 100); do
 done
 
 export UCX_TLS=tcp,self TUTTI_PEER_TIMEOUT=3
-timeout 100 "$TUTTI_BUILD/tests/fabric-wire-lost" cut "$here" "$there"
+timeout 3000 "$TUTTI_BUILD/tests/fabric-wire-lost" cut "$here" "$there"

@@ -68,7 +68,7 @@ static void meshes_and_tori(void **state)
         {"4x2x2x3x3", 144}, {"2x2x3x2x2x2", 96}, {"3x2x2x2x2x4", 192},
     };
     for (int k = 0; k < 2; k++) {
-        for (int e = 2; e <= 16; e++) {
+        for (int e = 2; e <= brief(16, 9); e++) {
             char square[16];
             snprintf(square, sizeof square, "%dx%d", e, e);
             on_grid(kinds[k], square, e * e);
@@ -112,7 +112,7 @@ static void exchanges_of_any_number(void **state)
 static void small_blocks_go_by_dimensions(void **state)
 {
     (void)state;
-    for (int64_t d = 2; d <= 10; d++) {
+    for (int64_t d = 2; d <= brief(10, 7); d++) {
         int64_t p = 1 << d, over = model_simple.ts_ps * (p - 1 - d);
         int64_t under = model_simple.tw_ps * (p / 2 * d - p + 1), m = over / under;
         for (int64_t bytes = m - (over % under == 0); bytes <= m + 1; bytes++) {
@@ -241,7 +241,7 @@ static void any_number_of_ranks(void **state)
 static void even_numbers(void **state)
 {
     (void)state;
-    for (int p = 2; p <= 64; p += 2) {
+    for (int p = 2; p <= 64; p += brief(2, 6)) {
         meets_it_for("allgather/u8/1001/p%d", "neighbour", p, SIMPLES);
         meets_it_for("allgather/u8/1001/p%d/inplace=1", "neighbour", p, SIMPLES);
     }

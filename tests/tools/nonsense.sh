@@ -10,7 +10,7 @@ reported=0
 refused() {
     local says=$1
     shift
-    expect 2 timeout 60 "$@"
+    expect 2 timeout 3000 "$@"
     [ ! -s out ] || fail "'$*' printed something all the same"
     says err "$says"
     # The message has no bytes on which a terminal would act.

@@ -33,7 +33,7 @@ expect 0 tutti run -n 1 --tag python3 -c 'print("x" * 5000000)'
 [ "$(lines out)" -gt 2 ] || fail 'a line without end is not broken'
 
 # If the reader goes away, the ranks end as they would without --tag.
-bash -c 'set -o pipefail; tutti run -n 2 --tag --timeout 300 sh -c "while echo y; do :; done" 2>/dev/null | head -n 1' >out &&
+bash -c 'set -o pipefail; tutti run -n 2 --tag --timeout 3000 sh -c "while echo y; do :; done" 2>/dev/null | head -n 1' >out &&
     fail 'ranks without a reader exited with 0'
 says out '^\[[01]\] y$'
 

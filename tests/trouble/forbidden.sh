@@ -10,9 +10,9 @@ source "$(dirname "$0")/lib.sh"
 collectives=$TUTTI_BUILD/tests/test-run-conform-threads
 messages=$TUTTI_BUILD/tests/test-msg-conform-threads
 common=$TUTTI_BUILD/tests/test-run-common
-go() { tutti run -n 3 --timeout 200 "$@"; }
-hows=(readv writev cma)
-[ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev)
+go() { tutti run -n 3 --timeout 3000 "$@"; }
+hows=(readv writev cma) moments=(5 60 300) teams=(2 3 5)
+[ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev) moments=(60) teams=(3)
 # The shapes of a brief run reach every protocol, and a wait always makes this many yields before it
 # sleeps (tests/run/nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=300
@@ -54,7 +54,7 @@ for algorithm in direct halving; do
     TUTTI_ALGORITHM=allreduce=$algorithm expect 0 go "$trouble" refused
     [ "$(lines out 'often refused$')" -eq 3 ] || fail "$algorithm: hardly anything was refused"
 done
-for ms in 5 60 300; do
+for ms in "${moments[@]}"; do
     FORBID=cma FORBID_MS=$ms FORBID_RANK=1 expect 0 go "$collectives"
     FORBID=cma FORBID_MS=$ms expect 0 go "$messages"
 done
@@ -71,7 +71,7 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 if "${as[@]}" test -x "$collectives" 2>/dev/null; then
     closed() {
-        FORBID=dumpable "${as[@]}" "$work/bin/tutti" run -n 3 --timeout 200 "$@"
+        FORBID=dumpable "${as[@]}" "$work/bin/tutti" run -n 3 --timeout 3000 "$@"
     }
     [ ${#as[@]} -gt 0 ] || closed() { FORBID=dumpable go "$@"; }
     expect 0 closed "$collectives"
@@ -84,9 +84,9 @@ fi
 
 # The algorithm exchange with messages: without access to memory, on one node and between nodes.
 export TUTTI_ALGORITHM=alltoallv=exchange TUTTI_CMA=0
-for n in 2 3 5; do expect 0 tutti run -n $n --timeout 100 "$common"; done
-TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 100 "$common"
-TUTTI_NODES=4,2,1,1 TUTTI_SLICE=1K expect 0 tutti run -n 8 --timeout 100 "$common"
+for n in "${teams[@]}"; do expect 0 tutti run -n "$n" --timeout 3000 "$common"; done
+TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 3000 "$common"
+TUTTI_NODES=4,2,1,1 TUTTI_SLICE=1K expect 0 tutti run -n 8 --timeout 3000 "$common"
 for algorithm in alltoall=exchange alltoallv=exchange allgather=exchange allgatherv=exchange; do
     problem=${algorithm%=*}/u8/100K/p3
     TUTTI_ALGORITHM=$algorithm expect 0 go "$trouble" visit "$problem"

@@ -145,7 +145,7 @@ fi
 
 # A memory checker under which every rank runs.
 if command -v valgrind >/dev/null && [ -z "$TUTTI_TEST_BRIEF" ]; then
-    expect 0 limited tutti run -n 2 --timeout 150 valgrind -q --error-exitcode=6 "$trouble" \
+    expect 0 limited tutti run -n 2 --timeout 3000 valgrind -q --error-exitcode=6 "$trouble" \
         visit barrier/p2 bcast/u8/64K/p2
     nobody_killed valgrind
 else

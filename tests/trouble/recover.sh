@@ -107,8 +107,8 @@ done
 if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
 
 expect 0 tutti run -n 4 --timeout 3000 "$trouble" texts 100
-expect 0 tutti run -n 3 --timeout 100 "$trouble" null
-TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 100 "$trouble" null
+expect 0 tutti run -n 3 --timeout 3000 "$trouble" null
+TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 3000 "$trouble" null
 
 # A rank that makes no call does not delay calls that have failed already, and takes part in the
 # agreement when it calls it.
