@@ -139,12 +139,13 @@ static struct window callers(struct tt_prover *p, struct tt_part *owner, int buf
     return (struct window){m, 0, m->bytes};
 }
 
+/* The owner backs only the part of its window that its own plan uses, so no member may touch more
+ * of it. */
 static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
 {
     int slot = owner->execution % TT_PROOF_SLOTS;
-    bool own = owner == p->running->part;
     return (struct window){&p->windows[slot * p->p + owner->rank], 0,
-                           own ? tt_min(owner->plan->win_bytes, p->win_bytes) : p->win_bytes};
+                           tt_min(owner->plan->win_bytes, p->win_bytes)};
 }
 
 /* Whether an await of a signal of r, on any lane of this rank, is ordered before now. */

@@ -18,9 +18,9 @@ static struct tt_handles clients = TT_HANDLES(tutti_client, 8);
 
 /* ---- Joining ---- */
 
-/* The world has its long windows from the start, so that its calls need no more memory later. The
- * blocks of the other ranks are not known yet, so this rank's block stands in for them until
- * tt_team_met. */
+/* The world has its extension from the start, so that its long calls find each other's windows at
+ * once. The blocks of the other ranks are not known yet, so this rank's block stands in for them
+ * until tt_team_met. */
 static tutti_status make_world(tutti_client *client)
 {
     int64_t mine;

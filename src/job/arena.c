@@ -13,7 +13,7 @@
 
 #define PAGE 4096
 #define PIECE ((int64_t)16 << 20)
-#define LOOK_FROM (1 << 20)
+#define CHECK_EACH (1 << 20)
 #define RESERVE ((int64_t)128 << 20)
 /* The limits of what is kept, for a rank and for all ranks of the node together. */
 #define RANK_KEEPS ((int64_t)8 << 20)
@@ -49,6 +49,33 @@ static int find(const struct tt_extents *e, int64_t offset)
     return i;
 }
 
+/* Returns the first extent that overlaps x; -1: none does. */
+static int find_overlap(const struct tt_extents *e, struct tt_extent x)
+{
+    int i = 0;
+    while (i < e->n && e->all[i].end <= x.begin) i++;
+    return i < e->n && e->all[i].begin < x.end ? i : -1;
+}
+
+/* Removes x from the extents, as far as they contain it. False: there is no memory to record that
+ * an extent fell into two, and that extent is still whole. */
+static bool subtract(struct tt_extents *e, struct tt_extent x)
+{
+    for (int i; (i = find_overlap(e, x)) >= 0;) {
+        struct tt_extent *h = &e->all[i];
+        if (h->begin < x.begin && h->end > x.end) {
+            if (!insert(e, i + 1, (struct tt_extent){x.end, h->end, -1})) return false;
+            e->all[i].end = x.begin;
+        } else if (h->begin < x.begin)
+            h->end = x.begin;
+        else if (h->end > x.end)
+            h->begin = x.end;
+        else
+            cut(e, i);
+    }
+    return true;
+}
+
 /* Returns the bytes of extents that ascend with at least `gap` bytes between them; -1: they do
  * not. */
 static int64_t bytes_of(const struct tt_extents *e, int64_t gap)
@@ -66,7 +93,7 @@ bool tt_store_valid(const struct tt_store *s)
 {
     int64_t holes = bytes_of(&s->holes, 1), pieces = bytes_of(&s->pieces, 0);
     int64_t kept = bytes_of(&s->kept, 1);
-    return holes >= 0 && pieces >= 0 && kept == s->kept_bytes &&
+    return holes >= 0 && pieces >= 0 && kept == s->kept_bytes && bytes_of(&s->bare, 0) >= 0 &&
            holes + pieces + kept <= s->granted;
 }
 
@@ -89,6 +116,7 @@ void tt_store_free(struct tt_store *store)
     tt_free(store->holes.all);
     tt_free(store->pieces.all);
     tt_free(store->kept.all);
+    tt_free(store->bare.all);
     pthread_mutex_destroy(&store->lock);
     tt_free(store);
 }
@@ -104,27 +132,35 @@ static bool may_reach(int64_t end)
 }
 
 /* If memory runs out, the kernel kills a process rather than refuse a page. So this function checks
- * how much memory is left before it backs a piece, and leaves a reserve for pieces that other ranks
- * get meanwhile. fallocate makes the file longer if others have not made it longer already, and
- * never shorter, so the ranks need not agree on its length. */
-static bool back_piece(const struct tt_segment *s, int64_t begin, int64_t bytes)
+ * how much memory is left each time that the rank has backed another MiB, and leaves a reserve for
+ * pages that other ranks get meanwhile. */
+static bool is_left(struct tt_store *s, int64_t bytes)
 {
-    if (bytes >= LOOK_FROM && tt_memory_left() < bytes + RESERVE) {
-        errno = ENOMEM;
-        return false;
-    }
-    return may_reach(begin + bytes) && fallocate(s->fd, 0, begin, bytes) == 0;
+    s->unchecked += bytes;
+    if (s->unchecked < CHECK_EACH) return true;
+    s->unchecked = 0;
+    if (tt_memory_left() >= bytes + RESERVE) return true;
+    errno = ENOMEM;
+    return false;
+}
+
+/* fallocate makes the file longer if others have not made it longer already, and never shorter, so
+ * the ranks need not agree on its length. */
+static bool back_piece(const struct tt_arena *a, int64_t begin, int64_t bytes)
+{
+    return is_left(a->store, bytes) && may_reach(begin + bytes) &&
+           fallocate(a->segment->fd, 0, begin, bytes) == 0;
 }
 
 /* Backs the pages with memory. */
-static bool back(const struct tt_segment *s, struct tt_extent x)
+static bool back(const struct tt_arena *a, struct tt_extent x)
 {
-    int64_t at = s->fd < 0 ? x.end : x.begin;
+    int64_t at = a->segment->fd < 0 ? x.end : x.begin;
     for (int64_t n; at < x.end; at += n) {
         n = tt_min(PIECE, x.end - at);
-        if (!back_piece(s, at, n)) return false;
+        if (!back_piece(a, at, n)) return false;
     }
-    tt_segment_backed(s, x.end);
+    tt_segment_backed(a->segment, x.end);
     return true;
 }
 
@@ -163,10 +199,11 @@ static void give_back(struct tt_store *s, struct tt_extent x)
     (void)join(&s->holes, x);
 }
 
+/* Returns the pages to the system. If there is no memory to record that, the extent is lost. */
 static void return_extent(const struct tt_arena *a, struct tt_extent x)
 {
     drop(a->segment, x);
-    give_back(a->store, x);
+    if (subtract(&a->store->bare, x)) give_back(a->store, x);
 }
 
 static void free_piece(struct tt_arena *a, int i)
@@ -289,11 +326,11 @@ static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
 /* Backs the pages, if need be with the memory of those that are kept. */
 static bool back_surely(struct tt_arena *a, struct tt_extent x)
 {
-    if (back(a->segment, x)) return true;
+    if (back(a, x)) return true;
     int error = errno;
     if (a->store->kept.n > 0) {
         return_kept(a);
-        if (back(a->segment, x)) return true;
+        if (back(a, x)) return true;
         error = errno;
     }
     drop(a->segment, x);
@@ -301,7 +338,37 @@ static bool back_surely(struct tt_arena *a, struct tt_extent x)
     return false;
 }
 
-static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *offset)
+/* Backs the pages of x that are bare. */
+static bool back_bare(struct tt_arena *a, struct tt_extent x)
+{
+    struct tt_extents *bare = &a->store->bare;
+    for (int i; (i = find_overlap(bare, x)) >= 0;) {
+        struct tt_extent part = {tt_max(x.begin, bare->all[i].begin),
+                                 tt_min(x.end, bare->all[i].end), -1};
+        if (!back_surely(a, part)) return false;
+        errno = ENOMEM;
+        if (!subtract(bare, part)) return false;
+    }
+    return true;
+}
+
+/* Prepares what was a hole: backs it, or records that it is bare. Memory without a file is backed
+ * by the kernel when a rank touches it. */
+static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
+{
+    struct tt_extents *e = &a->store->bare;
+    if (!bare || a->segment->fd < 0) return back_surely(a, x);
+    errno = ENOMEM;
+    return insert(e, find(e, x.begin), (struct tt_extent){x.begin, x.end, -1});
+}
+
+static tutti_status cannot_get(int64_t bytes)
+{
+    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory",
+                         (long long)bytes);
+}
+
+static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, bool bare, int64_t *offset)
 {
     struct tt_store *s = a->store;
     int i = -1;
@@ -310,24 +377,13 @@ static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, int64_t *off
     struct tt_extent x = {begin, begin + bytes, a->owner};
     if (!insert(&s->pieces, find(&s->pieces, x.begin), x)) return no_memory();
     take(&s->holes, i, bytes);
-    if (back_surely(a, x)) {
+    if (furnish(a, x, bare)) {
         *offset = x.begin;
         return TUTTI_OK;
     }
-    tutti_status status =
-        tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory", (long long)bytes);
+    tutti_status status = cannot_get(bytes);
     cut(&s->pieces, find(&s->pieces, x.begin));
     give_back(s, x);
-    return status;
-}
-
-tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
-{
-    bytes = tt_min(bytes, INT64_MAX / 2); /* can still be rounded up, and is too much in any case */
-    pthread_mutex_lock(&a->store->lock);
-    tutti_status status = alloc_locked(a, tt_round_up(bytes, PAGE), offset);
-    tt_assert(tt_store_valid(a->store));
-    pthread_mutex_unlock(&a->store->lock);
     return status;
 }
 
@@ -345,7 +401,7 @@ static int find_kept(const struct tt_store *s, int64_t bytes)
     return best;
 }
 
-static bool take_kept(struct tt_arena *a, int64_t bytes, int64_t *offset)
+static bool take_kept(struct tt_arena *a, int64_t bytes, bool bare, int64_t *offset)
 {
     struct tt_store *s = a->store;
     int i = find_kept(s, bytes);
@@ -356,16 +412,47 @@ static bool take_kept(struct tt_arena *a, int64_t bytes, int64_t *offset)
     take(&s->kept, i, bytes);
     s->kept_bytes -= bytes;
     *offset = begin;
-    return true;
+    if (bare || back_bare(a, x)) return true;
+    free_piece(a, find(&s->pieces, begin));
+    return false;
+}
+
+/* keeps: the piece may be one that was kept. bare: its pages need not be backed. */
+static tutti_status get(struct tt_arena *a, int64_t bytes, bool keeps, bool bare, int64_t *offset)
+{
+    bytes = tt_min(bytes, INT64_MAX / 2); /* can still be rounded up, and is too much in any case */
+    bytes = tt_round_up(bytes, PAGE);
+    pthread_mutex_lock(&a->store->lock);
+    bool kept = keeps && take_kept(a, bytes, bare, offset);
+    tutti_status status = kept ? TUTTI_OK : alloc_locked(a, bytes, bare, offset);
+    tt_assert(tt_store_valid(a->store));
+    pthread_mutex_unlock(&a->store->lock);
+    return status;
+}
+
+tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset)
+{
+    return get(a, bytes, false, false, offset);
 }
 
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset)
 {
+    return get(a, bytes, true, false, offset);
+}
+
+tutti_status tt_arena_reserve(struct tt_arena *a, int64_t bytes, int64_t *offset)
+{
+    return get(a, bytes, true, true, offset);
+}
+
+tutti_status tt_arena_back(struct tt_arena *a, int64_t offset, int64_t bytes)
+{
     pthread_mutex_lock(&a->store->lock);
-    bool kept = bytes <= RANK_KEEPS && take_kept(a, tt_round_up(bytes, PAGE), offset);
+    bool backed = back_bare(a, (struct tt_extent){offset, offset + bytes, -1});
+    tutti_status status = backed ? TUTTI_OK : cannot_get(bytes);
     tt_assert(tt_store_valid(a->store));
     pthread_mutex_unlock(&a->store->lock);
-    return kept ? TUTTI_OK : tt_arena_alloc(a, bytes, offset);
+    return status;
 }
 
 static bool free_locked(struct tt_arena *a, int64_t offset, bool keeps)

@@ -34,14 +34,16 @@ struct tt_extents {
     int n, room;
 };
 /* Invariants (tt_store_valid): holes are ascending and not empty, and neither overlap nor touch
- * each other. The same holds for what is kept: free memory that is still backed, kept_bytes in all
- * and at most tt_arena_keeps(). Pieces are what was handed out, in the same order. All three
- * together are what the rank was granted, `granted` bytes, but for holes that were lost for want of
- * memory to record them. The lock protects everything. */
+ * each other. The same holds for what is kept: free memory whose pages were not returned,
+ * kept_bytes in all and at most tt_arena_keeps(). Pieces are what was handed out, in the same
+ * order. All three together are what the rank was granted, `granted` bytes, but for holes that were
+ * lost for want of memory to record them. Each page of a piece or of what is kept is backed, unless
+ * it lies in `bare`. The lock protects everything. */
 struct tt_store {
     pthread_mutex_t lock;
-    struct tt_extents holes, pieces, kept;
+    struct tt_extents holes, pieces, kept, bare;
     int64_t granted, kept_bytes;
+    int64_t unchecked; /* bytes backed since the rank last checked how much memory is left */
 };
 /* Called with the lock held. */
 bool tt_store_valid(const struct tt_store *store);
@@ -64,6 +66,13 @@ void tt_arena_release(struct tt_arena *a);
 /* Allocates whole pages, zeroed and backed at once: so a lack of memory is TUTTI_ERR_MEMORY here
  * and no SIGBUS later. Errors: MEMORY, LIMIT (no address space is left). Any thread. */
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
+/* Does what tt_arena_take does, but the pages need not be backed. Nobody may touch a page before
+ * tt_arena_back has returned OK for it. Backing can fail later, but then the other pages stay as
+ * they are. */
+tutti_status tt_arena_reserve(struct tt_arena *a, int64_t bytes, int64_t *offset);
+/* Backs whole pages of a piece, as far as they are not backed yet. Both numbers are multiples of
+ * the page size. Errors: MEMORY. Any thread. */
+tutti_status tt_arena_back(struct tt_arena *a, int64_t offset, int64_t bytes);
 /* Returns a piece to the system. False: no piece of this arena begins there. */
 bool tt_arena_free(struct tt_arena *a, int64_t offset);
 /* Does what tt_arena_alloc does, but the memory may be some that was kept. Then its contents are

@@ -12,6 +12,7 @@
  *
  * The mapping is as long as the memory that the host could ever provide. The file is only as long
  * as the memory that ranks have backed, and grows with it; nobody can touch a page beyond its end.
+ * Before its end there may be pages without memory, which are free or reserved (arena.h).
  * So whatever walks a whole mapping (a core dump, mlockall, a debugger, a checkpointer) finds no
  * more than the job has used. For threads, memory that is not granted is PROT_NONE, for the same
  * reason.

@@ -199,6 +199,7 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     bool reaches = windows == TT_LONG_WINDOWS && touches_windows(plan);
     exec->window = t->window[reaches ? TT_LONG_WINDOWS : TT_SHORT_WINDOWS];
     exec->window_stride = reaches ? t->layout.window_stride : t->layout.line_stride;
+    exec->window_bytes = reaches ? tt_min(plan->win_bytes, t->map.win_bytes) : 0;
     exec->finds_windows = reaches;
     if (reaches) exec->plain = false;
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
@@ -405,13 +406,34 @@ static __attribute__((noinline)) void end_other(struct tt_exec *exec)
     if (exec->traced) traced_end(exec);
 }
 
-/* Begins the execution in its slot. The call and the openings are written before `shape` is stored
- * with release, so a member that has seen `shape` or a signal of this execution sees them, too. */
+static void fail(struct tt_exec *exec, tutti_status status);
+
+/* Backs the window in the slot of an execution that begins. False: there is no memory, and the
+ * execution has failed. */
+static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    const struct tt_block *b = &t->layout;
+    int64_t extension = atomic_load(&tt_team_head(t, t->me)->extension);
+    int64_t bytes = tt_round_up(b->window + exec->window_bytes, 4096);
+    tutti_status status =
+        tt_arena_back(&t->fabric->arena, extension + exec->slot * b->window_stride, bytes);
+    if (status == TUTTI_OK) t->backed[exec->slot] = bytes - b->window;
+    if (status == TUTTI_OK) return true;
+    if (exec->traced) traced_begin(exec);
+    fail(exec, status);
+    return false;
+}
+
+/* Begins the execution in its slot. The call and the openings are written, and the window is
+ * backed, before `shape` is stored with release. So a member that has seen `shape` or a signal of
+ * this execution finds all of them. */
 static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
-    exec->state = TT_EXEC_RUNNING;
     exec->slot = (int)(exec->number & (t->slots - 1));
+    if (tt_unlikely(exec->window_bytes > t->backed[exec->slot]) && !back_window(exec)) return;
+    exec->state = TT_EXEC_RUNNING;
     exec->base = ((exec->number >> t->slots_log2) + 1) << 32;
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->window_at = exec->slot * exec->window_stride;
@@ -552,7 +574,7 @@ static bool try_to_run(struct tt_exec *exec)
     if (t->queue != exec || !slot_is_free(t, exec->number)) return false;
     dequeue(t);
     run(exec);
-    return true;
+    return exec->state == TT_EXEC_RUNNING;
 }
 
 void tt_exec_advance(struct tt_exec *exec)
@@ -583,14 +605,21 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps)
 
 /* ---- Waiting ---- */
 
-/* Returns the member for whose flag the lane waits; -1: the lane waits for no flag. */
+/* Whether a step of this kind that is not done waits for its peer. A put waits until its peer has
+ * begun the call. */
+static bool waits_for_peer(enum tt_kind kind)
+{
+    return kind == TT_AWAIT || kind == TT_PUT;
+}
+
+/* Returns the member for which the lane waits; -1: the lane waits for no member. */
 static int lane_waits_for(const struct tt_exec *exec, const struct tt_lane_run *lane)
 {
     if (lane->ended) return -1;
     if (lane->iter.unrolls)
-        return lane->has_step && lane->step.kind == TT_AWAIT ? lane->step.peer : -1;
+        return lane->has_step && waits_for_peer(lane->step.kind) ? lane->step.peer : -1;
     const struct tt_step *s = &exec->plan->steps[lane->iter.at];
-    return lane->iter.at < lane->iter.end && s->kind == TT_AWAIT ? s->peer : -1;
+    return lane->iter.at < lane->iter.end && waits_for_peer(s->kind) ? s->peer : -1;
 }
 
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank)

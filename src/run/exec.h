@@ -74,6 +74,7 @@ struct tt_exec {
     char **window;         /* by member: the window of slot 0, of the kind that the plan uses */
     int64_t window_stride; /* the distance between the windows of two slots */
     int64_t window_at;     /* the distance from the window of slot 0 to that of this slot */
+    int64_t window_bytes;  /* of the long window that the plan uses, which must be backed */
     size_t element;        /* bytes of an element of the plan's type */
     tt_reduce_fn *reduce;  /* for the plan's type and operation; NULL if they are user-defined */
     int64_t tmp_offset;    /* offset of TMP in the segment; -1: private memory */

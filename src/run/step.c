@@ -328,13 +328,23 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
+/* Whether a member of this node has begun the execution, or a later one in the same slot. */
+static bool has_begun(const struct tt_exec *exec, int rank)
+{
+    const struct tt_signal_line *line = tt_team_line(exec->team, rank, exec->slot);
+    uint64_t shape = atomic_load_explicit(&line->shape, memory_order_acquire);
+    return shape >> 32 >= exec->base >> 32;
+}
+
 /* Starts a transfer on this node. A transfer that completes here is marked as complete, so the wait
  * step for it does nothing. */
 static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                  struct tt_message *m)
 {
-    /* A put may come before its target has begun the call, and so before the target has made its
-     * window. */
+    /* A put may come before its target has begun the call, and so before the target has made and
+     * backed its window. */
+    bool waits = s->kind == TT_PUT && s->range[0].buf == TT_WIN && !has_begun(exec, s->peer);
+    if (tt_unlikely(waits)) return TUTTI_AGAIN;
     if (tt_unlikely(exec->finds_windows) && find_windows(exec, s) >= 0) return TUTTI_AGAIN;
     m->complete = true;
     tutti_status status = tt_access_copy(exec, s->range, s->len);

@@ -39,7 +39,7 @@ static void lay_out_extension(struct tt_block *b, int p, int64_t slots)
     b->segments = slots * b->window_stride;
     b->contents = b->segments + slots * p * (int64_t)sizeof(struct tt_segment_opening);
     b->rings = b->contents + slots * p * 2 * (int64_t)sizeof(struct tt_contents);
-    b->extension_bytes = b->rings + slots * TT_LANES * (int64_t)p * 8;
+    b->extension_bytes = tt_round_up(b->rings + slots * TT_LANES * (int64_t)p * 8, 4096);
 }
 
 /* Returns the layout of a member's block in a team of p ranks, or of the mirror of a block. */
@@ -83,11 +83,15 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
 tutti_status tt_team_extend(struct tt_team *t)
 {
     const struct tt_block *b = &t->layout;
-    int64_t offset;
+    int64_t offset, rest = b->extension_bytes - b->segments;
     if (tt_team_extension(t, t->me)) return TUTTI_OK;
-    TT_TRY(tt_arena_take(&t->fabric->arena, b->extension_bytes, &offset));
-    memset((char *)tt_fabric_at(t->fabric, offset) + b->segments, 0,
-           (size_t)(b->extension_bytes - b->segments));
+    TT_TRY(tt_arena_reserve(&t->fabric->arena, b->extension_bytes, &offset));
+    tutti_status status = tt_arena_back(&t->fabric->arena, offset + b->segments, rest);
+    if (status != TUTTI_OK) {
+        tt_arena_put(&t->fabric->arena, offset);
+        return status;
+    }
+    memset((char *)tt_fabric_at(t->fabric, offset) + b->segments, 0, (size_t)rest);
     atomic_store_explicit(&tt_team_head(t, t->me)->extension, offset, memory_order_release);
     return TUTTI_OK;
 }

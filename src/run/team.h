@@ -20,8 +20,9 @@
  *   S * p    segments              the opening of a v-collective: one entry for each peer
  *   S * lanes * p words            where the byte ring to each peer is, once it is made
  *
- * S is the number of slots. Only the owner writes to its block and its extension, with one
- * exception: a member that leaves the team adds to the owner's `leavers`. For a member on another
+ * S is the number of slots. Only the owner writes to its block and its extension, with two
+ * exceptions: a member that leaves the team adds to the owner's `leavers`, and a plan from a file
+ * may put bytes into the long window of another member. For a member on another
  * node this process keeps a mirror of the block in its own memory. The messages that come from that
  * member update the mirror (remote.h).
  *
@@ -33,6 +34,22 @@
  * windows depends on the call and the map alone (choose/cache.c), so all members agree on it. If
  * the owner cannot get the memory, it breaks the team like a rank that cannot begin an execution
  * for another reason.
+ *
+ * Long windows take most of the memory, and many teams make few long calls. So at first only the
+ * address space of the windows is reserved. When a member begins an execution, it backs the part of
+ * its window in that slot that its plan uses (win_bytes), unless an earlier execution in the slot
+ * has backed it already. What is backed stays backed until the extension is freed.
+ *
+ * Why no rank touches a page of a window that is not backed: the owner backs the pages before it
+ * stores `shape`, and so before all its own steps and signals of the execution. A step that reads
+ * the window of another member follows, by signals, the step in which the owner wrote what is read.
+ * A put may come earlier, and so it waits until it sees the owner's `shape` of the same execution.
+ * An owner's plan counts in win_bytes all bytes of the window that its own steps touch, and the
+ * steps of other members touch no others: the prover checks this, for the algorithms in the tests
+ * and for a plan file before it runs. If the owner gets no memory, it breaks the team before it has
+ * stored `shape`, so no other member touches the window in this execution. A reader that is late
+ * still finds the pages: the owner frees the extension only after all members have left the team or
+ * given it up.
  *
  * Executions: the k-th start on the team is execution k on every member and uses slot k % S. Its
  * flags count from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
@@ -167,8 +184,9 @@ struct tt_team {
     struct tt_exec *note; /* for calls without a plan; NULL: there was none yet */
     struct tt_end *ends;  /* 2 * S * lanes * p, allocated at first use */
     uint64_t published
-        [TT_SLOTS];    /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
-    uint32_t failures; /* the job's count of failures when this rank last looked */
+        [TT_SLOTS]; /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
+    int64_t backed[TT_SLOTS]; /* by slot: the bytes of this rank's long window that are backed */
+    uint32_t failures;        /* the job's count of failures when this rank last looked */
     enum tt_team_state state;
     bool left;           /* a member has left the job */
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
@@ -206,7 +224,8 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
 /* Gives a team the blocks of its members, instead of those with which it was initialized. */
 void tt_team_place(struct tt_team *t, const int64_t *blocks);
-/* Makes the extension of this rank's block, unless it is made already. Errors: MEMORY, LIMIT. */
+/* Makes the extension of this rank's block, unless it is made already. Its windows are not backed
+ * yet. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_extend(struct tt_team *t);
 /* Find the long windows of a member of this node, or of all of them. False: a member has not made
  * its extension yet. */

@@ -213,6 +213,73 @@ static void test_keeps_little(void **state)
     close_job(&j);
 }
 
+/* Returns the bytes by which the memory behind the file grows when bytes of a piece are backed. */
+static int64_t grown(struct arena_job *j, int64_t offset, int64_t bytes)
+{
+    int64_t before = backed(j);
+    assert_int_equal(tt_arena_back(&j->arena[0], offset, bytes), TUTTI_OK);
+    memset(j->segment.base + offset, 7, (size_t)bytes);
+    return backed(j) - before;
+}
+
+/* A reserved piece takes no memory until its pages are backed, each once. A rank that puts it back
+ * keeps those pages only, and gets them again; whoever takes memory gets all of it backed. */
+static void test_reserved(void **state)
+{
+    enum { KIB = 1024, ALL = 1024 * KIB };
+    struct arena_job j;
+    int64_t first, second;
+    (void)state;
+    open_job(&j, false);
+    int64_t file = backed(&j);
+    assert_int_equal(tt_arena_reserve(&j.arena[0], ALL, &first), TUTTI_OK);
+    assert_int_equal(backed(&j), file);
+    assert_int_equal(grown(&j, first + 256 * KIB, 16 * KIB), 16 * KIB);
+    assert_int_equal(grown(&j, first + 260 * KIB, 8 * KIB), 0);
+    assert_int_equal(grown(&j, first + 252 * KIB, 64 * KIB), 48 * KIB);
+    assert_int_equal(grown(&j, first, 4 * KIB), 4 * KIB);
+    assert_int_equal(backed(&j), file + 68 * KIB);
+    assert_true(tt_arena_put(&j.arena[0], first));
+    assert_int_equal(backed(&j), file + 68 * KIB);
+    assert_int_equal(tt_arena_reserve(&j.arena[0], ALL, &second), TUTTI_OK);
+    assert_int_equal(second, first);
+    assert_int_equal(grown(&j, first, 8 * KIB), 4 * KIB);
+    assert_true(tt_arena_put(&j.arena[0], first));
+    assert_int_equal(taken(&j, 0, 512 * KIB), first);
+    assert_int_equal(backed(&j), file + 512 * KIB);
+    assert_true(tt_arena_free(&j.arena[0], first));
+    assert_int_equal(backed(&j), file);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], 2 * ALL, &first), TUTTI_OK);
+    assert_int_equal(backed(&j), file + 2 * ALL);
+    for (int i = 0; i < 2 * ALL; i += 4096) assert_int_equal(j.segment.base[first + i], 0);
+    close_job(&j);
+}
+
+/* If reserved pages cannot be backed, the caller gets an error, and what was backed stays. */
+static void test_reserved_limit(void **state)
+{
+    struct arena_job j;
+    int64_t offset;
+    int how;
+    (void)state;
+    open_job(&j, false);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit limit = {4 * MIB, 4 * MIB};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        bool fits = tt_arena_reserve(&j.arena[0], 16 * MIB, &offset) == TUTTI_OK &&
+                    tt_arena_back(&j.arena[0], offset, 4096) == TUTTI_OK;
+        bool refused = tt_arena_back(&j.arena[0], offset + 8 * MIB, 4096) == TUTTI_ERR_MEMORY &&
+                       strstr(tutti_error(), "File too large");
+        j.segment.base[offset] = 1;
+        bool frees = tt_arena_free(&j.arena[0], offset) && backed(&j) < MIB;
+        _exit(fits && refused && frees ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    close_job(&j);
+}
+
 struct arena_taker {
     struct arena_job *job;
     int rank;
@@ -252,9 +319,10 @@ static void test_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file),    cmocka_unit_test(test_file_limit),
-        cmocka_unit_test(test_growing), cmocka_unit_test(test_all),
-        cmocka_unit_test(test_kept),    cmocka_unit_test(test_keeps_little),
+        cmocka_unit_test(test_file),     cmocka_unit_test(test_file_limit),
+        cmocka_unit_test(test_growing),  cmocka_unit_test(test_all),
+        cmocka_unit_test(test_kept),     cmocka_unit_test(test_keeps_little),
+        cmocka_unit_test(test_reserved), cmocka_unit_test(test_reserved_limit),
         cmocka_unit_test(test_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,8 @@ static const struct hand data[] = {
      .fault = TT_FAULT_UNWRITTEN,
      .says = "WIN",
      ALLREDUCE,
-     .plan = {WIN_0 " reduce OUT[0] <- IN[0] sum WIN@1[8] len 8\n", WIN_1 DONE_1}},
+     .plan = {WIN_0 " reduce OUT[0] <- IN[0] sum WIN@1[8] len 8\n",
+              WIN_1 DONE_1 " copy WIN[16] <- IN[0] len 8\n"}},
     {.name = "pieces put in each other's place",
      .fault = TT_FAULT_WRONG,
      ALLGATHER,
@@ -289,7 +290,19 @@ static const struct hand memory[] = {
      .p = 3,
      .n = 2,
      .plan = {"lane 0\n put %0 WIN@2[0] <- OUT[0] len 8\n wait %0\n",
-              "lane 0\n put %0 WIN@2[4] <- OUT[0] len 4\n wait %0\n", "lane 0\n"}},
+              "lane 0\n put %0 WIN@2[4] <- OUT[0] len 4\n wait %0\n",
+              "lane 0\n copy WIN[8] <- OUT[0] len 4\n"}},
+    {.name = "a read of a window beyond the part that its owner uses",
+     .fault = TT_FAULT_OUTSIDE,
+     .says = "WIN[4..12) of rank 1",
+     ALLREDUCE,
+     .plan = {WIN_0 " reduce OUT[0] <- IN[0] sum WIN@1[4] len 8\n", WIN_1 DONE_1}},
+    {.name = "a put into a window that its owner does not use",
+     .fault = TT_FAULT_OUTSIDE,
+     .says = "WIN[0..8) of rank 1",
+     BCAST,
+     .plan = {"lane 0\n await 1 1\n put %0 WIN@1[0] <- OUT[0] len 8\n wait %0\n signal 1 1\n",
+              "lane 0\n signal 0 1\n await 0 1\n"}},
     {.name = "lanes that nothing orders",
      .fault = TT_FAULT_RACE,
      .says = "lane 1",
@@ -444,7 +457,8 @@ static void stale_window(void **state)
     const struct hand forgets = {
         .name = "forgets",
         ALLREDUCE,
-        .plan = {WIN_0 DONE_0, "lane 0\n signal 0 1\n await 0 1\n" DONE_1}};
+        .plan = {WIN_0 DONE_0,
+                 "lane 0\n copy WIN[8] <- IN[0] len 8\n signal 0 1\n await 0 1\n" DONE_1}};
     struct tt_proof proof = hand_sequence(&fills, 4, &forgets);
     assert_int_equal(proof.fault, TT_FAULT_WRONG);
     assert_int_equal(proof.execution, 4);

@@ -12,6 +12,7 @@
 
 #include "api/api.h"
 #include "brief.h"
+#include "kept.h"
 
 enum { THOUSAND = 1000, WARM = 100, RANKS = 16, FEW = 3, HELD = 40 };
 
@@ -29,7 +30,7 @@ static void must(tutti_status status, const char *what)
     abort();
 }
 
-/* The bytes of shared memory that this rank has been handed out: those are backed. */
+/* The bytes of shared memory that this rank has been handed out. */
 static int64_t held(const tutti_client *client)
 {
     int64_t bytes = 0;
@@ -53,7 +54,7 @@ static int64_t backed(tutti_client *client)
     const struct tt_segment *s = client->fabric.segment;
     const struct tt_arena *a = &client->fabric.arena;
     check(a->store->kept_bytes <= tt_arena_keeps(a), "a rank keeps too much");
-    int64_t kept = sum_of(tutti_world(client), a->store->kept_bytes);
+    int64_t kept = sum_of(tutti_world(client), kept_backed(a->store));
     int64_t bytes = s->fd >= 0 && fstat(s->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 - kept : -1;
     must(tutti_barrier(tutti_world(client)), "barrier"); /* none makes a team before */
     return bytes;
@@ -171,6 +172,45 @@ static void ends(tutti_client *client, void *arg)
     must(tutti_team_free(tutti_rank(world) % 2 ? b : a), "free");
 }
 
+/* ---- Windows ---- */
+
+static void long_calls(tutti_team *team, int calls, int n)
+{
+    static _Thread_local int64_t in[1 << 12], out[1 << 12];
+    for (int i = 0; i < n; i++) in[i] = i;
+    for (int k = 0; k < calls; k++) {
+        must(tutti_allreduce(team, in, out, n, TUTTI_I64, TUTTI_SUM), "allreduce");
+        for (int i = 0; i < n; i++) check(out[i] == i * tutti_size(team), "another sum");
+    }
+    must(tutti_barrier(team), "barrier");
+}
+
+/* Long calls take memory only for the parts of their windows that they use, and only once for each
+ * slot: not for windows of 128 KiB in all 32 slots. The whole job takes little, too. Only processes
+ * run this, because threads have no file. */
+static void windows(tutti_client *client, void *arg)
+{
+    enum { KIB = 1024, CALLS = 4, BYTES = 32 * KIB };
+    tutti_team *world = tutti_world(client);
+    int p = tutti_size(world);
+    (void)arg;
+    int64_t file = backed(client);
+    check(file >= 0 && file < p * 2048 * KIB, "a job without long calls takes much memory");
+    tutti_team *team = new_team(world);
+    long_calls(team, CALLS, BYTES / 8);
+    int64_t few = backed(client) - file;
+    check(few < p * (128 * KIB + CALLS * (BYTES + 8 * KIB)), "a few long calls take much memory");
+    long_calls(team, TT_SLOTS, BYTES / 8);
+    int64_t all = backed(client) - file;
+    check(all > few, "the other slots take no memory");
+    check(all < p * (128 * KIB + TT_SLOTS * (BYTES + 8 * KIB)), "long calls take much memory");
+    long_calls(team, 2 * TT_SLOTS, BYTES / 8);
+    check(backed(client) - file == all, "later calls take more memory");
+    must(tutti_team_free(team), "free");
+    give_back(client);
+    check(backed(client) <= file, "the windows of a freed team are left");
+}
+
 /* ---- ---- */
 
 static const struct {
@@ -180,7 +220,8 @@ static const struct {
 } cases[] = {{"thousand", thousand, RANKS},
              {"churn", churn, FEW},
              {"orders", orders, FEW},
-             {"ends", ends, FEW}};
+             {"ends", ends, FEW},
+             {"windows", windows, FEW}};
 
 static int run(tutti_thread_fn *fn, int threads)
 {

@@ -18,3 +18,4 @@ run orders 3
 run ends 3
 run thousand 16
 run churn 3
+[ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # which uses windows anywhere

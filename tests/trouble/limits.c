@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../kept.h"
+
 /* Sums vectors of n elements and compares the result. Returns TUTTI_OK if it is right. */
 static tutti_status sums(tutti_team *team, int64_t n)
 {
@@ -257,6 +259,14 @@ static int starving(int argc, char **argv)
     return 8;
 }
 
+/* Calls as often as a team has slots, so that later calls of this length need no more memory. */
+static tutti_status sums_in_all_slots(tutti_team *team, int64_t n)
+{
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < TT_SLOTS && status == TUTTI_OK; i++) status = sums(team, n);
+    return status;
+}
+
 /* full: for rank 1 the kernel reports that shared memory is full. Its tutti_alloc fails, and
  * everything else still works. */
 static int full(int argc, char **argv)
@@ -266,14 +276,30 @@ static int full(int argc, char **argv)
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
     int64_t begin = tt_clock_ns();
-    tutti_status status = tutti_barrier(world);
+    tutti_status status = sums_in_all_slots(world, 1000);
     if (tutti_rank(world) == 1) {
         void *memory;
         if (forbid(SYS_fallocate, ENOSPC)) return 77;
         print_status(tutti_alloc(client, 1 << 20, &memory), begin);
     }
-    if (status == TUTTI_OK) status = sums(world, 1000);
+    if (status == TUTTI_OK) status = sums_in_all_slots(world, 1000);
     return end(client, status, TUTTI_OK, begin);
+}
+
+/* full-window: rank 1 has no memory for its window when it begins a call that is longer than those
+ * before. No rank touches that window: all of them get an error, and none is killed. */
+static int full_window(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    int64_t begin = tt_clock_ns();
+    tutti_status status = sums_in_all_slots(world, 100), none;
+    none = tutti_rank(world) == 1 ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER;
+    if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
+    if (status == TUTTI_OK) status = sums(world, 1000);
+    return end(client, status, none, begin);
 }
 
 /* full-split: rank 1 has no memory for a new team. All ranks get the error, and the world still
@@ -285,6 +311,7 @@ static int full_split(int argc, char **argv)
     tutti_client *client = join();
     tutti_team *world = tutti_world(client), *part = NULL;
     int64_t begin = tt_clock_ns();
+    if (sums_in_all_slots(world, 1000) != TUTTI_OK) return 8;
     if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
     tutti_status refused = tutti_team_split(world, 0, 0, &part);
     print_status(refused, begin);
@@ -340,7 +367,7 @@ static long pss_kib(void)
 static tutti_status shared_kib(tutti_client *client, long *kib)
 {
     struct stat st;
-    int64_t mine = client->fabric.arena.store->kept_bytes, kept = 0;
+    int64_t mine = kept_backed(client->fabric.arena.store), kept = 0;
     TT_TRY(tutti_allreduce(tutti_world(client), &mine, &kept, 1, TUTTI_I64, TUTTI_SUM));
     *kib = fstat(client->seat.segment.fd, &st) == 0 ? (long)(st.st_blocks / 2 - kept / 1024) : -1;
     return TUTTI_OK;
@@ -421,14 +448,9 @@ static int visit(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-const struct scenario limits[] = {{"sandboxed", sandboxed},
-                                  {"undumpable", undumpable},
-                                  {"without", without},
-                                  {"refused", refused},
-                                  {"starving", starving},
-                                  {"full", full},
-                                  {"full-split", full_split},
-                                  {"cramped", cramped},
-                                  {"splits", splits},
-                                  {"visit", visit},
-                                  {NULL, NULL}};
+const struct scenario limits[] = {{"sandboxed", sandboxed},   {"undumpable", undumpable},
+                                  {"without", without},       {"refused", refused},
+                                  {"starving", starving},     {"full", full},
+                                  {"full-split", full_split}, {"full-window", full_window},
+                                  {"cramped", cramped},       {"splits", splits},
+                                  {"visit", visit},           {NULL, NULL}};
