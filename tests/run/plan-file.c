@@ -4,6 +4,7 @@
  * arguments name, says whether the results are right, and then calls a barrier.
  *
  *     plan-file N [init] [place] [again] [reduce]
+ *     plan-file 1 late
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,6 +63,27 @@ static bool has(char **argv, const char *word)
     return *argv;
 }
 
+/* A bcast of two ranks in which rank 0 puts the bytes into the window of rank 1, and then waits for
+ * nobody. While rank 1 has not begun the call, its window may have no memory, so the call of rank 0
+ * must not complete. */
+static bool put_waits(struct plan_file_test *t)
+{
+    tutti_request *request = NULL;
+    tutti_team *other = NULL;
+    int done = 0;
+    if (tutti_team_split(t->world, 0, t->me, &other) != TUTTI_OK) return false;
+    if (t->me == 1 && tutti_barrier(other) != TUTTI_OK) return false;
+    t->out[0] = t->me == 0 ? 4.5 : 0;
+    tutti_status status = tutti_ibcast(t->world, t->out, 1, TUTTI_F64, 0, &request);
+    for (int i = 0; i < 1000 && t->me == 0 && status <= TUTTI_AGAIN && !done; i++) {
+        status = tutti_test(request);
+        done = status == TUTTI_OK;
+    }
+    if (t->me == 0 && tutti_barrier(other) != TUTTI_OK) return false;
+    if (!done) status = tutti_wait(request);
+    return !done && status == TUTTI_OK && t->out[0] == 4.5;
+}
+
 int main(int argc, char **argv)
 {
     tutti_client *client;
@@ -75,6 +97,10 @@ int main(int argc, char **argv)
     t.in = malloc(t.n * sizeof *t.in);
     t.out = malloc(t.n * sizeof *t.out);
     if (!t.in || !t.out) return 1;
+    if (has(argv, "late")) {
+        printf("rank %d: %s\n", t.me, put_waits(&t) ? "right" : "WRONG");
+        return tutti_finalize(client) == TUTTI_OK ? 0 : 1;
+    }
     tutti_status status = TUTTI_OK;
     for (int i = 0; i < (has(argv, "again") ? 100 : 1) && status == TUTTI_OK; i++) {
         fill(&t);

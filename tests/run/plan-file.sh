@@ -51,6 +51,25 @@ expect 0 tutti run -n 3 "$program" 5 reduce place
 every '^rank [0-2]: the call: right$'
 unset TUTTI_ALGORITHM
 
+# A put into the window of a rank that has not begun the call.
+cat >late.plan <<'PLAN'
+tutti plan 1
+problem bcast/f64/8/p2
+
+plan bcast algorithm late rank 0 of 2 type f64
+lane 0
+  put %0 WIN@1[0] <- OUT[0] len 8
+  wait %0
+  signal 1 1
+
+plan bcast algorithm late rank 1 of 2 type f64
+lane 0
+  await 0 1
+  copy OUT[0] <- WIN[0] len 8
+PLAN
+TUTTI_ALGORITHM=bcast=@late.plan expect 0 tutti run -n 2 "$program" 1 late
+[ "$(lines out '^rank [01]: right$')" -eq 2 ] || fail 'a put did not wait'
+
 # The same error on all ranks.
 error() {
     local words
