@@ -106,7 +106,7 @@ def page(found, failed, build):
              "ranks (NetPIPE: on two), each with an input of its package or of `bench/programs`. Calls of MPI-IO",
              "and other internal calls are not among them. A call of all ranks of a communicator counts once.", "",
              "```text",
-             results.command_line(), *results.versions(build), "```", "", "## All programs", "", *summary(found)]
+             results.command_line()[1], *results.versions(build), "```", "", "## All programs", "", *summary(found)]
     lines += ["| program | over | calls | median bytes | communicators |", "|---|---|---|---|---|"]
     for entry, report in found:
         calls = sum(row["calls"] for row in report["calls"])

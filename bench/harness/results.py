@@ -71,13 +71,14 @@ def versions(build):
 
 
 def command_line():
-    """The command of this run, without the arguments that only name files."""
+    """The name of this benchmark, and its command without the arguments that only name files."""
     words, skip = [], False
     for word in sys.argv[1:]:
         if not skip and not word.startswith(FILES):
             words.append(word)
         skip = word in FILES
-    return f"bench/{os.path.basename(sys.argv[0])} {shlex.join(words)}".strip()
+    name = f"bench/{os.path.basename(sys.argv[0])} {' '.join(words[:1])}".strip()
+    return name, f"{name} {shlex.join(words[1:])}".strip()
 
 
 def folded(line):
@@ -95,6 +96,7 @@ def append(folder, build, lines):
         return
     model, now = cpu_model(), datetime.datetime.now()
     begin = "" if os.path.exists(file) else f"# {now:%Y-%m-%d}, {model}\n\n{peers.cores()} processors.\n"
-    about = folded(f"At {now:%H:%M}. {'; '.join(versions(build))}.")
+    name, command = command_line()
+    about = folded(f"`{command}` at {now:%H:%M}. {'; '.join(versions(build))}.")
     table = "\n".join(map(folded, "\n".join(lines).strip("\n").split("\n")))
-    output.append(file, f"{begin}\n## {command_line()}\n\n{about}\n\n{table}\n")
+    output.append(file, f"{begin}\n## {name}\n\n{about}\n\n{table}\n")
