@@ -85,9 +85,10 @@ def machine():
 
 
 def give(document, chosen, members):
-    command.give(chosen, document, table.text(document, members).split("\n"))
+    lines = results.folded(table.text(document, members).split("\n"))
+    command.give(chosen, document, lines)
     if chosen.table:
-        output.write(chosen.table, table.text(document, members) + "\n")
+        output.write(chosen.table, "\n".join(lines) + "\n")
     picture = chart.svg(document, members) if chosen.svg else None
     if picture:
         output.write(chosen.svg, picture)

@@ -80,6 +80,7 @@ def give(chosen, document, lines):
     """Writes the results: the document as JSON where it is wanted, the lines of the tables to
     standard output, if JSON does not go there, and to bench/results.
     """
+    lines = results.folded(lines)
     if chosen.json == "-":
         sys.stdout.write(json_text(document))
     else:

@@ -81,12 +81,16 @@ def command_line():
     return name, f"{name} {shlex.join(words[1:])}".strip()
 
 
-def folded(line):
-    """The line as lines of at most WIDTH columns, unless it is a row of a table or a heading."""
+def fold(line):
     if line.startswith(("|", "#")) or len(line) <= WIDTH:
-        return line
+        return [line]
     indent = " " * (len(line) - len(line.lstrip(" -")))
-    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def folded(lines):
+    """The lines with at most WIDTH columns each, but for rows of tables and headings."""
+    return [part for line in lines for part in fold(line)]
 
 
 def append(folder, build, lines):
@@ -97,6 +101,6 @@ def append(folder, build, lines):
     model, now = cpu_model(), datetime.datetime.now()
     begin = "" if os.path.exists(file) else f"# {now:%Y-%m-%d}, {model}\n\n{peers.cores()} processors.\n"
     name, command = command_line()
-    about = folded(f"`{command}` at {now:%H:%M}. {'; '.join(versions(build))}.")
-    table = "\n".join(map(folded, "\n".join(lines).strip("\n").split("\n")))
-    output.append(file, f"{begin}\n## {name}\n\n{about}\n\n{table}\n")
+    about = f"At {now:%H:%M}. {'; '.join(versions(build))}."
+    text = "\n".join(folded([f"## {name}", "", f"`{command}`", "", about, "", *"\n".join(lines).strip("\n").split("\n")]))
+    output.append(file, f"{begin}\n{text}\n")

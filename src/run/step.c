@@ -328,12 +328,12 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
-/* Whether a member of this node has begun the execution, or a later one in the same slot. */
-static bool has_begun(const struct tt_exec *exec, int rank)
+/* Tells executions of a slot apart: the number of the one that member r has begun last, counted
+ * like tt_team_base(...) >> 32. */
+static uint64_t begun_last(const struct tt_team *t, int slot, int r)
 {
-    const struct tt_signal_line *line = tt_team_line(exec->team, rank, exec->slot);
-    uint64_t shape = atomic_load_explicit(&line->shape, memory_order_acquire);
-    return shape >> 32 >= exec->base >> 32;
+    const struct tt_signal_line *line = tt_team_line(t, r, slot);
+    return atomic_load_explicit(&line->shape, memory_order_acquire) >> 32;
 }
 
 /* Starts a transfer on this node. A transfer that completes here is marked as complete, so the wait
@@ -343,7 +343,8 @@ static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const stru
 {
     /* A put may come before its target has begun the call, and so before the target has made and
      * backed its window. */
-    bool waits = s->kind == TT_PUT && s->range[0].buf == TT_WIN && !has_begun(exec, s->peer);
+    bool waits = s->kind == TT_PUT && s->range[0].buf == TT_WIN &&
+                 begun_last(exec->team, exec->slot, s->peer) < exec->base >> 32;
     if (tt_unlikely(waits)) return TUTTI_AGAIN;
     if (tt_unlikely(exec->finds_windows) && find_windows(exec, s) >= 0) return TUTTI_AGAIN;
     m->complete = true;
@@ -556,20 +557,12 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
     return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* Whether member r is known to have begun this execution. */
-static bool has_begun(const struct tt_team *t, uint64_t number, int r)
-{
-    const struct tt_signal_line *line = tt_team_line(t, r, tt_team_slot(t, number));
-    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    return mark >> 32 == tt_team_base(t, number) >> 32;
-}
-
 /* Compares the contents of the pieces that this rank and member r have for each other. The contents
  * of a member on another node came with each message of this execution. */
 static tutti_status compare_contents(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
-    if (!has_begun(t, number, r)) return TUTTI_OK;
+    if (begun_last(t, slot, r) != tt_team_base(t, number) >> 32) return TUTTI_OK;
     const struct tt_contents *theirs = tt_team_contents(t, r, slot, t->me);
     const struct tt_contents *mine = tt_team_contents(t, t->me, slot, r);
     bool sent = same_contents(&mine[TT_IN], &theirs[TT_OUT]);

@@ -24,7 +24,7 @@ files=("$work"/results/*.md)
 [[ ${files[0]##*/} =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}-[a-z0-9-]+\.md$ ]]
 model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)
 grep -qF ", $(xargs <<<"$model")" <(head -n 1 "${files[0]}")
-grep -qx '## bench/bench limits --parts overhead,planning,memory' "${files[0]}"
+grep -qx "\`bench/bench limits --parts overhead,planning,memory\`" "${files[0]}"
 versions=$(sed -n '/^At /, /^$/p' "${files[0]}" | xargs)
 grep -qE "^At [0-9:]{5}\. Linux $(uname -r); tutti [0-9.]+;.*\.$" <<<"$versions"
 diff -B "$work/out" <(awk 'after; /^At / { at = 1 } at && /^$/ { after = 1 }' "${files[0]}")
