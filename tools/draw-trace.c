@@ -40,8 +40,15 @@ static FILE *open_file(const char *path)
     return NULL;
 }
 
-/* Reads the whole file; the caller frees the text. Returns NULL with the reason in errno. */
-static char *read_whole(const char *path, size_t *n)
+static bool is_locked(FILE *file)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fileno(file), F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+}
+
+/* Reads the whole file; the caller frees the text. *locked: a process holds a lock on it. Returns
+ * NULL with the reason in errno. */
+static char *read_whole(const char *path, size_t *n, bool *locked)
 {
     size_t room = 1 << 16;
     char *text = malloc(room);
@@ -58,6 +65,7 @@ static char *read_whole(const char *path, size_t *n)
     }
     bool good = file && text && !ferror(file);
     int error = errno;
+    *locked = good && is_locked(file);
     if (file) fclose(file);
     errno = error;
     if (good) return text;
@@ -65,14 +73,15 @@ static char *read_whole(const char *path, size_t *n)
     return NULL;
 }
 
-/* Converts the events in the .part of a rank that ended before it could write its trace into the
- * text of a trace. Frees `part`. Returns NULL if there is no memory. */
-static char *print_part(char *part, size_t *n)
+/* Converts the events in the .part of a rank that has not written its trace, because it runs or
+ * because it was lost, into the text of a trace. Frees `part`. Returns NULL if there is no
+ * memory. */
+static char *print_part(char *part, size_t *n, bool runs)
 {
     char *text = NULL;
     size_t size = *n;
     FILE *out = open_memstream(&text, n);
-    if (out) tt_part_print(part, size, false, out);
+    if (out) tt_part_print(part, size, runs ? TT_PART_RUNS : TT_PART_LOST, out);
     bool good = out && !ferror(out);
     if (out) good &= fclose(out) == 0;
     free(part);
@@ -96,10 +105,11 @@ static int add_file(struct tt_trace *trace, const char *path)
 {
     struct tt_trace_error error;
     size_t n;
+    bool locked;
     int64_t cut = 0;
     for (int64_t i = 0; i < trace->said; i++) cut += trace->rank[i].cut;
-    char *text = read_whole(path, &n);
-    if (text && tt_part_is_one(text, n)) text = print_part(text, &n);
+    char *text = read_whole(path, &n, &locked);
+    if (text && tt_part_is_one(text, n)) text = print_part(text, &n, locked);
     if (!text) return complain(path, errno == EINVAL ? "not a file" : strerror(errno));
     tutti_status status = tt_trace_add(trace, text, n, &error);
     free(text);

@@ -379,6 +379,7 @@ const char *tt_calls_end_text(const struct tt_call_rank *rank)
 {
     const char *what = strchr(rank->rank_status, ' '); /* such as "rank 2 died: ..." */
     if (rank->said && rank->ended) return rank->cut ? "the rest of its trace is missing" : "";
+    if (rank->runs) return "runs";
     if (what && strncmp(rank->rank_status, "rank ", 5) == 0) what = strchr(what + 1, ' ');
     if (what) return what + 1;
     return rank->said ? "ended without tutti_finalize" : "has no trace";

@@ -50,7 +50,7 @@ struct tt_call_rank {
     int32_t rank, client, node, pid;
     int64_t last_ps; /* when the rank was last seen */
     int32_t lost_steps, lost_calls;
-    bool said, ended, cut;
+    bool said, ended, runs, cut; /* as in struct tt_trace_rank */
     char host[64], rank_status[64];
     /* ---- set by tt_calls_end */
     /* the time that the rank was in calls, the part of it that the rank waited, and the time that

@@ -391,7 +391,7 @@ static void lane(struct view *v, int rank)
             "<rect class=\"app\" x=\"%d\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"><title>rank "
             "%d: in the application where no call is</title></rect>\n",
             LEFT, top, fmax(end - LEFT, 0), v->lane - 4, rank);
-    if (!said || !tt_calls_end_text(said)[0]) return;
+    if (!said || said->runs || !tt_calls_end_text(said)[0]) return;
     if (!said->said) end = LEFT + 12;
     fprintf(v->out, "<path class=\"dead\" d=\"M%.1f %.1fl10 10m0 -10l-10 10\"/>\n", end - 5,
             y_of(v, rank) + v->lane - 15);

@@ -83,6 +83,7 @@ static void fill_ranks(const struct filling *f)
                                       .lost_calls = said->lost_calls,
                                       .said = said->said,
                                       .ended = said->ended,
+                                      .runs = said->runs,
                                       .cut = said->cut};
         memcpy(rank->host, said->host, sizeof rank->host);
         memcpy(rank->rank_status, said->rank_status, sizeof rank->rank_status);

@@ -19,8 +19,8 @@ enum { HAS_PID = 1, HAS_TS = 2, HAS_DUR = 4, HAS_ID = 8, HAS_PEER = 16, HAS_AT =
 /* The arguments of an event that describes a rank, a team or how another rank ended; -1 or "" if
  * not given. */
 struct said {
-    int64_t run, ranks, client, node, pid, wall_ns, last_us, ended, lost_steps, lost_calls, cut,
-        silent;
+    int64_t run, ranks, client, node, pid, wall_ns, last_us, ended, runs, lost_steps, lost_calls,
+        cut, silent;
     int64_t size, of;
     int32_t last_ps;
     bool has_client, has_ended, has_wall;
@@ -108,6 +108,7 @@ static bool whole_argument(struct reading *r, const char *key, bool *known)
                    {"os_pid", INT32_MAX, &s->pid},
                    {"wall_ns", INT64_MAX / 4, &s->wall_ns},
                    {"ended", 1, &s->ended},
+                   {"runs", 1, &s->runs},
                    {"cut", 1, &s->cut},
                    {"silent", 1, &s->silent},
                    {"lost_steps", INT32_MAX, &s->lost_steps},
@@ -250,6 +251,7 @@ static bool add_rank(struct reading *r)
     rank->last_us = s->last_us;
     rank->last_ps = s->last_ps;
     rank->ended = s->ended;
+    rank->runs = s->runs;
     rank->cut = s->cut;
     rank->clock = clock_of(t, s->clock);
     memcpy(rank->host, s->host, sizeof rank->host);

@@ -70,12 +70,12 @@ static void process(const struct tt_picture *picture, int rank, FILE *out)
 static void rank_info(const struct tt_call_rank *r, FILE *out)
 {
     const char *end = tt_calls_end_text(r);
-    fprintf(
-        out,
-        ",\n{\"name\":\"rank\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"client\":%d,\"node\":%d,"
-        "\"os_pid\":%d,\"ended\":%d,\"cut\":%d,\"silent\":%d,\"lost_steps\":%d,\"lost_calls\":%d",
-        r->rank, r->client, r->node, r->pid, r->ended, r->cut, !r->said, r->lost_steps,
-        r->lost_calls);
+    fprintf(out,
+            ",\n{\"name\":\"rank\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"client\":%d,\"node\":%d,"
+            "\"os_pid\":%d,\"ended\":%d,\"runs\":%d,\"cut\":%d,\"silent\":%d,\"lost_steps\":%d,"
+            "\"lost_calls\":%d",
+            r->rank, r->client, r->node, r->pid, r->ended, r->runs, r->cut, !r->said, r->lost_steps,
+            r->lost_calls);
     print_us("last", r->last_ps, out);
     print_text("host", r->host, out);
     fprintf(out, "}}");

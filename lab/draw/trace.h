@@ -71,7 +71,8 @@ struct tt_trace_rank {
     int32_t rank, client, node, pid, lost_steps, lost_calls;
     int64_t wall_ns, last_us; /* last: when the rank was last seen */
     int32_t last_ps, clock;   /* clock: index into clock[] of the trace */
-    bool said, ended, cut;    /* said: the rank has a file */
+    /* said: the rank has a file; runs: it had not ended when its file was read */
+    bool said, ended, runs, cut;
     char host[64], rank_status[64];
 };
 

@@ -16,7 +16,7 @@ struct printing {
     const struct tt_part_entry *entry;
     int64_t n, last_ns;
     FILE *out;
-    bool ended;
+    enum tt_part_end end;
     const struct tt_part_entry *recent[RECENT]; /* calls by execution, which name the steps */
     bool line[LINES];                           /* lines that have an event */
 };
@@ -147,8 +147,9 @@ static void print_head(const struct printing *p)
     print_text(p->out, "clock", h->clock, sizeof h->clock);
     if (h->wall_ns > 0) fprintf(p->out, ",\"wall_ns\":%lld", (long long)h->wall_ns);
     print_us(p->out, "last", p->last_ns);
-    fprintf(p->out, ",\"ended\":%d,\"lost_steps\":%lld,\"lost_calls\":%lld}}", p->ended,
-            (long long)atomic_load(&h->lost_steps), (long long)atomic_load(&h->lost_calls));
+    fprintf(p->out, ",\"ended\":%d,\"runs\":%d,\"lost_steps\":%lld,\"lost_calls\":%lld}}",
+            p->end == TT_PART_ENDED, p->end == TT_PART_RUNS, (long long)atomic_load(&h->lost_steps),
+            (long long)atomic_load(&h->lost_calls));
 }
 
 static void print_lines(const struct printing *p)
@@ -182,9 +183,9 @@ static void print_entry(struct printing *p, int64_t i)
     }
 }
 
-void tt_part_print(const void *bytes, size_t n, bool ended, FILE *out)
+void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out)
 {
-    struct printing p = {.head = bytes, .out = out, .ended = ended};
+    struct printing p = {.head = bytes, .out = out, .end = end};
     p.entry = (const struct tt_part_entry *)(p.head + 1);
     p.n = tt_min(atomic_load_explicit(&p.head->entries, memory_order_acquire),
                  (int64_t)((n - sizeof *p.head) / sizeof *p.entry));

@@ -87,8 +87,11 @@ _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 
 /* Whether these bytes begin such a file. */
 bool tt_part_is_one(const void *bytes, size_t n);
-/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. `ended`:
- * the rank came to an orderly end. */
-void tt_part_print(const void *bytes, size_t n, bool ended, FILE *out);
+/* How far a rank had come when its part was read. A rank holds a write lock (fcntl) on its part, so
+ * a reader can tell a rank that runs from one that was lost. */
+enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
+
+/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. */
+void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out);
 
 #endif

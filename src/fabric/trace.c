@@ -320,7 +320,8 @@ static bool print_json(const struct trace *trace, const char *path)
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (fd >= 0 && !file) close(fd);
     if (!file) return false;
-    tt_part_print(trace->head, sizeof *trace->head + (size_t)n * sizeof *trace->entry, true, file);
+    tt_part_print(trace->head, sizeof *trace->head + (size_t)n * sizeof *trace->entry,
+                  TT_PART_ENDED, file);
     return !(ferror(file) | fclose(file));
 }
 
@@ -398,6 +399,14 @@ static void fill_head(const struct trace *trace, const struct tt_fabric *f)
     fill_run(trace, f);
 }
 
+/* Tells readers of the part that its rank runs. The system drops the lock when the process ends,
+ * however it does. A child that the process forks does not have it. */
+static void lock_part(int fd)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &all);
+}
+
 /* Leaves the mapping out of core dumps, like the other shared memory. */
 static bool map_file(struct trace *trace, const struct tt_fabric *f)
 {
@@ -405,6 +414,7 @@ static bool map_file(struct trace *trace, const struct tt_fabric *f)
     name_file(trace, ".part", part, sizeof part);
     trace->fd = create_own(part);
     if (trace->fd < 0) return false;
+    lock_part(trace->fd);
     trace->backed = GROWS;
     int error = may_grow(GROWS) ? posix_fallocate(trace->fd, 0, GROWS) : EFBIG;
     void *at = error ? MAP_FAILED

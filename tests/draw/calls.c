@@ -392,7 +392,7 @@ static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace
     struct tt_json json;
     struct tt_trace_error error;
     FILE *out = open_memstream(&text, &size);
-    tt_part_print(part, n, false, out);
+    tt_part_print(part, n, TT_PART_LOST, out);
     assert_int_equal(fclose(out), 0);
     tt_json_begin(&json, text, size);
     assert_true(tt_json_skip(&json));

@@ -89,6 +89,30 @@ expect 0 tutti draw well --what time -o steps.svg
 expect 2 tutti draw barrier/p4 --what calls -o no.svg
 says err 'calls are known of real runs only'
 
+# ---- A job that runs ----
+
+# Its ranks wait for a reader of this file after their first calls.
+mkfifo about-to-end
+TUTTI_TRACE=$work/live timeout 3000 tutti run -n 2 "$late" 1 >out 2>err &
+job=$!
+both_wait() {
+    tutti draw live -o live.json 2>/dev/null &&
+        python3 -c 'import json; c = json.load(open("live.json"))["calls"]; assert len(c["ranks"]) == 2; assert [c["names"][b[3]] for b in c["bars"]].count("barrier") == 2'
+}
+until both_wait 2>/dev/null; do sleep 0.05; done
+[ "$(grep -c '"end": "runs"' live.json)" -eq 2 ] || fail 'the ranks are not said to run'
+expect 0 tutti draw live -o live.svg
+grep -q '>runs<' live.svg || fail 'the picture does not say that a rank runs'
+! grep -q 'class="dead"' live.svg || fail 'a rank that runs has a cross'
+expect 0 tutti draw live -o live.trace.json
+expect 0 tutti draw live.trace.json -o again.json
+[ "$(grep -c '"end": "runs"' again.json)" -eq 2 ] || fail 'the trace does not say that the ranks run'
+kill -TERM "$job"
+wait "$job" || true
+expect 0 tutti draw live -o live.json
+! grep -q '"end": "runs"' live.json || fail 'ranks that were killed are said to run'
+rm about-to-end
+
 # ---- A rank that is killed ----
 
 runs died --on-failure=continue -n 4 "$late" 3 || true

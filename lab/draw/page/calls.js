@@ -51,6 +51,16 @@ function callShare() {
   return view.picture.steps.length ? 0.56 : 1;
 }
 
+function drawCross(pen, at, middle) {
+  const half = Math.min(6, diagram.rowHeight / 2 - 1);
+  pen.beginPath();
+  pen.moveTo(at - half, middle - half);
+  pen.lineTo(at + half, middle + half);
+  pen.moveTo(at + half, middle - half);
+  pen.lineTo(at - half, middle + half);
+  pen.stroke();
+}
+
 function drawLives(pen, x, first, last) {
   const { calls } = view.picture;
   if (!calls) return;
@@ -63,19 +73,13 @@ function drawLives(pen, x, first, last) {
     pen.strokeStyle = ink('path');
     pen.lineWidth = 2.5;
     const middle = rowTop(rank) + diagram.rowHeight / 2;
-    const half = Math.min(6, diagram.rowHeight / 2 - 1);
-    pen.beginPath();
-    pen.moveTo(at - half, middle - half);
-    pen.lineTo(at + half, middle + half);
-    pen.moveTo(at + half, middle - half);
-    pen.lineTo(at - half, middle + half);
-    pen.stroke();
+    if (!end.runs) drawCross(pen, at, middle);
     diagram.ends.push([end.text, at, middle]);
   }
 }
 
-/* Writes how ranks ended that did not end in an orderly way. This is drawn last, above everything
- * else. */
+/* Writes how ranks ended that did not end in an orderly way, and which ones run. This is drawn last,
+ * above everything else. */
 function drawEnds(pen) {
   for (const [text, at, middle] of diagram.ends) {
     if (diagram.rowHeight < 12) continue;

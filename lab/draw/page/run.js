@@ -51,11 +51,11 @@ function callRows(list, ranks) {
   return rows.map(one => one.map(row => new Spans(row.list)));
 }
 
-/* Returns when and how ranks ended that did not end in an orderly way. */
+/* Returns when and how ranks ended that did not end in an orderly way, and which ones run. */
 function callEnds(ranks) {
   const ends = {};
   for (const rank of ranks) {
-    if (rank.end) ends[rank.rank] = { time: rank.last, text: rank.end };
+    if (rank.end) ends[rank.rank] = { time: rank.last, text: rank.end, runs: rank.end === 'runs' };
   }
   return ends;
 }
