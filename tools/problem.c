@@ -96,8 +96,21 @@ static bool make_room(struct tt_case *c, const char *command)
     return false;
 }
 
+/* Whether the numbers are such that a job can have stored them. The program of the job can write to
+ * this memory, too, and may have done so by mistake. */
+static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force *machine,
+                     const struct tt_wisdom *wisdom)
+{
+    if (!tt_map_valid(map) || map->cores < 1 || map->read_cost < 0) return false;
+    if (machine->use > TT_MACHINE_ESTIMATE || wisdom->n > TT_WISDOM_MOST) return false;
+    if (machine->use != TT_MACHINE_UNKNOWN && !tt_machine_valid(&machine->model)) return false;
+    for (uint32_t i = 0; i < wisdom->n; i++)
+        if (!tt_wise_valid(&wisdom->line[i])) return false;
+    return true;
+}
+
 /* Fills in the map of the world in which the ranks of a job are. */
-static bool fill_map_of(struct tt_case *c, const struct tt_common *common)
+static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
 {
     const struct tt_world_facts *world = &common->world;
     c->map = (struct tt_map){.p = c->problem.p,
@@ -117,7 +130,9 @@ static bool fill_map_of(struct tt_case *c, const struct tt_common *common)
     c->wisdom = common->wisdom;
     map_what_is_known(c);
     tt_choose_force(world->algorithm);
-    return tt_map_valid(&c->map);
+    if (is_sound(&c->map, &c->machine, &c->wisdom)) return true;
+    fprintf(stderr, "%s: what the job has stored in its memory makes no sense\n", command);
+    return false;
 }
 
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
@@ -130,7 +145,8 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
                         : tt_setting_must_match(TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
     if (!open_with(&c->problem, text, slice, radix)) return false;
-    bool filled = make_room(c, command) && (job ? fill_map_of(c, job) : fill_map(c, command));
+    bool filled =
+        make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
     bool picked = filled && pick(c, command, algorithm);
     if (job) tt_choose_force(NULL); /* the caller may free the record */
     if (!picked) tt_case_close(c);

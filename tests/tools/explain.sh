@@ -136,6 +136,10 @@ assert found["problem"] == "reduce/f64/sum/64K/p4/root=3" and found["job"] == in
 expect 1 tutti explain --job "$job" allreduce/f64/sum/8/p3
 says err 'has other ranks or hosts than the job, which has 4 ranks'
 expect 1 tutti explain --job "$job" barrier@nodes:2,2
+for number in cores wisdom line-of-wisdom model; do
+    expect 1 env MUTANT=$number "$TUTTI_BUILD/tests/tools-mutant" explain --job "$job" allreduce/f64/sum/8
+    says err '^tutti explain: what the job has stored in its memory makes no sense$'
+done
 expect 1 tutti explain --job "$job" nonsense
 ends
 begins TUTTI_ALGORITHM=allreduce=ring,bcast=flat

@@ -10,12 +10,21 @@
  *               the identities of other collectives, can reveal
  *     line      a barrier of two in `tutti calibrate` takes no longer than a line on a busy machine
  *     fast      the same, and a job of messages takes no time at all
+ *
+ * Or a job has stored numbers that make no sense, in
+ *
+ *     cores     the map of its world
+ *     wisdom    the number of lines of its wisdom
+ *     line-of-wisdom    one of them
+ *     model     its model of the machine
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench-job.h"
+#include "job/common.h"
 #include "run/exec.h"
+#include "run/roll.h"
 
 enum { PAGE = 4096, OPERANDS = 5 };
 
@@ -33,6 +42,9 @@ tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, in
 
 bool __real_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result);
 bool __wrap_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result);
+
+tutti_status __real_tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
+tutti_status __wrap_tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
 
 static bool is_mutant(const char *name)
 {
@@ -68,4 +80,21 @@ bool __wrap_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_re
     result->min_us = c->problem.p == 2 ? line_us : turn_us * c->problem.p;
     if (sends) result->min_us = is_mutant("fast") ? 0 : message_us;
     return true;
+}
+
+static void spoil(struct tt_common *common)
+{
+    if (is_mutant("cores")) common->world.cores = -1;
+    if (is_mutant("wisdom")) common->wisdom.n = UINT32_MAX;
+    if (is_mutant("line-of-wisdom"))
+        common->wisdom = (struct tt_wisdom){.n = 1, .line = {{.p = 4, .cores = 1, .radix = -1}}};
+    if (is_mutant("model")) common->machine = (struct tt_machine_in_force){.use = TT_MACHINE_TABLE};
+}
+
+tutti_status __wrap_tt_roll_page(const struct tt_source *source, struct tt_job_page **page)
+{
+    tutti_status status = __real_tt_roll_page(source, page);
+    if (status == TUTTI_OK)
+        for (int i = 0; i < TT_CLIENTS; i++) spoil(tt_common_at(*page, i));
+    return status;
 }
