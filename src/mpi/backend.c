@@ -387,6 +387,13 @@ static int64_t list_number(void)
     return (int64_t)(hash >> 30);
 }
 
+static void say_unknown(void)
+{
+    const char *text = getenv("TUTTI_MPI");
+    tt_mpi_say("off: TUTTI_MPI is '%s' (known: on, take, off, count, or a list like -bcast,-scan)",
+               text ? text : "");
+}
+
 /* Returns the mode of all ranks. If they differ, nothing is counted or taken, and rank 0 says which
  * rank has which setting. */
 static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
@@ -395,7 +402,9 @@ static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
     int rank = 0;
     int64_t least[2] = {0}, most[2] = {0};
     tt_host.Comm_rank(tt_handle.world, &rank);
-    if (!same_on_all(mode, rank, least, most)) {
+    bool same = same_on_all(mode, rank, least, most);
+    if (tt_mpi_setting.unknown && (rank == 0 || !same)) say_unknown();
+    if (!same) {
         if (rank == 0)
             tt_mpi_say("off on all ranks: rank %d is %s, and rank %d is %s (TUTTI_MPI)",
                        (int)least[1], text[least[0]], (int)most[1], text[most[0]]);

@@ -54,6 +54,7 @@ static inline bool tt_mpi_takes(enum tt_mpi_mode mode)
 /* The values of TUTTI_MPI and TUTTI_MPI_REPORT. */
 struct tt_mpi_setting {
     enum tt_mpi_mode mode;
+    bool unknown; /* TUTTI_MPI has a value that means nothing; the mode is DOUBT */
     bool report;
     bool left[TT_MPI_N]; /* functions that Tutti leaves to the host */
 };

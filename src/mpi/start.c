@@ -111,10 +111,7 @@ static void start(void)
     bool sure = tt_mpi_find_host();
     tt_mpi_leave_all();
     tt_mpi_setting.mode = mode_set();
-    if (tt_mpi_setting.mode == TT_MPI_DOUBT)
-        tt_mpi_say(
-            "off: TUTTI_MPI is '%s' (known: on, take, off, count, or a list like -bcast,-scan)",
-            getenv("TUTTI_MPI"));
+    tt_mpi_setting.unknown = tt_mpi_setting.mode == TT_MPI_DOUBT;
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
     const char *report = getenv("TUTTI_MPI_REPORT");
     tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || (report && *report);

@@ -64,8 +64,9 @@ before=(tutti mpi)
 launch "$host" 1 env TUTTI_MPI=count ./around call : -n 1 env TUTTI_MPI=off ./around call
 grep -qx 'tutti: MPI: off on all ranks: rank 1 is off, and rank 0 is count (TUTTI_MPI)' err || fail 'no word about settings'
 before=(env TUTTI_MPI=cuont tutti mpi)
-launch "$host" 1 ./around call
+launch "$host" 2 ./around call
 grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, take, off, count, or a list like -bcast,-scan)" err || fail 'no word about a wrong setting'
+[ "$(grep -c 'TUTTI_MPI is' err)" -eq 1 ] || fail 'each rank says that the setting is wrong'
 
 # ---- A rank without the library: the other one waits for it in MPI_Init, and says so ----
 
