@@ -84,6 +84,18 @@ static bool put_waits(struct plan_file_test *t)
     return !done && status == TUTTI_OK && t->out[0] == 4.5;
 }
 
+static void call_again(struct plan_file_test *t, int times)
+{
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < times && status == TUTTI_OK; i++) {
+        fill(t);
+        status = call(t);
+        if (status == TUTTI_OK && !is_right(t)) break;
+    }
+    say(t, "the call", status);
+    say(t, "the barrier", tutti_barrier(t->world));
+}
+
 int main(int argc, char **argv)
 {
     tutti_client *client;
@@ -97,18 +109,10 @@ int main(int argc, char **argv)
     t.in = malloc(t.n * sizeof *t.in);
     t.out = malloc(t.n * sizeof *t.out);
     if (!t.in || !t.out) return 1;
-    if (has(argv, "late")) {
+    if (has(argv, "late"))
         printf("rank %d: %s\n", t.me, put_waits(&t) ? "right" : "WRONG");
-        return tutti_finalize(client) == TUTTI_OK ? 0 : 1;
-    }
-    tutti_status status = TUTTI_OK;
-    for (int i = 0; i < (has(argv, "again") ? 100 : 1) && status == TUTTI_OK; i++) {
-        fill(&t);
-        status = call(&t);
-        if (status == TUTTI_OK && !is_right(&t)) break;
-    }
-    say(&t, "the call", status);
-    say(&t, "the barrier", tutti_barrier(t.world));
+    else
+        call_again(&t, has(argv, "again") ? 100 : 1);
     (void)tutti_finalize(client);
     free(t.in);
     free(t.out);
