@@ -25,7 +25,12 @@
  * Calls under way. The above does not need that execution N - 1 has ended, only that it has begun.
  * While it waits for a slot, this rank advances the executions before it, and compares nothing yet.
  * A member whose calls match may end them meanwhile, with the data of this rank; this rank waits
- * for that no longer than for anything else.
+ * for that no longer than for anything else. The fingerprint does not contain what two ranks have
+ * for each other in a v-collective. Each execution compares that itself before it ends, so what is
+ * left to compare here is that of each execution under way. Its slot still holds it, as above.
+ *
+ * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
+ * by then, so a rank that has compared all looks once more whether the team is broken.
  */
 #include "run/settle.h"
 
@@ -69,6 +74,16 @@ static tutti_status left_early(const struct tt_team *t, int r)
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
+/* Compares what this rank and the member have for each other in the calls under way, and in the
+ * last call. The member has begun them, and they are the same calls. */
+static tutti_status compare_pairs(struct tt_team *t, int r)
+{
+    tutti_status status = TUTTI_OK;
+    uint64_t from = tt_min(t->my_done, t->next - 1);
+    for (uint64_t k = from; k < t->next && status == TUTTI_OK; k++) status = tt_step_pair(t, k, r);
+    return status;
+}
+
 /* Returns AGAIN if the member has not begun the last call yet, or has failed: the next check of the
  * team finds the failure and its cause. The state is read first, so that a member which has begun
  * the call and left is seen to have begun it. */
@@ -82,7 +97,7 @@ static tutti_status compare_local(struct tt_team *t, int r)
         atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
     uint64_t mark = atomic_load_explicit(&tt_team_line(t, r, slot)->shape, memory_order_acquire);
     if (mark >> 32 == mine >> 32)
-        return mark == mine ? tt_step_pair(t, last, r) : tt_step_mismatch(t, last, r);
+        return mark == mine ? compare_pairs(t, r) : tt_step_mismatch(t, last, r);
     if (mark >> 32 > mine >> 32) return TUTTI_OK;
     return state == TT_RANK_LEFT ? left_early(t, r) : TUTTI_AGAIN;
 }
@@ -215,6 +230,7 @@ tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing d
     if (t->broken != TUTTI_OK) return return_broken(t);
     if (is_settled(t)) return TUTTI_OK;
     tutti_status status = wait_for_members(t, limit_ns, doing);
+    if (status == TUTTI_OK) tt_team_check(t, true);
     if (t->broken != TUTTI_OK) return return_broken(t);
     if (status != TUTTI_ERR_MISMATCH) return status;
     tt_team_break(t, status);

@@ -132,6 +132,10 @@ done
 expect 0 go under-way 40 bcast/f64/8/p3
 [ "$(lines out '^rank [0-2]: done')" -eq 3 ] || fail 'calls under way that match'
 
+# A v-collective that is still under way behind a later call: both ranks concerned hear of it.
+expect 0 go behind-barrier 10
+[ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a mismatch under way was lost'
+
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
 pointer() {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Rank r calls the r-th problem; ranks beyond the last problem call the last one. If the call
  * succeeds, a barrier follows. At the latest in this barrier every rank must get an error. */
@@ -136,6 +137,40 @@ static int under_way(int argc, char **argv)
     return 0;
 }
 
+/* Starts an alltoallv, in which the last rank expects `more` elements more from rank 0 than that
+ * has for it, and a barrier. Waits for the barrier only, and finalizes. The last rank starts both
+ * before rank 0 comes, and is then away until rank 0 has gone on, so that nobody compares the calls
+ * while it waits. Returns the first error. */
+static tutti_status finalize_after_barrier(tutti_client *client, int64_t more)
+{
+    enum { LONG = 70000, MOST = 16, NAP_US = 20000 };
+    static double in[LONG], out[LONG + MOST];
+    tutti_team *world = tutti_world(client);
+    tutti_request *pieces, *barrier;
+    int me = tutti_rank(world), last = tutti_size(world) - 1;
+    int64_t to[MOST] = {0}, from[MOST] = {0}, at[MOST] = {0};
+    if (last >= MOST) exit(7);
+    if (me == 0) to[last] = LONG;
+    if (me == last) from[0] = LONG + more;
+    if (me == 0) usleep(NAP_US);
+    tutti_status status = tutti_ialltoallv(world, in, to, at, out, from, at, TUTTI_F64, &pieces);
+    if (status == TUTTI_OK) status = tutti_ibarrier(world, &barrier);
+    if (me == last) usleep(2 * NAP_US);
+    if (status == TUTTI_OK) status = tutti_wait(barrier);
+    tutti_status ended = tutti_finalize(client);
+    return status == TUTTI_OK ? ended : status;
+}
+
+/* behind-barrier TIMES: that often, one client after the other. Each rank counts its errors. */
+static int behind_barrier(int argc, char **argv)
+{
+    int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
+    for (int i = 0; i < times; i++)
+        heard += finalize_after_barrier(join(), 1) == TUTTI_ERR_MISMATCH;
+    printf("heard %d of %d\n", heard, times);
+    return finalize_after_barrier(join(), 0) == TUTTI_OK ? 0 : 8;
+}
+
 /* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -150,7 +185,11 @@ static int once_more(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-const struct scenario mismatches[] = {
-    {"each", each},       {"each-thread", each_thread}, {"uneven", uneven},
-    {"pointer", pointer}, {"once-more", once_more},     {"under-way", under_way},
-    {NULL, NULL}};
+const struct scenario mismatches[] = {{"each", each},
+                                      {"each-thread", each_thread},
+                                      {"uneven", uneven},
+                                      {"pointer", pointer},
+                                      {"once-more", once_more},
+                                      {"under-way", under_way},
+                                      {"behind-barrier", behind_barrier},
+                                      {NULL, NULL}};
