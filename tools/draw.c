@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "launch.h"
@@ -247,15 +248,19 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     return write_it(draw);
 }
 
-/* Prints that there is no such file if the word looks like the name of a file. The message about a
- * wrong problem follows. */
+/* Prints that the file does not exist, or is no trace, if the word looks like the name of a file.
+ * The message about a wrong problem follows. */
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
     bool is_path = word[0] == '/' || word[0] == '.';
     bool is_file = end && (strcmp(end, ".json") == 0 || strcmp(end, ".part") == 0);
-    if (!is_path && !is_file) return;
-    fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
+    if (strchr(word, '/') && access(word, F_OK) == 0)
+        fputs("tutti draw: this is no trace, which is a folder, or a file that ends in .json or "
+              ".part; as a problem it is:\n",
+              stderr);
+    else if (is_path || is_file)
+        fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
 }
 
 /* Draws the problem by the plans of a file (`row`), or by an algorithm. */

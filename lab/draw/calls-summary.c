@@ -210,7 +210,7 @@ static void print_longest(const struct tt_calls *c, FILE *out)
                 tt_calls_number_text(bar, number), c->team[bar->team].label,
                 tt_svg_time_text(when, (double)g->begin_ps));
         if (g->missing)
-            fprintf(out, "rank %d never came\n", g->late);
+            fprintf(out, "rank %d %s\n", g->late, tt_calls_missing_text(c, g));
         else
             fprintf(out, "rank %d came last, %s behind the one before\n", g->late,
                     tt_svg_time_text(when, (double)g->late_ps));

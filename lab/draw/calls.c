@@ -384,3 +384,10 @@ const char *tt_calls_end_text(const struct tt_call_rank *rank)
     if (what) return what + 1;
     return rank->said ? "ended without tutti_finalize" : "has no trace";
 }
+
+const char *tt_calls_missing_text(const struct tt_calls *calls, const struct tt_call_group *group)
+{
+    int client = calls->team[calls->bar[group->first].team].client;
+    const struct tt_call_rank *rank = tt_calls_rank(calls, group->late, client);
+    return rank && rank->runs ? "has not come" : "never came";
+}

@@ -117,6 +117,9 @@ int64_t tt_calls_number(const struct tt_call_bar *bar);
 /* Returns why a rank did not end in an orderly way, such as "died: signal 9 (Killed)"; "" if it
  * did. */
 const char *tt_calls_end_text(const struct tt_call_rank *rank);
+/* Returns what to say of the rank that is missing in a group: it "never came", or, if it runs, it
+ * "has not come". */
+const char *tt_calls_missing_text(const struct tt_calls *calls, const struct tt_call_group *group);
 
 /* ---- calls-summary.c ---- */
 

@@ -94,7 +94,7 @@ static void rank_line(struct svg_call_tables_table *t, const struct tt_call_rank
     time_at(t, 530, r->waited_ps);
     count_at(t, 640, r->came_last);
     time_at(t, 790, r->caused_ps);
-    left(t, 820, "end-text", tt_calls_end_text(r));
+    left(t, 820, r->runs ? "minor" : "end-text", tt_calls_end_text(r));
     t->y += LINE;
 }
 
@@ -133,7 +133,7 @@ static void call_names(const struct svg_call_tables_table *t, const struct tt_ca
 static void late(const struct svg_call_tables_table *t, const struct tt_call_group *g)
 {
     char text[96], by[32];
-    snprintf(text, sizeof text, "rank %d never came", g->late);
+    snprintf(text, sizeof text, "rank %d %s", g->late, tt_calls_missing_text(t->calls, g));
     if (g->missing) left(t, 880, "end-text", text);
     if (g->n < 2 || g->missing) return;
     snprintf(text, sizeof text, "rank %d, by %s", g->late,
@@ -412,7 +412,8 @@ static void name_end(const struct view *v, int rank)
     if (!text[0]) return;
     double end = said && said->said && said->last_ps ? x_of(v, said->last_ps) : LEFT + 12;
     bool right = end + 12 + tt_svg_text_width(text, 11) < LEFT + WIDE;
-    tt_svg_text(end + (right ? 10 : -10), y_of(v, rank) + v->lane - 6, "end-text",
+    const char *class = said && said->runs ? "minor" : "end-text";
+    tt_svg_text(end + (right ? 10 : -10), y_of(v, rank) + v->lane - 6, class,
                 right ? "start" : "end", text, v->out);
 }
 

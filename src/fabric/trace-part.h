@@ -85,13 +85,17 @@ struct tt_part_entry {
 };
 _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 
+/* Stores the kernel's boot id, which identifies the clock: it counts from the start of the
+ * kernel. */
+void tt_part_clock(char *name, size_t n);
 /* Whether these bytes begin such a file. */
 bool tt_part_is_one(const void *bytes, size_t n);
 /* How far a rank had come when its part was read. A rank holds a write lock (fcntl) on its part, so
  * a reader can tell a rank that runs from one that was lost. */
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
-/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. */
+/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. Calls of a
+ * rank that runs and has the clock of this machine go on until now. */
 void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out);
 
 #endif

@@ -371,17 +371,6 @@ static void trace_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
     free_trace(trace);
 }
 
-/* Stores the kernel's boot id, which identifies the clock: it counts from the start of the
- * kernel. */
-static void read_clock_name(char *name, size_t n)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, name, n - 1) : 0;
-    name[got > 0 ? got : 0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    if (fd >= 0) close(fd);
-}
-
 static void fill_head(const struct trace *trace, const struct tt_fabric *f)
 {
     struct tt_part_head *head = trace->head;
@@ -394,7 +383,7 @@ static void fill_head(const struct trace *trace, const struct tt_fabric *f)
     head->pid = getpid();
     head->wall_ns = wall.tv_sec * 1000000000 + wall.tv_nsec - tt_clock_ns();
     gethostname(head->host, sizeof head->host - 1);
-    read_clock_name(head->clock, sizeof head->clock);
+    tt_part_clock(head->clock, sizeof head->clock);
     set_time(&head->last_ns, tt_clock_ns());
     fill_run(trace, f);
 }

@@ -104,6 +104,7 @@ until both_wait 2>/dev/null; do sleep 0.05; done
 expect 0 tutti draw live -o live.svg
 grep -q '>runs<' live.svg || fail 'the picture does not say that a rank runs'
 ! grep -q 'class="dead"' live.svg || fail 'a rank that runs has a cross'
+expect 0 tutti draw live --what summary
 expect 0 tutti draw live -o live.trace.json
 expect 0 tutti draw live.trace.json -o again.json
 [ "$(grep -c '"end": "runs"' again.json)" -eq 2 ] || fail 'the trace does not say that the ranks run'

@@ -175,7 +175,8 @@ function cellOf(text, kind) {
 }
 
 function lateText(group) {
-  if (group.missing) return `rank ${group.late} never came`;
+  const runs = view.picture.calls.ends[group.late]?.runs;
+  if (group.missing) return `rank ${group.late} ${runs ? 'has not come' : 'never came'}`;
   return group.calls.length < 2 ? '–' : `rank ${group.late}, by ${timeText(group.lateBy, 4)}`;
 }
 
