@@ -135,7 +135,8 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* Shows one job. A job of another version of the library cannot be shown: prints so, unless the
+/* Shows one job, unless it has ended since it was found: then its processes have no command lines
+ * any more. A job of another version of the library cannot be shown: prints so, unless the
  * user asked for certain processes. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
@@ -145,9 +146,10 @@ static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
             printf("a job of process %d cannot be shown: %s\n", (int)found->pid, tutti_error());
         return;
     }
-    char name[TT_STARTER_NAME];
+    char name[TT_STARTER_NAME], program[TEXT_SIZE];
     pid_t starter = tt_job_starter(page, found->pid, name);
-    if (is_asked_for(a, page, starter, found->pid)) {
+    bool runs = *tt_job_program(page, found->pid, program, sizeof program) != '\0';
+    if (runs && is_asked_for(a, page, starter, found->pid)) {
         if (a->shown++ && !a->rows) printf("\n");
         if (!a->rows) print_job(page, found->pid, starter, name);
         show_clients(a, found, page, starter);
