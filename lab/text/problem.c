@@ -58,7 +58,7 @@ static struct problem_piece next(struct parser *to, const char *what)
 {
     if (to->in.failed) return (struct problem_piece){to->in.at, 0};
     if (to->in.at != to->in.text) {
-        if (*to->in.at != '/') tt_reader_wrong(&to->in, to->in.at, "expected /%s", what);
+        if (*to->in.at != '/') tt_reader_wrong(&to->in, to->in.at, "expected / and %s", what);
         if (*to->in.at == '/') to->in.at++;
     }
     struct problem_piece piece = upto(to, "/@");
@@ -139,7 +139,7 @@ static struct problem_piece what_is_moved(struct parser *to)
 
 static void ranks(struct parser *to)
 {
-    struct problem_piece piece = next(to, "pN, the number of ranks");
+    struct problem_piece piece = next(to, "pN, where N is the number of ranks");
     int64_t p = 0;
     if (to->in.failed) return;
     if (*piece.begin != 'p' || !tt_parse_size(piece.begin + 1, piece.begin + piece.len, &p)) {

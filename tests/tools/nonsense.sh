@@ -36,7 +36,7 @@ problem 0 "unknown collective 'Barrier'" Barrier/p4
 problem 10 "unknown type 'f256'" allreduce/f256/sum/8/p4
 problem 14 "unknown operation 'plus'" allreduce/f64/plus/8/p4
 problem 14 'bxor is not defined for f64' allreduce/f64/bxor/8/p4
-problem 17 'expected /a number of bytes' allreduce/f64/sum
+problem 17 'expected / and a number of bytes' allreduce/f64/sum
 problem 18 'expected a number of bytes' allreduce/f64/sum//p4
 problem 8 'expected pN' barrier/
 problem 8 "'p4 ' is not a number of ranks" 'barrier/p4 '
@@ -46,8 +46,8 @@ problem 11 "unknown key 'p5'" barrier/p4/p5
 # For `check` these words ask for a proof of everything.
 readers=(plan sim bench draw)
 problem 0 "unknown collective 'all'" all
-problem 9 'expected /a type' allreduce
-problem 7 'expected /pN' barrier
+problem 9 'expected / and a type' allreduce
+problem 7 'expected / and pN' barrier
 readers+=(check)
 
 # Numbers.

@@ -109,7 +109,7 @@ expect 2 tutti list --applicable
 says err '--applicable wants --for PROBLEM or --costs PROBLEM'
 expect 2 tutti list --json --names
 expect 2 tutti list --for alltoall/u8/1K
-says err 'bad problem: expected /pN'
+says err 'bad problem: expected / and pN'
 expect 0 tutti list --for alltoall/u8/1K/p12 --json
 python3 - <<'PYTHON'
 import json
@@ -138,7 +138,7 @@ assert (counts["sent"], counts["messages"], counts["reduced"]) == (32768, 4, 0),
 assert rows["forward"]["counts"] is None and rows["forward"]["applicable"] is False
 PYTHON
 expect 2 tutti list --costs alltoall/u8/1K
-says err 'bad problem: expected /pN'
+says err 'bad problem: expected / and pN'
 expect 2 tutti list --costs barrier/p2 --for barrier/p2
 says err '--for and --costs: one problem at a time'
 expect 2 tutti list --costs barrier/p2 --names
