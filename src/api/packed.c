@@ -68,7 +68,7 @@ static int32_t common_type(const struct tt_contents *contents, int n)
     return type;
 }
 
-/* What this rank has for itself must be what it expects from itself. */
+/* Checks that this rank has for itself what it expects from itself. */
 static tutti_status check_own(const struct tt_contents *in, const struct tt_contents *out)
 {
     char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];

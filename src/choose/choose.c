@@ -527,19 +527,22 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
 
 /* ---- What is worth measuring ---- */
 
+static bool has_row(const struct row *rows, size_t n, const struct tt_algorithm *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].algorithm == a) return true;
+    return false;
+}
+
 /* Whether a table that is for such maps names the algorithm, for any size. */
 static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
-    bool found = false;
-    bool one_node = tt_map_one_node(map);
-    for (size_t i = 0; one_node && i < sizeof table / sizeof *table; i++)
-        found |= table[i].algorithm == a;
-    for (size_t i = 0; one_node && i < sizeof roomy / sizeof *roomy; i++)
-        found |= roomy[i].algorithm == a;
-    if (!one_node)
-        for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
-            found |= spread[i].algorithm == a;
-    return found;
+    if (tt_map_one_node(map))
+        return has_row(table, sizeof table / sizeof *table, a) ||
+               has_row(roomy, sizeof roomy / sizeof *roomy, a);
+    for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
+        if (spread[i].algorithm == a) return true;
+    return false;
 }
 
 static int add_tabled(const struct tt_call *call, const struct tt_map *map,

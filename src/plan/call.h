@@ -96,12 +96,12 @@ static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
     return first < n && ranks[first] == r ? first : -1;
 }
 
-/* What a rank has for another one, or expects from it, where the plan moves bytes and the ranks may
- * use types of their own: the packed bytes of all pieces; what the user calls their type, for error
- * messages (TT_TYPE_EACH: they have several); and a hash of the basic types that the pieces consist
- * of, piece by piece. What one rank sends matches what the other one expects if bytes and hash are
- * equal: this is MPI's rule that type signatures must match. All members are 0 if a rank has no
- * pieces for the other one. */
+/* What a rank has for another one, or expects from it, is described so where the plan moves bytes
+ * and the ranks may use types of their own: the packed bytes of all pieces; what the user calls
+ * their type, for error messages (TT_TYPE_EACH: they have several); and a hash of the basic types
+ * that the pieces consist of, piece by piece. What one rank sends matches what the other one
+ * expects if bytes and hash are equal: this is MPI's rule that type signatures must match. All
+ * members are 0 if a rank has no pieces for the other one. */
 struct tt_contents {
     int64_t bytes;
     int32_t type;
@@ -149,7 +149,7 @@ struct tt_call {
 
 bool tt_call_valid(const struct tt_call *call, int p);
 
-/* What this rank has for rank r; `out`: what it expects from rank r. Only for calls with
+/* Returns what this rank has for rank r; `out`: what it expects from rank r. The call must have
  * contents. */
 struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r);
 

@@ -352,9 +352,9 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
 
-/* What `rank` has for `peer` and expects from it in a call with contents: two entries, IN and OUT.
- * Of a member on another node only what it has for this rank is known, from the call that it sent
- * last. */
+/* Returns what `rank` has for `peer` and expects from it in a call with contents: two entries, IN
+ * and OUT. If `rank` is on another node, `peer` must be this rank, and the call that it sent last
+ * says so. */
 static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int rank, int slot,
                                                    int peer)
 {

@@ -160,7 +160,8 @@ static tutti_status persistent(struct unlike_rank *x)
     return status == TUTTI_OK ? finish(request) : status;
 }
 
-/* The same pieces first, so that everything about them is known already, and then others. */
+/* Calls with the same pieces first, so that everything about them is known already, and then with
+ * others. */
 static tutti_status later(struct unlike_rank *x)
 {
     tutti_status status = TUTTI_OK;
