@@ -87,6 +87,7 @@ install_missing() {
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || stop 'neither root nor sudo: please have these packages installed'
         become=(sudo)
+        sudo true || stop 'sudo refused (its words are above): please have these packages installed'
     fi
     echo "setup: installing ${missing[*]}"
     local apt=("${become[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
@@ -99,7 +100,8 @@ install_missing() {
 
 # Slurm, for one test, which is skipped without it. The packages start daemons when they are
 # installed, so they are unpacked into build/slurm instead, together with their dependencies that
-# this system lacks. If that folder exists, it is complete.
+# this system lacks. If that folder exists, it is complete. It gets the owner of the sources, who
+# builds beside it and may be another user than the one who installs packages.
 unpack_slurm() {
     local folder=$PWD/build/slurm-$$ packages daemon deb
     packages=$(apt-get install -s --no-install-recommends slurmctld slurmd slurm-client munge | sed -n 's/^Inst \([^ ]*\) .*/\1/p')
@@ -107,7 +109,8 @@ unpack_slurm() {
     mkdir -p "$folder/download" && cd "$folder/download" && apt-get download $packages && cd "$folder" || return 1
     for deb in download/*.deb; do dpkg-deb -x "$deb" . || return 1; done
     for daemon in slurmctld slurmd slurmstepd; do ln -s $daemon-wlm usr/sbin/$daemon || return 1; done
-    rm -r download && mv "$folder" "${folder%/*}/slurm"
+    rm -r download && chown -R --reference=../.. . && chown --reference=../.. .. &&
+        mv "$folder" "${folder%/*}/slurm"
 }
 slurm_if_missing() {
     ! PATH=$PATH:/usr/sbin command -v slurmctld && [ ! -e build/slurm ] && command -v apt-get && command -v dpkg-deb || return 0

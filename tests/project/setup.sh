@@ -35,3 +35,23 @@ missing build
 [[ $missing == *libucx-dev* && ! $missing =~ clang|libcmocka|chromium|libsimgrid ]]
 missing
 [[ $missing == *libucx-dev*clang*libcmocka-dev*chromium* ]]
+
+# An administrator installs what is missing for a user, who then builds in the folder of the
+# sources. What the script leaves there belongs to the owner of the sources.
+if [ "$(id -u)" -eq 0 ] && ! PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null; then
+    mkdir -p "$work/tree/scripts" "$work/fake"
+    cp "$TUTTI_SOURCE/scripts/setup.sh" "$work/tree/scripts"
+    chown -R 65534:65534 "$work/tree"
+    cat >"$work/fake/apt-get" <<'END'
+#!/bin/bash
+case $1 in
+    install) echo 'Inst slurmd (22.05)' ;;
+    download) : >slurmd.deb ;;
+esac
+END
+    printf '#!/bin/bash\nmkdir -p usr/sbin && : >usr/sbin/slurmd-wlm\n' >"$work/fake/dpkg-deb"
+    chmod +x "$work/fake/apt-get" "$work/fake/dpkg-deb"
+    PATH=$work/fake:$PATH "$work/tree/scripts/setup.sh" test
+    [ -e "$work/tree/build/slurm/usr/sbin/slurmd-wlm" ]
+    [ -z "$(find "$work/tree" ! -user 65534)" ] || { echo 'setup.sh leaves files of root' && exit 1; }
+fi
