@@ -70,7 +70,8 @@ static bool set_environment(const char *library, const struct mpi_arguments *a)
     bool set =
         append("LD_PRELOAD", ':', library) && (!a->count || setenv("TUTTI_MPI", "count", 1) == 0);
     if (!has_to_ask(a->command)) return set;
-    static const char *const passed[] = {"LD_PRELOAD", "TUTTI_MPI", "TUTTI_MPI_REPORT"};
+    static const char *const passed[] = {"LD_PRELOAD", "TUTTI_MPI", "TUTTI_MPI_REPORT",
+                                         "TUTTI_MPI_WISDOM"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
         if (getenv(passed[i])) set = set && append("OMPI_MCA_mca_base_env_list", ';', passed[i]);
     return set;
@@ -136,7 +137,9 @@ int tt_mpi_main(int argc, char **argv)
             "TUTTI_MPI_REPORT=1 prints at MPI_Finalize which calls Tutti did, and why not the "
             "others; TUTTI_MPI_REPORT=FILE writes that into a file. TUTTI_MPI=-bcast,-scan leaves "
             "these two to the program's MPI, and TUTTI_MPI=off all. With TUTTI_MPI=take, Tutti "
-            "does them also where it is slower, and with Open MPI also the nonblocking ones.",
+            "does them also where it is slower, and with Open MPI also the nonblocking ones. What "
+            "was measured is kept for later programs in the user's cache folder "
+            "(TUTTI_MPI_WISDOM=FILE: in this file; 0: it is not).",
     };
     struct mpi_arguments a = {0};
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);

@@ -517,20 +517,6 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
     return ok;
 }
 
-/* "Open MPI v4.1.4" or "MPICH 4.0.2", from a text of several lines. */
-static void host_name(char *name, size_t n)
-{
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length;
-    tt_host.Get_library_version(version, &length);
-    version[strcspn(version, "\n,")] = '\0';
-    const char *number = strchr(version, '\t');
-    if (number)
-        snprintf(name, n, "MPICH %s", number + 1);
-    else
-        snprintf(name, n, "%s", version);
-}
-
 /* The longest time of a rank since its MPI_Init. */
 static double seconds_since(int64_t began_ns)
 {
@@ -548,7 +534,7 @@ static void report_all(void)
                                    .seconds = seconds_since(state.began_ns),
                                    .choices = tt_mpi_takes(tt_mpi_setting.mode)};
     struct tt_mpi_row *rows = tt_mpi_rows(&n);
-    host_name(name, sizeof name);
+    tt_mpi_host_name(name, sizeof name);
     tt_host.Comm_rank(tt_handle.world, &rank);
     tt_host.Comm_size(tt_handle.world, &report.ranks);
     bool ok = gather(&report, rows, (int)(n * sizeof *rows), rank);

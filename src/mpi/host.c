@@ -3,6 +3,7 @@
  * The host's functions and handles, and the communicators that were used.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +36,10 @@ static bool read_handles(void)
     tt_handle.integer = MPI_INT;
     tt_handle.wide = MPI_INT64_T;
     tt_handle.min = MPI_MIN;
+    tt_handle.bor = MPI_BOR;
     bool there = tt_handle.world && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type &&
-                 tt_handle.byte && tt_handle.integer && tt_handle.wide && tt_handle.min;
+                 tt_handle.byte && tt_handle.integer && tt_handle.wide && tt_handle.min &&
+                 tt_handle.bor;
 #define OPERATION(NAME)                                                                            \
     there =                                                                                        \
         there && MPI_##NAME &&                                                                     \
@@ -54,6 +57,20 @@ const char *tt_mpi_open_host(void)
     TT_MPI_COLLECTIVES(LOOK_UP)
     TT_MPI_NEEDED(LOOK_UP)
     return read_handles() ? NULL : "predefined handle that mpi.h names";
+}
+
+/* "Open MPI v4.1.4" or "MPICH 4.0.2", from a text of several lines. */
+void tt_mpi_host_name(char *name, size_t n)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    tt_host.Get_library_version(version, &length);
+    version[strcspn(version, "\n,")] = '\0';
+    const char *number = strchr(version, '\t');
+    if (number)
+        snprintf(name, n, "MPICH %s", number + 1);
+    else
+        snprintf(name, n, "%s", version);
 }
 
 __thread int tt_depth __attribute__((tls_model("initial-exec")));

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "mpi/kept.h"
 #include "mpi/load.h"
 #include "mpi/trial.h"
 
@@ -57,7 +58,7 @@ extern struct tt_mpi_host tt_host;
 struct tt_mpi_handles {
     MPI_Comm world, no_comm;
     MPI_Datatype no_type, byte, integer, wide;
-    MPI_Op min, no_op;
+    MPI_Op min, bor, no_op;
     struct tt_mpi_map operation; /* predefined operations: their names */
 };
 #define tt_handle TT_MPI_OWN(handle)
@@ -96,6 +97,8 @@ struct tt_mpi_comm {
     bool one_node;    /* whether all members share memory, and so a clock */
     int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
     uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
+    bool keeps;       /* whether decisions are kept for the next program; once there is a team */
+    char layout[TT_MPI_LAYOUT];   /* then: the members' nodes (kept.h) */
     struct tt_mpi_trials *trials; /* freed with the record */
     /* Only later.c uses these. If the communicator is freed (removed), the record lives until its
      * last request is freed, too. */
@@ -108,6 +111,10 @@ struct tt_mpi_comm {
 #define tt_mpi_open_host TT_MPI_OWN(open_host)
 /* Looks up the functions and handles. Returns the name of one that is missing, or NULL. */
 const char *tt_mpi_open_host(void);
+
+/* Writes the host's name and version: "Open MPI v4.1.4". */
+#define tt_mpi_host_name TT_MPI_OWN(host_name)
+void tt_mpi_host_name(char *name, size_t n);
 
 /* Guard what all threads use: records of communicators, and what is counted. No thread holds the
  * lock while it waits for another rank. */

@@ -10,7 +10,7 @@
  * as machine words, so that one stub serves every host. At the first call, find.c finds the host
  * and start.c fills the table. Only the files of a backend know an mpi.h; they are compiled once
  * for each host. count.c and report.c keep and print what was counted, and trial.c decides which
- * side does which calls; they know no MPI either.
+ * side does which calls, and kept.c keeps that for the next program; they know no MPI either.
  */
 #ifndef TT_MPI_SHIM_H
 #define TT_MPI_SHIM_H

@@ -15,12 +15,15 @@
  * progress when the call has returned, for example to connect; so the host drives Tutti there while
  * the program waits in the host. On one node a call leaves nothing behind.
  */
+#include <ctype.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "mpi/kept.h"
 #include "mpi/team.h"
 #include "mpi/type.h"
 
@@ -47,6 +50,9 @@ static struct {
     bool registered;        /* the host's progress drives Tutti */
     int (*push)(void);      /* what it calls then; NULL: nothing */
     tutti_context *context; /* that it advances; NULL: all ranks are on one node */
+    struct tt_mpi_place place;
+    struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
+    struct tt_mpi_kept made;  /* by this program; guarded by tt_mpi_lock */
 } job;
 
 /* ---- Progress ---- */
@@ -157,6 +163,22 @@ static bool all_agree(const char *why)
     return least == job.ranks;
 }
 
+/* Finds how many processors the ranks of a node may use together, at most one for each rank. */
+static bool find_cores(MPI_Comm node)
+{
+    cpu_set_t own, all;
+    int ranks = 1;
+    CPU_ZERO(&own);
+    CPU_ZERO(&all);
+    (void)sched_getaffinity(0, sizeof own, &own); /* if it fails, the rank counts none */
+    if (tt_host.Allreduce(&own, &all, sizeof all, tt_handle.byte, tt_handle.bor, node) !=
+        MPI_SUCCESS)
+        return false;
+    tt_host.Comm_size(node, &ranks);
+    job.place.cores = CPU_COUNT(&all) < ranks ? CPU_COUNT(&all) : ranks;
+    return true;
+}
+
 /* Finds the node of each rank, on all ranks or none. */
 static bool find_nodes(void)
 {
@@ -168,7 +190,8 @@ static bool find_nodes(void)
     bool ok = tt_host.Comm_split_type(job.own, MPI_COMM_TYPE_SHARED, job.rank, none, &node) ==
               MPI_SUCCESS;
     if (!ok) return false;
-    ok = tt_host.Allreduce(&job.rank, &lowest, 1, tt_handle.integer, tt_handle.min, node) ==
+    ok = find_cores(node) &&
+         tt_host.Allreduce(&job.rank, &lowest, 1, tt_handle.integer, tt_handle.min, node) ==
              MPI_SUCCESS &&
          tt_host.Allgather(&lowest, 1, tt_handle.integer, job.node, 1, tt_handle.integer,
                            job.own) == MPI_SUCCESS;
@@ -232,6 +255,26 @@ static bool make_client(void)
     return false;
 }
 
+/* Fills in where the job's decisions are made. */
+static void find_place(void)
+{
+    snprintf(job.place.version, sizeof job.place.version, "%s", tt_mpi_tutti.version());
+    tt_mpi_host_name(job.place.host, sizeof job.place.host);
+    for (char *at = job.place.host; *at; at++)
+        *at = isspace((unsigned char)*at) ? '-' : (char)tolower((unsigned char)*at);
+}
+
+/* Gives all ranks the decisions of earlier programs that rank 0 has read. */
+static void learn(void)
+{
+    if (tt_mpi_setting.mode != TT_MPI_ON) return;
+    find_place();
+    if (job.rank == 0) tt_mpi_kept_read(&job.place, &job.known);
+    tt_host.Bcast(&job.known.n, 1, tt_handle.integer, 0, job.own);
+    tt_host.Bcast(job.known.entry, job.known.n * (int)sizeof job.known.entry[0], tt_handle.byte, 0,
+                  job.own);
+}
+
 bool tt_mpi_begin(int (*push)(void))
 {
     job.push = push;
@@ -240,7 +283,10 @@ bool tt_mpi_begin(int (*push)(void))
     tt_host.Comm_rank(job.own, &job.rank);
     tt_host.Comm_size(job.own, &job.ranks);
     bool begun = make_client();
-    if (!begun) close_communicators();
+    if (begun)
+        learn();
+    else
+        close_communicators();
     return begun;
 }
 
@@ -253,6 +299,7 @@ void tt_mpi_end(void)
     /* A rank that leaves Tutti must not be needed by others any more. */
     meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
     if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
+    if (job.rank == 0) tt_mpi_kept_write(&job.place, &job.made);
     close_communicators();
     tt_depth--;
 }
@@ -286,22 +333,43 @@ static uint64_t group_of(int n, const int *ranks)
 
 /* The first rank of a communicator sends this to the others when the team is made. The tag: no
  * other team that has a common member with this one, and is made at the same time, has it. The
- * decisions are those on communicators with the same ranks. */
+ * decisions are those on communicators with the same ranks, and those of earlier programs on
+ * communicators of as many ranks. */
+enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;
-    struct tt_mpi_decision decision[64];
+    struct tt_mpi_decision decision[INHERITED];
 };
+
+/* Whether a decision of an earlier program holds for this communicator, which has a team. */
+static bool holds(const struct tt_mpi_keep *known, const struct tt_mpi_comm *record)
+{
+    return record->keeps && known->ranks == record->members &&
+           strcmp(known->layout, record->layout) == 0;
+}
+
+/* Adds the decisions of earlier programs on shapes that have none yet. */
+static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *record)
+{
+    for (int k = 0; k < job.known.n && all->decisions < INHERITED; k++) {
+        const struct tt_mpi_decision *known = &job.known.entry[k].decision;
+        int i = 0;
+        while (i < all->decisions && all->decision[i].shape != known->shape) i++;
+        if (i == all->decisions && holds(&job.known.entry[k], record))
+            all->decision[all->decisions++] = *known;
+    }
+}
 
 static struct inheritance inherit(MPI_Comm comm, struct tt_mpi_comm *record, int leader)
 {
     struct inheritance all = {0};
-    enum { MOST = sizeof all.decision / sizeof all.decision[0] };
     if (record->rank == 0) {
         unsigned number = (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed);
         all.tag = (int)((number * (unsigned)job.ranks + (unsigned)leader) & INT32_MAX);
         tt_mpi_lock();
-        all.decisions = tt_mpi_trial_recall(record->group, all.decision, MOST);
+        all.decisions = tt_mpi_trial_recall(record->group, all.decision, INHERITED);
         tt_mpi_unlock();
+        inherit_known(&all, record);
     }
     tt_host.Bcast(&all, sizeof all, tt_handle.byte, 0, comm);
     for (int i = 0; i < all.decisions; i++) tt_mpi_trial_adopt(record->trials, &all.decision[i]);
@@ -314,6 +382,7 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record, const in
     tutti_team *team = NULL;
     record->group = group_of(record->members, ranks);
     record->one_node = on_one_node(record->members, ranks);
+    record->keeps = tt_mpi_nodes_of(record->members, ranks, job.node, record->layout);
     int tag = inherit(comm, record, ranks[0]).tag, made, everywhere = 0;
     made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), ranks, record->members, tag,
                                 &team) == TUTTI_OK;
@@ -344,15 +413,21 @@ static bool leave(struct tt_mpi_call *call, enum tt_mpi_choice why)
     return false;
 }
 
+static void give_world(struct tt_mpi_comm *record)
+{
+    record->team = tt_mpi_tutti.world(job.client);
+    record->group = group_of(record->members, NULL);
+    record->one_node = on_one_node(record->members, NULL);
+    record->keeps = tt_mpi_nodes_of(record->members, NULL, job.node, record->layout);
+}
+
 /* Whether the communicator has a team, perhaps from now on; it is in call->team then. */
 static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
     struct tt_mpi_comm *record = call->record;
     if (!record->team) {
         if (call->comm == tt_handle.world) {
-            record->team = tt_mpi_tutti.world(job.client);
-            record->group = group_of(record->members, NULL);
-            record->one_node = on_one_node(record->members, NULL);
+            give_world(record);
         } else if (record->calls < before || call->later) {
             record->calls += weight;
             return leave(call, TT_MPI_LEFT_EARLY);
@@ -404,6 +479,14 @@ static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most,
     return call->status == TUTTI_OK;
 }
 
+/* Keeps a decision for the next program. The caller holds the lock. */
+static void keep_decision(const struct tt_mpi_comm *record, struct tt_mpi_decision decision)
+{
+    struct tt_mpi_keep keep = {.decision = decision, .ranks = record->members};
+    memcpy(keep.layout, record->layout, sizeof keep.layout);
+    if (job.rank == 0 && record->keeps) tt_mpi_kept_add(&job.made, &keep);
+}
+
 /* Ends the trial of this call's shape. */
 static void decide(struct tt_mpi_call *call)
 {
@@ -416,6 +499,7 @@ static void decide(struct tt_mpi_call *call)
     if (!combine(call, own, costs, TT_MPI_RUNS + 1)) return;
     tt_mpi_lock();
     tt_mpi_trial_decide(record->trials, call->shape, record->group, costs);
+    keep_decision(record, tt_mpi_trial_decision(record->trials, call->shape));
     tt_mpi_unlock();
 }
 
@@ -427,10 +511,27 @@ static void meet_before_run(struct tt_mpi_call *call)
     record->met_ns = record->one_node ? 0 : tt_mpi_now_ns();
 }
 
+/* Whether an earlier program decided on this shape, which is called for the first time. All ranks
+ * know the same decisions, and so find the same one. Teams of other communicators inherit them. */
+static bool is_known(struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    if (call->comm != tt_handle.world || record->trials->calls[call->shape] > 0) return false;
+    if (job.known.n > 0 && !record->team) give_world(record);
+    for (int k = 0; k < job.known.n; k++) {
+        const struct tt_mpi_keep *known = &job.known.entry[k];
+        if (known->decision.shape != call->shape || !holds(known, record)) continue;
+        tt_mpi_trial_adopt(record->trials, &known->decision);
+        return true;
+    }
+    return false;
+}
+
 /* A call in a trial, or the one that ends it. */
 static bool try(struct tt_mpi_call *call, int64_t bytes)
 {
     struct tt_mpi_trials *trials = call->record->trials;
+    if (is_known(call)) return for_tutti(call);
     enum tt_mpi_next next = tt_mpi_next_of(trials, call->shape);
     if (next != TT_MPI_NEXT_HOST) {
         if (!has_team(call, 1 + bytes / BYTES_OF_A_CALL, CALLS_BEFORE_TEAM)) return false;

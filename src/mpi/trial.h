@@ -4,8 +4,8 @@
  * shape is a collective, with an operation of the program or not, and a power of two of bytes. Its
  * first calls are a *trial*: the host and Tutti share them, in a fixed order, every rank
  * records when they began and ended, and then the ranks decide together. The decision is kept
- * as long as the communicator lives. The files here know no MPI, no team and no clock; team.c calls
- * them.
+ * as long as the communicator lives, and for the next program. The files here know no MPI, no team
+ * and no clock; team.c calls them.
  *
  * MPI forbids that a rank is in another collective than the others, so all ranks must take the same
  * side at the same call. They do, because each step depends only on what is equal on all ranks:
@@ -20,6 +20,8 @@
  *  4. A communicator may inherit decisions of another one with the same ranks. The call that makes
  *     its team is the same on all ranks; there the first rank sends the decisions that it has, and
  *     the others take these, whatever they have themselves.
+ *  5. A program may use decisions of an earlier one (kept.h). Rank 0 gives them to all ranks when
+ *     MPI begins, before the first call of a shape.
  *
  * The ranks compare *runs*, which are calls in a row on one side, because the calls of a program's
  * loop follow each other, too. In a loop of rooted collectives some ranks run ahead of others, and

@@ -275,11 +275,17 @@ static bool try_depart(struct tt_team *t)
     return true;
 }
 
+/* Whether no member of this node touches this rank's block any more. */
+static bool is_alone(const struct tt_team *t)
+{
+    return atomic_load(&tt_team_head(t, t->me)->leavers) >= (uint32_t)t->local - 1;
+}
+
 bool tt_team_try_leave(struct tt_team *t, bool *shared)
 {
     tt_team_check(t, false);
     if (!try_depart(t)) return false;
-    *shared = t->deserted || tt_team_is_alone(t);
+    *shared = t->deserted || is_alone(t);
     if (t->broken == TUTTI_ERR_MISMATCH && !t->reported) return false;
     return *shared || t->broken != TUTTI_OK;
 }

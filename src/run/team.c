@@ -357,11 +357,6 @@ void tt_team_depart(struct tt_team *t)
     tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
 }
 
-bool tt_team_is_alone(const struct tt_team *t)
-{
-    return atomic_load(&tt_team_head(t, t->me)->leavers) >= (uint32_t)t->local - 1;
-}
-
 /* ---- Failure ---- */
 
 tutti_status tt_team_error(struct tt_team *t)

@@ -247,8 +247,6 @@ void tt_team_met(struct tt_team *t);
 /* Adds 1 to the `leavers` of each member on this node: this rank will not touch their blocks any
  * more. Does nothing if the team was given up, or if this rank has departed already. */
 void tt_team_depart(struct tt_team *t);
-/* Whether no member of this node touches this rank's block any more. */
-bool tt_team_is_alone(const struct tt_team *t);
 /* Frees the team's memory without waiting for anybody. `shared`: frees the block and byte rings
  * that other members mapped, too. */
 void tt_team_release(struct tt_team *t, bool shared);

@@ -44,11 +44,13 @@ PYTHON
 
 reported "$host" 2 ./choice counts
 python3 report.py counts || fail 'the counts'
+export TUTTI_MPI_WISDOM=$work/all
 for seed in 1 2; do
     reported "$host" $((seed + 1)) ./choice mixed $seed
     [ "$(cat out)" = 'done' ] && [ ! -s err ] || fail "seed $seed"
     python3 report.py mixed || fail "the report of seed $seed"
 done
+export TUTTI_MPI_WISDOM=0
 # All functions, in place and with all types.
 reported "$host" 2 ./take 100
 grep -qx 'all results are right' out && [ ! -s err ] || fail 'take'
@@ -57,6 +59,53 @@ python3 report.py take || fail 'the report of take'
 # A trace of an MPI program shows the calls that Tutti did, on each communicator.
 before=(env TUTTI_MPI=take TUTTI_TRACE="$work/traces" tutti mpi)
 launch "$host" 2 ./choice counts
+before=()
 tutti draw "$work/traces" --what summary >told || fail 'no summary of the trace'
 grep -q '^2 ranks, 1401 collectives of 3 teams in ' told || fail 'the trace has other calls'
 grep -qE '^ +5  allreduce n=1 f64 sum .* world ' told || fail 'the trace lacks the calls on the world'
+
+# A program uses the decisions of an earlier one from its first call on. Which side did a call
+# follows from the file.
+cat >known.py <<'PYTHON'
+import json
+import sys
+
+rows = json.load(open("calls.json"))["calls"]
+choices = {row["choice"] for row in rows if row["communicator"] == "MPI_COMM_WORLD"}
+assert choices == {sys.argv[1]}, choices
+late = {row["choice"] for row in rows if row["communicator"] == ""}
+assert late == {sys.argv[1], "left: one of the first calls"}, late
+PYTHON
+export TUTTI_MPI_WISDOM=$work/wisdom
+reported "$host" 2 ./choice counts
+# A decision is in the file if, as the report says, one side took at least a tenth less. Other
+# costs of the same shape than the last ones are not in the report.
+cat >kept.py <<'PYTHON'
+import json
+import os
+
+rows = [row for row in json.load(open("calls.json"))["calls"] if "host_us" in row]
+lines = open("wisdom").read().splitlines() if os.path.exists("wisdom") else []
+assert len({(row["host_us"], row["tutti_us"]) for row in rows}) == 1, rows
+host, tutti = rows[0]["host_us"], rows[0]["tutti_us"]
+share = min(host, tutti) / max(host, tutti)
+assert abs(share - 0.9) < 0.01 or len(lines) == (share < 0.9), (share, lines)
+by = "tutti" if tutti <= host else "host"
+for line in lines:
+    assert line.startswith(f"allreduce/8/p2 by={by} "), line
+    print(line)
+PYTHON
+python3 kept.py >line || fail 'the decisions that were kept'
+# How the lines end that jobs of two ranks under this host write, whatever they measured.
+sed -n '/\/p2 /s/.* cores=/cores=/p' all | head -n 1 >place
+[ -s place ] || fail 'in none of many shapes one side was clearly faster'
+for by in tutti host; do
+    choice=taken
+    [ $by = tutti ] || choice='left: the host is faster'
+    echo "allreduce/8/p2 by=$by tutti-us=1.000 host-us=1.000 $(cat place)" >wisdom
+    reported "$host" 2 ./choice counts
+    python3 known.py "$choice" || fail "a decision for $by"
+    sed -i 's/version=[^ ]*/version=0.0.1/' wisdom
+    reported "$host" 2 ./choice counts
+    ! python3 known.py "$choice" 2>err || fail 'a decision of another version is used'
+done

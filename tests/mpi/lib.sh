@@ -46,6 +46,7 @@ launch() {
 }
 # Tutti takes all that it can, so that a test knows who does a call; choice.sh tests the default.
 export TUTTI_MPI=take
+export TUTTI_MPI_WISDOM=0 # no test finds decisions of another one
 before=() # what is put before the launcher
 
 # counted HOST RANKS COMMAND...: runs the command with the counter, whose report is calls.json.

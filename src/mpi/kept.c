@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The file of decisions: its lines, reading and adding.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cache-file.h"
+#include "mpi/kept.h"
+
+enum { FILE_MOST = 1 << 20, LINES_MOST = 2048, RANKS_MOST = 1 << 20 };
+
+/* ---- What base/cache-file.c calls ---- */
+
+/* libtutti_mpi.so contains this one file of Tutti's base. It is compiled there with other names for
+ * the functions of the base that it calls (CMakeLists.txt), so that the library does not bring
+ * along another copy of the rest. */
+tutti_status tt_mpi_fail(tutti_status status, const char *format, ...);
+tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...);
+const char *tt_mpi_environment(const char *name);
+
+/* A variable that is empty counts as not set. */
+const char *tt_mpi_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* Says why the file that the user named is not used. */
+static void complain(const char *why)
+{
+    if (tt_mpi_environment("TUTTI_MPI_WISDOM")) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
+}
+
+tutti_status tt_mpi_fail(tutti_status status, const char *format, ...)
+{
+    char why[TT_FILE_WHY];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    complain(why);
+    return status;
+}
+
+tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...)
+{
+    const char *cause = strerror(errno);
+    char why[TT_FILE_WHY];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return tt_mpi_fail(status, "%s: %s", why, cause);
+}
+
+/* ---- Where ranks are ---- */
+
+static int node_of(const int *ranks, const int *node, int i)
+{
+    return node[ranks ? ranks[i] : i];
+}
+
+bool tt_mpi_nodes_of(int n, const int *ranks, const int *node, char layout[TT_MPI_LAYOUT])
+{
+    size_t used = 0;
+    layout[0] = '\0';
+    for (int first = 0, next = 0; first < n; first = next) {
+        int here = node_of(ranks, node, first);
+        for (int i = 0; i < first; i++)
+            if (node_of(ranks, node, i) == here) return false;
+        while (next < n && node_of(ranks, node, next) == here) next++;
+        if (first == 0 && next == n) return true;
+        int more =
+            snprintf(layout + used, TT_MPI_LAYOUT - used, "%s%d", first ? "," : "", next - first);
+        if (more < 0 || (used += (size_t)more) >= TT_MPI_LAYOUT) return false;
+    }
+    return true;
+}
+
+/* ---- Shapes ---- */
+
+#define LOWER_NAME(F, NAME, LOWER, ...) [TT_MPI_INDEX_##NAME] = #LOWER,
+static const char *const name_of[TT_MPI_INDEXES] = {TT_MPI_BARRIER(LOWER_NAME, )
+                                                        TT_MPI_MEMBERS(LOWER_NAME, , int, int)};
+
+static int magnitude_of(int shape)
+{
+    return shape % TT_MPI_MAGNITUDES;
+}
+
+static int index_of(int shape)
+{
+    return shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES;
+}
+
+static bool has_user(int shape)
+{
+    return shape / TT_MPI_MAGNITUDES >= TT_MPI_INDEXES;
+}
+
+/* Whether the calls of a shape are alike in every program. */
+static bool is_definite(int shape)
+{
+    return magnitude_of(shape) > 0 || index_of(shape) == TT_MPI_INDEX_Barrier;
+}
+
+static const char units[] = "KMGT";
+
+static void print_problem(FILE *out, const struct tt_mpi_keep *keep)
+{
+    int shape = keep->decision.shape, power = magnitude_of(shape) - 1;
+    fputs(name_of[index_of(shape)], out);
+    if (has_user(shape)) fputs("/user", out);
+    if (power >= 0) fprintf(out, "/%d", 1 << power % 10);
+    if (power >= 10) fputc(units[power / 10 - 1], out);
+    fprintf(out, "/p%d", (int)keep->ranks);
+    if (keep->layout[0]) fprintf(out, "@nodes:%s", keep->layout);
+}
+
+/* If the text goes on with these characters, passes over them. */
+static bool passes(const char **at, const char *text)
+{
+    size_t n = strlen(text);
+    if (strncmp(*at, text, n) != 0) return false;
+    *at += n;
+    return true;
+}
+
+/* Returns the magnitude that a size such as "8" or "1K" stands for; 0: it stands for none. */
+static int parse_magnitude(const char **at)
+{
+    char *end;
+    const char *unit;
+    long n = strtol(*at, &end, 10);
+    if (end == *at || n < 1 || n > 512 || (n & (n - 1)) != 0) return 0;
+    int magnitude = __builtin_ctzl((unsigned long)n) + 1;
+    if (*end && (unit = strchr(units, *end)) != NULL) {
+        magnitude += 10 * (int)(unit - units + 1);
+        end++;
+    }
+    *at = end;
+    return magnitude < TT_MPI_MAGNITUDES ? magnitude : 0;
+}
+
+static int parse_name(const char **at)
+{
+    size_t n = strcspn(*at, "/ ");
+    for (int i = 0; i < TT_MPI_INDEXES; i++) {
+        if (strlen(name_of[i]) != n || strncmp(*at, name_of[i], n) != 0) continue;
+        *at += n;
+        return i;
+    }
+    return -1;
+}
+
+static bool parse_layout(const char **at, char layout[TT_MPI_LAYOUT])
+{
+    layout[0] = '\0';
+    if (!passes(at, "@nodes:")) return true;
+    size_t n = strspn(*at, "0123456789,");
+    if (n == 0 || n >= TT_MPI_LAYOUT) return false;
+    memcpy(layout, *at, n);
+    layout[n] = '\0';
+    *at += n;
+    return true;
+}
+
+static bool parse_problem(const char *at, struct tt_mpi_keep *keep)
+{
+    char *end;
+    int index = parse_name(&at), magnitude = 0;
+    if (index < 0) return false;
+    bool user = passes(&at, "/user");
+    if (!passes(&at, "/")) return false;
+    if (*at != 'p' && ((magnitude = parse_magnitude(&at)) == 0 || !passes(&at, "/"))) return false;
+    if (!passes(&at, "p")) return false;
+    long ranks = strtol(at, &end, 10);
+    if (end == at || ranks < 2 || ranks > RANKS_MOST) return false;
+    at = end;
+    keep->ranks = (int32_t)ranks;
+    keep->decision.shape = (index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
+    return is_definite(keep->decision.shape) && parse_layout(&at, keep->layout) && *at == '\0';
+}
+
+/* ---- Lines ---- */
+
+/* A line, and what it says of the place where it was measured. */
+struct kept_line {
+    struct tt_mpi_keep keep;
+    struct tt_mpi_place place;
+    char machine[TT_MACHINE_NAME];
+};
+
+static bool parse(const char *text, struct kept_line *line)
+{
+    char problem[160], side[8], date[24];
+    double tutti_us, host_us;
+    memset(line, 0, sizeof *line);
+    struct tt_mpi_decision *d = &line->keep.decision;
+    if (sscanf(text,
+               "%159s by=%7s tutti-us=%lf host-us=%lf cores=%d host=%63s date=%23s version=%23s "
+               "machine=%127s",
+               problem, side, &tutti_us, &host_us, &line->place.cores, line->place.host, date,
+               line->place.version, line->machine) != 9)
+        return false;
+    d->tutti = strcmp(side, "tutti") == 0;
+    if (!d->tutti && strcmp(side, "host") != 0) return false;
+    if (!(tutti_us >= 0 && tutti_us < 1e9 && host_us >= 0 && host_us < 1e9)) return false;
+    d->tutti_ns = (int64_t)(tutti_us * 1e3 + 0.5);
+    d->host_ns = (int64_t)(host_us * 1e3 + 0.5);
+    return parse_problem(problem, &line->keep);
+}
+
+static void print(FILE *out, const struct tt_mpi_place *place, const struct tt_mpi_keep *keep,
+                  const char *machine)
+{
+    const struct tt_mpi_decision *d = &keep->decision;
+    char date[24];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    print_problem(out, keep);
+    fprintf(out, " by=%s tutti-us=%" PRId64 ".%03d host-us=%" PRId64 ".%03d cores=%d host=%s",
+            d->tutti ? "tutti" : "host", d->tutti_ns / 1000, (int)(d->tutti_ns % 1000),
+            d->host_ns / 1000, (int)(d->host_ns % 1000), place->cores, place->host);
+    fprintf(out, " date=%s version=%s machine=%s\n", date, place->version, machine);
+}
+
+/* Whether the two are for the same calls. */
+static bool same(const struct tt_mpi_keep *a, const struct tt_mpi_keep *b)
+{
+    return a->decision.shape == b->decision.shape && a->ranks == b->ranks &&
+           strcmp(a->layout, b->layout) == 0;
+}
+
+/* Whether a line was measured at this place, by whatever version. */
+static bool is_here(const struct kept_line *line, const struct tt_mpi_place *place,
+                    const char *machine)
+{
+    return line->place.cores == place->cores && strcmp(line->place.host, place->host) == 0 &&
+           strcmp(line->machine, machine) == 0;
+}
+
+/* ---- Decisions in memory ---- */
+
+static void replace(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
+{
+    int i = 0;
+    while (i < kept->n && !same(&kept->entry[i], keep)) i++;
+    if (i == TT_MPI_KEPT) return;
+    if (i == kept->n) kept->n++;
+    kept->entry[i] = *keep;
+}
+
+void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
+{
+    int64_t host = keep->decision.host_ns, tutti = keep->decision.tutti_ns;
+    int64_t less = keep->decision.tutti ? tutti : host, more = keep->decision.tutti ? host : tutti;
+    if (is_definite(keep->decision.shape) && less > 0 && less <= more - more / 10)
+        replace(kept, keep);
+}
+
+/* ---- The file ---- */
+
+/* False: the user wants no file, or there is no place for it. */
+static bool find_path(char path[TT_FILE_PATH])
+{
+    char why[TT_FILE_WHY];
+    const char *given = tt_mpi_environment("TUTTI_MPI_WISDOM");
+    if (given && strcmp(given, "0") == 0) return false;
+    return tt_file_path("TUTTI_MPI_WISDOM", "mpi", path, why);
+}
+
+/* Returns the file's text, which the caller frees; NULL: there is none. *readable: a new file may
+ * replace it. */
+static char *read_file(const char *path, bool *readable)
+{
+    char why[TT_FILE_WHY];
+    bool missing;
+    char *text = tt_file_read(path, FILE_MOST, &missing, why);
+    *readable = text || missing;
+    if (!*readable) complain(why);
+    return text;
+}
+
+void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept)
+{
+    char path[TT_FILE_PATH], machine[TT_MACHINE_NAME], *text, *one;
+    struct kept_line line;
+    bool readable;
+    kept->n = 0;
+    if (!find_path(path) || !(text = read_file(path, &readable))) return;
+    tt_machine_slug(machine);
+    for (char *rest = text; (one = strsep(&rest, "\n"));)
+        if (parse(one, &line) && is_here(&line, place, machine) &&
+            strcmp(line.place.version, place->version) == 0)
+            replace(kept, &line.keep);
+    free(text);
+}
+
+/* What a new file consists of. Of the lines before, the oldest go if there are too many. */
+struct new_file {
+    const struct tt_mpi_place *place;
+    const struct tt_mpi_kept *kept;
+    const char *machine;
+    char *text; /* of the file before; NULL: there was none */
+};
+
+/* Whether a line of the file before stays. */
+static bool stays(const struct new_file *c, const char *text)
+{
+    struct kept_line line;
+    if (!*text) return false;
+    if (!parse(text, &line) || !is_here(&line, c->place, c->machine)) return true;
+    for (int i = 0; i < c->kept->n; i++)
+        if (same(&line.keep, &c->kept->entry[i])) return false;
+    return true;
+}
+
+static void print_all(FILE *out, const void *arg)
+{
+    const struct new_file *c = arg;
+    char *one, *rest = c->text;
+    int lines = 0;
+    for (const char *at = rest; at && (at = strchr(at, '\n')); at++) lines++;
+    for (int n = 0; (one = strsep(&rest, "\n")); n++)
+        if (n >= lines - LINES_MOST && stays(c, one)) fprintf(out, "%s\n", one);
+    for (int i = 0; i < c->kept->n; i++) print(out, c->place, &c->kept->entry[i], c->machine);
+}
+
+static tutti_status rewrite(const char *path, struct new_file *content)
+{
+    bool readable;
+    int lock;
+    tutti_status status = tt_file_lock(path, &lock);
+    if (status != TUTTI_OK) return status;
+    content->text = read_file(path, &readable);
+    if (readable) status = tt_file_replace(path, print_all, content);
+    free(content->text);
+    tt_file_unlock(lock);
+    return status;
+}
+
+void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept)
+{
+    char path[TT_FILE_PATH], machine[TT_MACHINE_NAME];
+    struct new_file content = {.place = place, .kept = kept, .machine = machine};
+    if (kept->n == 0 || !find_path(path)) return;
+    tt_machine_slug(machine);
+    (void)rewrite(path, &content); /* an error has been told, if the user wants to know */
+}

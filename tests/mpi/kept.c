@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The file of decisions under MPI programs: what is written is read again at the same place only,
+ * lines of others stay, and no text of a file does harm.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cache-file.h"
+#include "mpi/kept.h"
+
+static const struct tt_mpi_place here = {.host = "mpi-v1", .version = "1.2.3", .cores = 2};
+static char folder[] = "/tmp/tutti-kept-XXXXXX", path[64];
+
+void tt_mpi_say(const char *format, ...)
+{
+    (void)format; /* the tests look at the file */
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(path, sizeof path, "%s/decisions", folder);
+    return setenv("TUTTI_MPI_WISDOM", path, 1);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+static struct tt_mpi_keep keep_of(int shape, int ranks, const char *layout, int tutti)
+{
+    struct tt_mpi_keep keep = {.ranks = ranks,
+                               .decision = {.shape = shape,
+                                            .tutti = tutti,
+                                            .host_ns = tutti ? 2500 : 1000,
+                                            .tutti_ns = tutti ? 1250 : 4321}};
+    snprintf(keep.layout, sizeof keep.layout, "%s", layout);
+    return keep;
+}
+
+static int shape_of(int i)
+{
+    return tt_mpi_shape_of((enum tt_mpi_index)(i % TT_MPI_INDEXES), i % 2,
+                           INT64_C(1) << (i % (TT_MPI_MAGNITUDES - 1)));
+}
+
+static const char *layout_of(int i)
+{
+    static const char *const layout[] = {"", "2,2", "4,2,1,1"};
+    return layout[i % 3];
+}
+
+/* Writes n decisions, a program after the other, each with some of them. */
+static void write_some(int n)
+{
+    for (int first = 0; first < n; first += 7) {
+        struct tt_mpi_kept made = {.n = 0};
+        for (int i = first; i < first + 7 && i < n; i++) {
+            struct tt_mpi_keep keep = keep_of(shape_of(i), 2 + i % 3, layout_of(i), i % 5 == 0);
+            tt_mpi_kept_add(&made, &keep);
+        }
+        tt_mpi_kept_write(&here, &made);
+    }
+}
+
+/* Returns the decision on a shape for so many ranks on these nodes; NULL: there is none. */
+static const struct tt_mpi_decision *find(const struct tt_mpi_kept *kept, int ranks,
+                                          const char *layout, int shape)
+{
+    for (int i = 0; i < kept->n; i++) {
+        const struct tt_mpi_keep *keep = &kept->entry[i];
+        if (keep->ranks == ranks && keep->decision.shape == shape &&
+            strcmp(keep->layout, layout) == 0)
+            return &keep->decision;
+    }
+    return NULL;
+}
+
+static void reads_what_it_wrote(void **state)
+{
+    (void)state;
+    static struct tt_mpi_kept kept;
+    write_some(200);
+    write_some(200); /* replaces them all */
+    tt_mpi_kept_read(&here, &kept);
+    assert_int_equal(kept.n, 200);
+    for (int i = 0; i < 200; i++) {
+        const struct tt_mpi_decision *d = find(&kept, 2 + i % 3, layout_of(i), shape_of(i));
+        struct tt_mpi_keep keep = keep_of(shape_of(i), 2 + i % 3, layout_of(i), i % 5 == 0);
+        assert_non_null(d);
+        assert_memory_equal(d, &keep.decision, sizeof *d);
+    }
+    assert_null(find(&kept, 5, "", shape_of(0)));
+    assert_null(find(&kept, 2, "1,1", shape_of(0)));
+}
+
+/* A decision holds for one host, version and number of processors. */
+static void ignores_other_places(void **state)
+{
+    (void)state;
+    static struct tt_mpi_kept kept;
+    struct tt_mpi_place other[3] = {here, here, here};
+    strcpy(other[0].host, "mpi-v2");
+    strcpy(other[1].version, "1.2.4");
+    other[2].cores = 1;
+    for (int i = 0; i < 3; i++) {
+        tt_mpi_kept_read(&other[i], &kept);
+        assert_int_equal(kept.n, 0);
+    }
+    struct tt_mpi_kept made = {.n = 1, .entry = {keep_of(shape_of(0), 2, "", 0)}};
+    tt_mpi_kept_write(&other[0], &made);
+    tt_mpi_kept_read(&here, &kept);
+    assert_int_equal(kept.n, 200);
+    assert_true(find(&kept, 2, "", shape_of(0))->tutti);
+}
+
+/* Calls of unknown bytes, and sides that are about as fast, are measured again. */
+static void keeps_what_is_clear(void **state)
+{
+    (void)state;
+    struct tt_mpi_kept made = {.n = 0};
+    struct tt_mpi_keep keep = keep_of(tt_mpi_shape_of(TT_MPI_INDEX_Alltoallv, false, 0), 2, "", 1);
+    tt_mpi_kept_add(&made, &keep);
+    assert_int_equal(made.n, 0);
+    keep = keep_of(tt_mpi_shape_of(TT_MPI_INDEX_Barrier, false, 0), 2, "", 1);
+    keep.decision.host_ns = 1000;
+    for (keep.decision.tutti_ns = 1000; keep.decision.tutti_ns > 900; keep.decision.tutti_ns--)
+        tt_mpi_kept_add(&made, &keep);
+    assert_int_equal(made.n, 0);
+    tt_mpi_kept_add(&made, &keep);
+    assert_int_equal(made.n, 1);
+}
+
+static void write_text(const char *text, size_t n)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Every text is read without harm; a byte that changes makes at most one decision another one. */
+static void reads_any_text(void **state)
+{
+    (void)state;
+    static struct tt_mpi_kept kept;
+    bool missing;
+    char why[TT_FILE_WHY], *text = tt_file_read(path, 1 << 20, &missing, why);
+    assert_non_null(text);
+    size_t n = strlen(text);
+    unsigned seed = 1;
+    for (int round = 0; round < 300; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        size_t at = (seed >> 8) % n;
+        char was = text[at];
+        text[at] = round % 3 ? " ,/=p9K@\n"[seed % 9] : (char)(seed >> 24);
+        write_text(text, n);
+        tt_mpi_kept_read(&here, &kept);
+        assert_in_range(kept.n, text[at] ? 198 : 0, 201);
+        for (int i = 0; i < kept.n; i++) {
+            assert_in_range(kept.entry[i].decision.shape, 0, TT_MPI_SHAPES - 1);
+            assert_in_range(kept.entry[i].ranks, 2, 1 << 20);
+        }
+        text[at] = was;
+    }
+    free(text);
+}
+
+static void survives_bad_files(void **state)
+{
+    (void)state;
+    static struct tt_mpi_kept kept;
+    struct tt_mpi_kept made = {.n = 1, .entry = {keep_of(shape_of(0), 2, "", 1)}};
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    tt_mpi_kept_read(&here, &kept);
+    assert_int_equal(kept.n, 0);
+    tt_mpi_kept_write(&here, &made);
+    assert_int_equal(rmdir(path), 0);
+    setenv("TUTTI_MPI_WISDOM", "0", 1);
+    tt_mpi_kept_write(&here, &made);
+    assert_int_equal(access("0", F_OK), -1);
+    setenv("TUTTI_MPI_WISDOM", path, 1);
+    write_text("foreign\n", 8);
+    tt_mpi_kept_write(&here, &made);
+    tt_mpi_kept_read(&here, &kept);
+    assert_int_equal(kept.n, 1);
+    char line[16];
+    FILE *file = fopen(path, "r");
+    assert_string_equal(fgets(line, sizeof line, file), "foreign\n");
+    fclose(file);
+}
+
+static void describes_nodes(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 2, 2, 4, 0}, ranks[] = {2, 3, 0, 1}, apart[] = {0, 2, 1};
+    char text[TT_MPI_LAYOUT];
+    assert_true(tt_mpi_nodes_of(2, NULL, node, text));
+    assert_string_equal(text, "");
+    assert_true(tt_mpi_nodes_of(5, NULL, node, text));
+    assert_string_equal(text, "2,2,1");
+    assert_true(tt_mpi_nodes_of(4, ranks, node, text));
+    assert_string_equal(text, "2,2");
+    assert_false(tt_mpi_nodes_of(6, NULL, node, text));
+    assert_false(tt_mpi_nodes_of(3, apart, node, text));
+    int many[64];
+    for (int i = 0; i < 64; i++) many[i] = i;
+    assert_false(tt_mpi_nodes_of(64, NULL, many, text));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_it_wrote), cmocka_unit_test(ignores_other_places),
+        cmocka_unit_test(keeps_what_is_clear), cmocka_unit_test(reads_any_text),
+        cmocka_unit_test(survives_bad_files),  cmocka_unit_test(describes_nodes)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
