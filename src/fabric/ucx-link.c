@@ -139,10 +139,23 @@ static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_requ
                                   NULL, 0, param);
 }
 
+/* Reads a byte of each page of data that UCX is to send without copying them. UCX takes memory that
+ * cannot be read for a broken connection (1.13: sendmsg fails with EFAULT), so that a rank that did
+ * nothing wrong would count as failed. Here such memory ends the process of the caller who passed
+ * it, as it does where the data are copied. The kernel reads the pages next, so this takes hardly
+ * any time. */
+static void touch(const void *data, size_t bytes)
+{
+    enum { PAGE = 4096 }; /* or a part of one */
+    const volatile char *at = data, *end = at + bytes;
+    for (; at < end; at += PAGE - (uintptr_t)at % PAGE) (void)*at;
+}
+
 /* Sends nothing in UCX's header, since UCX may put that behind the data. */
 static ucs_status_ptr_t send_long(struct tt_wire_packet *packet, ucp_request_param_t *param,
                                   size_t head_bytes, const void *data, size_t data_bytes)
 {
+    touch(data, data_bytes);
     size_t bytes = fill_head(packet, head_bytes, gap_before(data, head_bytes));
     packet->part[0] = (struct tt_wire_part){.memory = packet->bytes, .bytes = bytes};
     packet->part[1] = (struct tt_wire_part){.memory = (void *)(uintptr_t)data, .bytes = data_bytes};
@@ -208,6 +221,7 @@ tutti_status tt_ucx_put(struct tt_link *link, uint64_t to, const void *from,
                         struct tt_wire_key *key, size_t bytes, struct tt_wire_op *op)
 {
     ucp_request_param_t param;
+    touch(from, bytes);
     TT_TRY(begin(link, op, &param));
     ucs_status_ptr_t request =
         bytes ? tt_ucx.ucp_put_nbx(link->endpoint, from, bytes, to, key->key, &param) : NULL;
