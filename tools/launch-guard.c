@@ -337,12 +337,20 @@ static void settle_losses(struct tt_guard *g)
     if (g->code == 0 && lost == g->ranks) g->code = g->first_code;
 }
 
+/* What the other ranks learn of a rank that has exited with 0. */
+static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
+{
+    if (atomic_load(&rank->rank_status.state) == TT_RANK_ABSENT) return TT_CAUSE_ABSENT;
+    return atomic_load(&rank->clients) > 0 ? TT_CAUSE_EXIT : TT_CAUSE_LEFT;
+}
+
 /* A rank that exits with 0 does not end the job, but the other ranks must not wait for it. */
 static void rank_done(struct tt_guard *g, int rank)
 {
     struct tt_job_page *job = tt_segment_page(&g->segment);
-    g->rank[rank].deserted = atomic_load(&job->rank[rank].clients) > 0;
-    tt_job_fail(job, rank, g->rank[rank].deserted ? TT_CAUSE_EXIT : TT_CAUSE_LEFT, 0);
+    enum tt_cause cause = cause_of_exit(&job->rank[rank]);
+    g->rank[rank].deserted = cause == TT_CAUSE_EXIT;
+    tt_job_fail(job, rank, cause, 0);
 }
 
 static void rank_ended(struct tt_guard *g, int rank, int status)

@@ -129,6 +129,7 @@ void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int ra
     case TT_CAUSE_LEFT: tt_common_miss(job, common, rank); return;
     case TT_CAUSE_SIGNAL:
     case TT_CAUSE_EXIT:
+    case TT_CAUSE_ABSENT:
     case TT_CAUSE_GONE:
     case TT_CAUSE_SILENT: tt_job_fail(job, rank, cause, code); return;
     case TT_CAUSE_STATUS:
@@ -261,6 +262,9 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
     case TT_CAUSE_EXIT:
         snprintf(buffer, n, "rank %d exited with code %d%s", rank, code,
                  code == 0 ? " without tutti_finalize" : "");
+        break;
+    case TT_CAUSE_ABSENT:
+        snprintf(buffer, n, "rank %d exited with code 0 without tutti_init", rank);
         break;
     case TT_CAUSE_STATUS:
         snprintf(buffer, n, "rank %d cannot go on: %s", rank,

@@ -57,6 +57,7 @@ enum tt_cause {
     TT_CAUSE_NONE,
     TT_CAUSE_SIGNAL,  /* a signal ended its process */
     TT_CAUSE_EXIT,    /* its process exited; with code 0: without tutti_finalize */
+    TT_CAUSE_ABSENT,  /* its process exited with code 0 and never called tutti_init */
     TT_CAUSE_STATUS,  /* an error of the library, after which it cannot go on */
     TT_CAUSE_LEFT,    /* it left although another rank still needed it */
     TT_CAUSE_SETTING, /* one of its must-match settings differs from another rank's */

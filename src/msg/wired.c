@@ -440,6 +440,7 @@ static bool may_live(const struct tt_fabric *f, int rank)
     case TT_CAUSE_NONE:
     case TT_CAUSE_SIGNAL:
     case TT_CAUSE_EXIT:
+    case TT_CAUSE_ABSENT:
     case TT_CAUSE_LOST:
     case TT_CAUSE_GONE:
     case TT_CAUSE_SILENT: break;
