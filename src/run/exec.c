@@ -535,10 +535,25 @@ static void complete(struct tt_exec *exec)
         tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
 }
 
+/* Tells those who read the job's memory that the execution has failed. Its slot is not used again,
+ * because the team is broken. */
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static void
+publish_failed(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
+    if (exec->state != TT_EXEC_RUNNING) return; /* it has no slot */
+    struct tt_call_signature *signature = tt_team_signature(t, t->me, exec->slot);
+    signature->flags |= TT_SIGNATURE_FAILED;
+}
+
 static void fail(struct tt_exec *exec, tutti_status status)
 {
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
+    publish_failed(exec);
     /* While data are still being written to its buffers, the exec stays RUNNING, and
      * tt_exec_advance calls this function again. */
     if (exec->remote && tt_remote_fail(exec)) return;

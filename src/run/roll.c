@@ -149,6 +149,26 @@ static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
            head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
 }
 
+/* Reads the calls that the rank has begun and not completed. The numbers may be those of a corrupt
+ * memory, and a team has no more such calls than slots. */
+static void read_open_calls(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                            struct tt_roll_team *t)
+{
+    uint64_t slots = UINT64_C(1) << head->slots_log2;
+    uint64_t first = t->begun - t->done > slots ? t->begun - slots : t->done;
+    for (uint64_t k = first; k < t->begun; k++) {
+        struct tt_call_signature call;
+        if (!fetch_signature(s, block, head, k, &call)) continue;
+        if (call.flags & TT_SIGNATURE_FAILED) {
+            t->failures++;
+            t->failed = (struct tt_roll_call){k, call};
+        } else if (!t->has_now) {
+            t->has_now = true;
+            t->now = (struct tt_roll_call){k, call};
+        }
+    }
+}
+
 static void read_team(const struct tt_source *s, int64_t block, const struct tt_head *head,
                       struct tt_roll_team *t)
 {
@@ -161,9 +181,9 @@ static void read_team(const struct tt_source *s, int64_t block, const struct tt_
         if (begun > t->begun) t->begun = begun;
     }
     t->has_last = t->done > 0 && fetch_signature(s, block, head, t->done - 1, &t->last);
-    t->has_now = t->begun > t->done && fetch_signature(s, block, head, t->done, &t->now);
+    read_open_calls(s, block, head, t);
     t->is_in = t->begun > t->done && fetch_signature(s, block, head, t->begun - 1, &t->newest) &&
-               t->newest.flags & TT_SIGNATURE_BLOCKS;
+               t->newest.flags & TT_SIGNATURE_BLOCKS && !(t->newest.flags & TT_SIGNATURE_FAILED);
 }
 
 /* ---- A rank ---- */
@@ -399,14 +419,14 @@ static void add_requests(struct roll_text *t, const struct tt_roll *roll, int ra
     for (int i = r->first; i < r->first + r->teams; i++) {
         const struct tt_roll_team *team = &roll->team[i];
         bool named = is_named(r, team);
-        requests += team->begun - team->done - named;
+        requests += team->begun - team->done - team->failures - named;
         if (!named && team->has_now) one = team;
     }
     if (requests == 0) return;
     add(t, ", %llu request%s under way", (unsigned long long)requests, requests > 1 ? "s" : "");
     if (!one) return;
     add(t, requests > 1 ? ", one of them " : ": ");
-    add_call(t, roll, &one->now, one->id, one->done);
+    add_call(t, roll, &one->now.signature, one->id, one->now.number);
 }
 
 /* Chooses the team whose last call is printed: the team that the roll call is about, else the
@@ -450,12 +470,29 @@ static bool add_short_call(struct roll_text *t, const struct tt_roll *roll, int 
     return false;
 }
 
+/* Adds a call of the rank that failed, if there is one: on the team that the roll call is about, or
+ * else on any team. */
+static void add_failed(struct roll_text *t, const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    const struct tt_roll_team *of = NULL;
+    for (int i = r->first; i < r->first + r->teams; i++) {
+        const struct tt_roll_team *team = &roll->team[i];
+        if (team->failures && (!of || team->id == roll->about)) of = team;
+    }
+    if (!of) return;
+    add(t, "; ");
+    add_call(t, roll, &of->failed.signature, of->id, of->failed.number);
+    add(t, " failed");
+}
+
 static void add_outside(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_team *team = team_to_print(roll, rank);
     if (!roll->rank[rank].elsewhere && add_short_call(t, roll, rank)) return;
     if (!add_elsewhere(t, &roll->rank[rank])) add(t, "outside the library");
     add_requests(t, roll, rank);
+    add_failed(t, roll, rank);
     if (!team) {
         add(t, "; it has completed no collective");
         return;
@@ -493,6 +530,13 @@ static void add_failure(struct roll_text *t, const struct tt_roll *roll, int ran
     add(t, "%s", strncmp(text, begin, n) == 0 ? text + n : text);
 }
 
+/* Adds the error after which all calls of the rank fail. */
+static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank)
+{
+    const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank);
+    add(t, "its calls fail: %s; ", tutti_status_text((tutti_status)atomic_load(&its->code)));
+}
+
 /* Returns a text if the process is gone or has ended, else NULL. A process can be seen to be
  * gone only from its own PID namespace. `state` is also 0 as long as the process has not
  * published its pid, so `pid` is tested, too. */
@@ -500,6 +544,20 @@ static const char *process_fault(const struct tt_roll_rank *r)
 {
     if (r->pid > 0 && r->state == 0) return "its process is gone";
     return r->state == 'Z' || r->state == 'X' ? "its process has ended" : NULL;
+}
+
+/* Whether the rank runs here and may make calls, although they may all fail: after an error such as
+ * a mismatch it counts as failed, but its process does not. */
+static bool is_active(const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    const struct tt_rank_status *process = &roll->job->rank[rank].rank_status;
+    enum tt_rank_state state = tt_common_state(roll->job, roll->common, rank);
+    if (!r->here || process_fault(r)) return false;
+    if (state != TT_RANK_FAILED) return state != TT_RANK_LEFT;
+    return atomic_load(&process->state) != TT_RANK_FAILED &&
+           atomic_load(&tt_common_rank_status(roll->job, roll->common, rank)->cause) ==
+               TT_CAUSE_STATUS;
 }
 
 /* Returns since when the rank has completed the collective that its text names as its last one, or
@@ -510,17 +568,13 @@ static int64_t outside_since(const struct tt_roll *roll, int rank)
     const struct tt_roll_team *last = r->here && !r->waits ? team_to_print(roll, rank) : NULL;
     bool in = false;
     for (int i = r->first; i < r->first + r->teams; i++) in = in || roll->team[i].is_in;
-    if (!last || in || process_fault(r) || last->id != r->ended_team ||
-        tt_common_state(roll->job, roll->common, rank) > TT_RANK_JOINED)
-        return 0;
+    if (!last || in || last->id != r->ended_team || !is_active(roll, rank)) return 0;
     return r->ended_ns;
 }
 
 static bool is_waiting(const struct tt_roll *roll, int rank)
 {
-    const struct tt_roll_rank *r = &roll->rank[rank];
-    return r->here && r->waits && !process_fault(r) &&
-           tt_common_state(roll->job, roll->common, rank) <= TT_RANK_JOINED;
+    return roll->rank[rank].waits && is_active(roll, rank);
 }
 
 char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n)
@@ -530,7 +584,8 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     enum tt_rank_state state = tt_common_state(roll->job, roll->common, rank);
     const char *host = roll->job->rank[rank].host, *fault = r->here ? process_fault(r) : NULL;
     if (r->state == 'T' || r->state == 't') add(&t, "stopped, as by SIGSTOP; ");
-    if (state == TT_RANK_FAILED)
+    if (state == TT_RANK_FAILED && is_active(roll, rank)) add_status(&t, roll, rank);
+    if (state == TT_RANK_FAILED && !is_active(roll, rank))
         add_failure(&t, roll, rank);
     else if (state == TT_RANK_LEFT)
         add(&t, "left by tutti_finalize");

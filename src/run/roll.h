@@ -26,15 +26,24 @@ struct tt_source {
     int handle; /* for fetch: a file descriptor, or that process */
 };
 
+/* A call on a team. `number` counts from 0. */
+struct tt_roll_call {
+    uint64_t number;
+    struct tt_call_signature signature;
+};
+
 /* The state of one member in one team. */
 struct tt_roll_team {
     uint64_t id;
     int rank, size; /* rank: the member, in the job; size: members of the team */
     uint64_t begun, done;
-    /* `last` is its last completed call, `now` the oldest call that it has begun and not completed.
-     * is_in: it has not returned from `newest`, the call that it has begun last. */
+    uint64_t failures; /* how many of the calls that it has begun and not completed failed */
+    /* `last` is its last completed call. Of the calls that it has begun and not completed, `now` is
+     * the oldest that has not failed, and `failed` the last that has. is_in: it has not returned
+     * from `newest`, the call that it has begun last. */
     bool has_last, has_now, is_in;
-    struct tt_call_signature last, now, newest;
+    struct tt_call_signature last, newest;
+    struct tt_roll_call now, failed;
 };
 
 /* What one rank does. */

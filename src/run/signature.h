@@ -12,7 +12,9 @@
  * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
  * plan file gives the schedule, and `print` depends on the file. TT_SIGNATURE_BLOCKS is set only in
  * the slot of an execution, for the roll call: its caller waits for it. TT_SIGNATURE_CONTENTS: two
- * ranks compare the contents of their pieces for each other. */
+ * ranks compare the contents of their pieces for each other. TT_SIGNATURE_FAILED is set only in the
+ * slot of an execution, for the roll call: the execution ended with an error, so it is not counted
+ * as done. */
 enum tt_signature_flag {
     TT_SIGNATURE_IN_ORDER = 1,
     TT_SIGNATURE_IN_PLACE = 2,
@@ -20,7 +22,8 @@ enum tt_signature_flag {
     TT_SIGNATURE_COUNTS = 8,
     TT_SIGNATURE_PLAN_FILE = 16,
     TT_SIGNATURE_BLOCKS = 32,
-    TT_SIGNATURE_CONTENTS = 64
+    TT_SIGNATURE_CONTENTS = 64,
+    TT_SIGNATURE_FAILED = 128
 };
 
 /* Calls on a team that are no collectives with buffers. In tt_call_signature.coll they follow the

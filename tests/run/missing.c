@@ -20,6 +20,13 @@ static void must(tutti_status status, const char *call)
     fflush(stdout);
 }
 
+static void must_fail(tutti_status status, tutti_status how)
+{
+    if (status == how) return;
+    printf("%s: %s\n", tutti_status_text(status), tutti_error());
+    fflush(stdout);
+}
+
 static void await_file(const char *name)
 {
     for (int i = 0; i < 12000 && access(name, F_OK) != 0; i++) usleep(10000);
@@ -68,15 +75,29 @@ static void stopped(tutti_client *client, int me)
     must(tutti_barrier(world), "barrier");
 }
 
-/* Rank 3 dies, which affects only the team of ranks 2 and 3. Rank 0 waits on the team of ranks 0
+/* Rank 3 dies, which affects only the team of ranks 2 and 3. Rank 2 gets the error of a barrier on
+ * that team and then stays outside the library. Rank 0 waits on the team of ranks 0
  * and 1 for rank 1, which is outside the library. */
 static void dead(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
     must(tutti_team_split(world, me / 2, 0, &part), "split");
     if (me == 3) raise(SIGKILL);
-    if (me == 1) stay_outside();
-    if (me == 2) stay_outside();
+    if (me == 2) must_fail(tutti_barrier(part), TUTTI_ERR_PEER);
+    if (me == 1 || me == 2) stay_outside();
+    if (me < 2) must(tutti_barrier(part), "barrier");
+}
+
+/* The calls of ranks 2 and 3 on their own team do not match, and both fail. Rank 0 waits on the
+ * team of ranks 0 and 1 for rank 1. Ranks 1 to 3 are outside the library. */
+static void mismatch(tutti_client *client, int me)
+{
+    tutti_team *world = tutti_world(client), *part;
+    double one[3] = {0}, sum[3];
+    must(tutti_team_split(world, me / 2, 0, &part), "split");
+    if (me >= 2)
+        must_fail(tutti_allreduce(part, one, sum, me, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_MISMATCH);
+    if (me >= 1) stay_outside();
     if (me < 2) must(tutti_barrier(part), "barrier");
 }
 
@@ -204,11 +225,12 @@ static void act(tutti_client *client, void *arg)
     static const struct {
         const char *name;
         void (*act)(tutti_client *client, int me);
-    } all[] = {{"outside", outside}, {"elsewhere", elsewhere}, {"stopped", stopped},
-               {"dead", dead},       {"left", left},           {"requests", requests},
-               {"agree", agree},     {"free", free_team},      {"messages", messages},
-               {"twice", twice},     {"finalize", finalize},   {"further", further},
-               {"brief", brief},     {"shrink", shrink},       {"of", team_of}};
+    } all[] = {{"outside", outside},   {"elsewhere", elsewhere}, {"stopped", stopped},
+               {"dead", dead},         {"mismatch", mismatch},   {"left", left},
+               {"requests", requests}, {"agree", agree},         {"free", free_team},
+               {"messages", messages}, {"twice", twice},         {"finalize", finalize},
+               {"further", further},   {"brief", brief},         {"shrink", shrink},
+               {"of", team_of}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -125,7 +125,17 @@ end 0
 
 begin tutti run -n 4 --on-failure=continue "$missing" dead
 says err 'rank 0: in barrier.* on the team of ranks 0-1 .*; waits for rank 1$'
+says err 'rank 2: outside the library; barrier\(\) on the team of ranks 2-3 \(call 1\) failed; it last completed team_split.* \(call [0-9]+\), [0-9.]+ s ago$'
 says err 'rank 3: died: signal 9 \(Killed\)$'
+end 0
+
+# After a mismatch all calls of both ranks fail, but the ranks may compute.
+begin tutti run -n 4 "$missing" mismatch
+says err 'rank 0: in barrier.* on the team of ranks 0-1 .*; waits for rank 1$'
+says err 'rank 1: outside the library; it last completed team_split'
+for member in 2 3; do
+    says err "rank $member: its calls fail: the calls of the ranks do not match; outside the library; allreduce\(n=$member of f64, sum\).* on the team of ranks 2-3 \(call 1\) failed; it last completed team_split.* \(call [0-9]+\), [0-9.]+ s ago\$"
+done
 end 0
 
 # A rank may wait for messages as long as it likes, and so may a rank that waits for nobody: the
