@@ -220,11 +220,48 @@ bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, p
     return has;
 }
 
+/* Whether a process is in another PID namespace than this one. There it has a number of its own,
+ * which follows the number here in the line NSpid. */
+static bool is_in_other_namespace(pid_t pid)
+{
+    char text[4096];
+    int here, there;
+    const char *line = strstr(proc_text(pid, "status", text, sizeof text), "NSpid:");
+    return line && sscanf(line, "NSpid: %d %d", &here, &there) == 2;
+}
+
+static bool is_running(pid_t pid)
+{
+    char state = tt_roll_process(pid);
+    return state && state != 'Z' && state != 'X';
+}
+
+static pid_t pid_of(const struct tt_job_page *page, int rank)
+{
+    return page->rank[rank].arena >= 0 ? atomic_load(&page->rank[rank].pid) : 0;
+}
+
+/* The memory of a job of threads belongs to one process; a child of that process has a copy. The
+ * processes of ranks of other PID namespaces have other numbers here, so nobody can look whether
+ * they run. */
+bool tt_job_runs(const struct tt_job_page *page, pid_t found_in)
+{
+    bool published = false, shared = !page->threads;
+    for (int r = 0; r < page->size; r++) {
+        pid_t pid = pid_of(page, r);
+        if ((shared || pid == found_in) && is_running(pid)) return true;
+        published = published || pid > 0;
+    }
+    return !published || is_in_other_namespace(found_in);
+}
+
 char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text, size_t n)
 {
-    for (int r = 0; r < page->size; r++) {
-        int pid = page->rank[r].arena >= 0 ? atomic_load(&page->rank[r].pid) : 0;
-        if (pid > 0 && *proc_text(pid, "cmdline", text, n)) return text;
-    }
-    return proc_text(found_in, "cmdline", text, n);
+    char name[32];
+    pid_t running = found_in;
+    for (int r = page->size - 1; r >= 0; r--)
+        if (is_running(pid_of(page, r))) running = pid_of(page, r);
+    if (!*proc_text(running, "cmdline", text, n))
+        snprintf(text, n, "[%s]", proc_text(running, "comm", name, sizeof name));
+    return text;
 }

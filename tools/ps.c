@@ -53,9 +53,9 @@ static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t star
     tt_job_program(page, found_in, program, sizeof program);
     double age = (double)(tt_clock_ns() - page->stamp) / 1e9;
     printf("%d %s of %s", page->size,
-           page->threads     ? "threads"
-           : page->size == 1 ? "rank"
-                             : "ranks",
+           page->size == 1 ? "rank"
+           : page->threads ? "threads"
+                           : "ranks",
            program);
     if (page->nodes > 1) printf(", on %d hosts", page->nodes);
     if (page->threads)
@@ -135,8 +135,7 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* Shows one job, unless it has ended since it was found: then its processes have no command lines
- * any more. A job of another version of the library cannot be shown: prints so, unless the
+/* Shows one job, unless all its ranks have ended. A job of another version of the library cannot be shown: prints so, unless the
  * user asked for certain processes. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
@@ -146,10 +145,9 @@ static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
             printf("a job of process %d cannot be shown: %s\n", (int)found->pid, tutti_error());
         return;
     }
-    char name[TT_STARTER_NAME], program[TEXT_SIZE];
+    char name[TT_STARTER_NAME];
     pid_t starter = tt_job_starter(page, found->pid, name);
-    bool runs = *tt_job_program(page, found->pid, program, sizeof program) != '\0';
-    if (runs && is_asked_for(a, page, starter, found->pid)) {
+    if (tt_job_runs(page, found->pid) && is_asked_for(a, page, starter, found->pid)) {
         if (a->shown++ && !a->rows) printf("\n");
         if (!a->rows) print_job(page, found->pid, starter, name);
         show_clients(a, found, page, starter);

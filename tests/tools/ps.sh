@@ -108,6 +108,49 @@ while [ -d "/proc/$job" ] && [ "$(state "$job")" ]; do
 done
 wait "$job" || fail 'a job was disturbed'
 
+# A job whose ranks have ended is not shown, although a child of a rank still has the job's memory.
+# First a rank without a launcher, whose child has a copy. The rank becomes a zombie, because its
+# parent does not wait for it.
+rm -f go child
+sh -c '"$0" outlived >child & echo $! >ended; exec sleep 600' "$rank" &
+started+=("$!")
+wait_for has_lines child 1
+started+=("$(cat child)")
+expect 0 tutti ps
+says out "^1 rank of .*tools-rank outlived \\(pid $(cat ended)\\)"
+[ "$(lines out 'tools-rank outlived')" -eq 1 ] || fail 'a copy of the memory counts as a job'
+touch go
+wait_for is_gone "$(cat ended)"
+[ "$(state "$(cat child)")" ] || fail 'the child has ended, too'
+[ -e "/proc/$(cat ended)" ] || fail 'the rank is no zombie'
+expect 1 tutti ps "$(cat ended)"
+expect 0 tutti ps
+! grep -q 'tools-rank outlived' out || fail 'a job that has ended is shown'
+
+# Then a rank of a launcher that is killed together with its guard, and so the rank. The child holds
+# the descriptor of the job's memory.
+rm -f child
+begin tutti run -n 1 "$rank" outlived
+wait_for has_lines job.out 1
+started+=("$(cat job.out)")
+expect 0 tutti ps
+says out '^1 rank of .*tools-rank outlived, started by tutti'
+guard=$(pgrep -P "$job")
+ended=$(pgrep -P "$guard")
+kill -STOP "$guard"
+kill -9 "$job" "$guard"
+wait "$job" || true
+wait_for is_gone "$ended"
+[ "$(state "$(cat job.out)")" ] || fail 'the child has ended, too'
+expect 0 tutti ps
+! grep -q 'tools-rank outlived' out || fail 'a job that has ended is shown'
+
+# A program that has cleared its command line has the name of its process.
+begin "$rank" nameless
+wait_for shows '^ +0 +[0-9]+ .* outside the library'
+says out '^1 rank of \[tools-rank\] \(pid '
+end
+
 # At its time limit a job prints which ranks were missing.
 rm -f go
 expect 124 tutti run -n 4 --timeout 4 "$missing" outside

@@ -241,6 +241,40 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
+static char **arguments; /* of main */
+
+/* Waits until the script creates the file "go". */
+static void await_go(void)
+{
+    for (int i = 0; i < 60000 && access("go", F_OK) != 0; i++) usleep(10000);
+}
+
+/* A child of the rank, which has the job's memory, outlives it. */
+static int outlived(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    if (!joined(&client, &world)) return 1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) escape_child();
+    if (child < 0) return 8;
+    await_go();
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
+/* Clears the command line of its process, as programs do that hide their arguments. */
+static int nameless(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    char *last = arguments[1];
+    memset(arguments[0], 0, (size_t)(last + strlen(last) - arguments[0]));
+    if (!joined(&client, &world)) return 1;
+    await_go();
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 /* A child process may not join the job beside its parent, which continues. */
 static int join_in_child(void)
 {
@@ -335,7 +369,10 @@ int main(int argc, char **argv)
                 {"join-often", join_often},
                 {"join-in-child", join_in_child},
                 {"join-beside-threads", join_beside_threads},
-                {"join-as-other", join_as_other}};
+                {"join-as-other", join_as_other},
+                {"outlived", outlived},
+                {"nameless", nameless}};
+    arguments = argv;
     for (size_t i = 0; argc > 1 && i < sizeof what / sizeof what[0]; i++) {
         if (strcmp(argv[1], what[i].name) == 0) return what[i].run();
     }
