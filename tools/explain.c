@@ -380,7 +380,8 @@ static bool open_job(struct explanation *e)
         struct tt_job_page *page;
         pid_t in = jobs.job[i].pid;
         if (tt_roll_page(&jobs.job[i].source, &page) != TUTTI_OK) continue;
-        found = tt_job_has(page, tt_job_starter(page, in, name), in, e->job);
+        found =
+            tt_job_runs(page, in) && tt_job_has(page, tt_job_starter(page, in, name), in, e->job);
         if (found) tt_job_program(page, in, e->program, sizeof e->program);
         opened = found && open_in(e, page);
         tt_free(page);

@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fabric/fabric.h"
+
 /* ---- Starting the ranks ---- */
 
 /* Scripts use low descriptors for themselves, so the job's memory gets a higher one. */
@@ -364,6 +366,7 @@ static void rank_ended(struct tt_guard *g, int rank, int status)
         rank_failed(g, rank, code);
     else
         rank_done(g, rank);
+    tt_trace_ended(&g->segment, rank);
 }
 
 static int rank_of(const struct tt_guard *g, pid_t pid)
@@ -382,6 +385,20 @@ static void collect(struct tt_guard *g)
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         int rank = rank_of(g, pid);
         if (rank < g->ranks) rank_ended(g, rank, status);
+    }
+}
+
+/* Kills the ranks that still run, and records how they ended. A process that is stuck in the kernel
+ * is not waited for longer than a second here; tt_tree_end waits for it, and says so. */
+static void end_ranks(struct tt_guard *g)
+{
+    int64_t until_ns = tt_clock_ns() + SECOND_NS;
+    g->phase = TT_GUARD_ENDING;
+    signal_ranks(g, SIGKILL);
+    while (g->running > 0 && tt_clock_ns() < until_ns) {
+        struct pollfd children = {.fd = g->children, .events = POLLIN};
+        (void)poll(&children, 1, 10);
+        collect(g);
     }
 }
 
@@ -561,6 +578,7 @@ static void run(struct tt_guard *g)
     else
         g->code = TT_LAUNCH_REFUSED;
     settle_losses(g);
+    end_ranks(g);
     tt_tree_end(0, true);
     if (g->output && !g->orphaned) finish_output(g);
     if (!g->orphaned) tt_launch_say_rest(g);

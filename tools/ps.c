@@ -135,8 +135,8 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* Shows one job, unless all its ranks have ended. A job of another version of the library cannot be shown: prints so, unless the
- * user asked for certain processes. */
+/* Shows one job, unless all its ranks have ended. A job of another version of the library cannot be
+ * shown: prints so, unless the user asked for certain processes. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
     struct tt_job_page *page;

@@ -255,6 +255,7 @@ static bool add_rank(struct reading *r)
     rank->cut = s->cut;
     rank->clock = clock_of(t, s->clock);
     memcpy(rank->host, s->host, sizeof rank->host);
+    if (s->rank_status[0]) memcpy(rank->rank_status, s->rank_status, sizeof rank->rank_status);
     return true;
 }
 

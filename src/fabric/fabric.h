@@ -230,6 +230,9 @@ tutti_status tt_fault_wrap(struct tt_fabric *f);
 tutti_status tt_fault_check(const char *text);
 bool tt_fabric_nodes_valid(const char *text);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
+/* Records in the traces of a rank how its process ended, unless it had finished them. To be called
+ * by the launcher after tt_job_fail for this rank. */
+void tt_trace_ended(const struct tt_segment *segment, int rank);
 tutti_status tt_tally_wrap(struct tt_fabric *f);
 
 /* The cost of reading 64 KiB from another process, compared; each number is at least 1. */

@@ -156,6 +156,8 @@ static void print_head(const struct printing *p)
             h->rank, (long long)h->run, h->ranks, h->client, h->node, h->pid);
     print_text(p->out, "host", h->host, sizeof h->host);
     print_text(p->out, "clock", h->clock, sizeof h->clock);
+    if (h->end[0] && p->end == TT_PART_LOST)
+        print_text(p->out, "rank_status", h->end, sizeof h->end);
     if (h->wall_ns > 0) fprintf(p->out, ",\"wall_ns\":%lld", (long long)h->wall_ns);
     print_us(p->out, "last", p->last_ns);
     fprintf(p->out, ",\"ended\":%d,\"runs\":%d,\"lost_steps\":%lld,\"lost_calls\":%lld}}",

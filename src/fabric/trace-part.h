@@ -3,7 +3,8 @@
  * What a traced rank has recorded so far: a file that the rank maps, so that everything is there
  * however the rank ends. It has a head and then entries of one size. At an orderly end the file is
  * converted to rank-R.json and removed. If the rank was killed the file stays, and
- * `tutti draw --trace` reads it as it is.
+ * `tutti draw --trace` reads it as it is. The launcher, if it is that of `tutti run`, then writes
+ * `end` into it.
  *
  * One thread writes. It fills in an entry and then increments `entries` (release), so an entry that
  * is counted is complete even if the rank is killed between any two instructions. Only the times of
@@ -35,7 +36,9 @@ struct tt_part_head {
     _Atomic int64_t entries;
     _Atomic int64_t lost_steps, lost_calls;
     _Atomic int64_t last_ns; /* when the rank last did something that was recorded */
-    char room[320];
+    char end
+        [56]; /* how the process ended, such as "rank 3 died: signal 9 (Killed)"; "": not known */
+    char room[264];
 };
 _Static_assert(sizeof(struct tt_part_head) == 512, "entries begin behind it, aligned");
 

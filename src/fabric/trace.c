@@ -22,6 +22,8 @@
 #include "job/common.h"
 #include "fabric/trace-part.h"
 
+_Static_assert(TT_TRACE_PATH >= PATH_MAX + 128, "publish_path() counts on it");
+
 enum {
     TEAMS = 256, /* that have numbers of their own; all later teams share the number TEAMS */
     GROWS = 1 << 20,
@@ -434,6 +436,16 @@ static bool find_folder(const char *dir, struct trace *trace, const struct tt_fa
     return map_file(trace, f);
 }
 
+/* Tells the launcher where the part is, in case the process ends without removing it. If there is
+ * no memory for that, a picture only says less. */
+static void publish_path(const struct trace *trace, struct tt_fabric *f)
+{
+    int64_t at;
+    if (tt_arena_alloc(&f->arena, TT_TRACE_PATH, &at) != TUTTI_OK) return;
+    name_file(trace, ".part", f->segment->base + at, TT_TRACE_PATH);
+    atomic_store(&f->common->rank[f->me].trace, at);
+}
+
 tutti_status tt_trace_wrap(struct tt_fabric *f)
 {
     const char *dir = tt_setting("TUTTI_TRACE");
@@ -447,6 +459,7 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
         free_trace(trace);
         return TUTTI_OK;
     }
+    publish_path(trace, f);
     trace->below = f->ops;
     trace->ops = (struct tt_fabric_ops){.name = f->ops->name,
                                         .read = trace_read,
@@ -459,4 +472,46 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
                                         .close = trace_close};
     f->ops = &trace->ops;
     return TUTTI_OK;
+}
+
+/* ---- The launcher ---- */
+
+/* Opens the part of a rank. The path comes from memory that the rank could write, so it may be
+ * anything. -1: it is not that rank's part in this job. */
+static int open_part(const char *path, const struct tt_job_page *job, int rank)
+{
+    struct tt_part_head head;
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        pread(fd, &head, sizeof head, 0) == sizeof head && tt_part_is_one(&head, sizeof head) &&
+        head.run == job->stamp && head.rank == rank)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The process has ended, and only it allocates in its arena, so the path does not change while it
+ * is read. In a client that the rank has left, the memory may have had another use since. */
+void tt_trace_ended(const struct tt_segment *segment, int rank)
+{
+    const struct tt_job_page *job = tt_segment_page(segment);
+    char path[TT_TRACE_PATH], end[sizeof((struct tt_part_head *)0)->end] = "", text[192];
+    memccpy(end, tt_job_cause_text(job, rank, text, sizeof text), 0, sizeof end);
+    for (int i = 0; i < TT_CLIENTS; i++) {
+        const struct tt_common *common = tt_common_at(job, i);
+        const struct tt_member *member = &common->rank[rank];
+        int64_t at = atomic_load(&member->trace);
+        if (!atomic_load(&common->number) || !at || !tt_segment_holds(segment, at, sizeof path) ||
+            atomic_load(&member->rank_status.state) == TT_RANK_LEFT)
+            continue;
+        memcpy(path, segment->base + at, sizeof path);
+        path[sizeof path - 1] = '\0';
+        int fd = open_part(path, job, rank);
+        if (fd < 0) continue;
+        ssize_t written = pwrite(fd, end, sizeof end, offsetof(struct tt_part_head, end));
+        (void)written; /* a picture then says less */
+        close(fd);
+    }
 }

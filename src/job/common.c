@@ -248,10 +248,9 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
     return first;
 }
 
-char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
-                           char *buffer, size_t n)
+static char *cause_text(const struct tt_job_page *job, const struct tt_rank_status *rank_status,
+                        int rank, char *buffer, size_t n)
 {
-    const struct tt_rank_status *rank_status = tt_common_rank_status(job, common, rank);
     int code = atomic_load(&rank_status->code);
     const char *host = job->rank[rank].host, *on = host[0] ? " on " : "";
     switch ((enum tt_cause)atomic_load(&rank_status->cause)) {
@@ -287,6 +286,17 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
         break;
     }
     return buffer;
+}
+
+char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
+                           char *buffer, size_t n)
+{
+    return cause_text(job, tt_common_rank_status(job, common, rank), rank, buffer, n);
+}
+
+char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n)
+{
+    return cause_text(job, &job->rank[rank].rank_status, rank, buffer, n);
 }
 
 /* ---- Warnings about settings ---- */

@@ -74,6 +74,9 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
 char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
                            char *buffer, size_t n);
 
+/* Does the same for how the rank's process ended, whatever happened in a client before. */
+char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n);
+
 /* ---- Warnings about settings ---- */
 
 /* Counts the rank among those of this node that have these warnings. If the entries are used up, it

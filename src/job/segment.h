@@ -42,6 +42,8 @@ enum {
     /* bytes of the text of two calls (run/signature.h) and the words between them */
     TT_FINDING_TEXT = 384,
     TT_FACTS_ALGORITHM = 256,
+    TT_TRACE_PATH =
+        4352,       /* PATH_MAX, and the name of a file that begins with a client and a rank */
     TT_FINDINGS = 8 /* teams of a client for which the cause of their failure is recorded */
 };
 /* clients of a job at a time; a client counts until every rank has finalized it */
@@ -106,6 +108,8 @@ struct tt_job_rank {
 struct tt_member {
     struct tt_rank_status rank_status;
     _Atomic int64_t world, mailbox;
+    /* offset of the path of the rank's trace, of TT_TRACE_PATH bytes (fabric/trace.c); 0: none */
+    _Atomic int64_t trace;
     struct tt_activity_line activity; /* of a rank on this node */
     int32_t node; /* the node of the rank in the map of the world, as struct tt_world_facts */
     /* when a notice from another node said that this rank left in order; 0: no notice did */

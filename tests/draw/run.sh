@@ -112,7 +112,26 @@ kill -TERM "$job"
 wait "$job" || true
 expect 0 tutti draw live -o live.json
 ! grep -q '"end": "runs"' live.json || fail 'ranks that were killed are said to run'
+[ "$(grep -c '"end": "died: signal 15' live.json)" -eq 2 ] || fail 'what killed the ranks is not said'
+
+# The launcher is killed, and its guard kills the ranks.
+rm -r live
+TUTTI_TRACE=$work/live timeout 3000 tutti run -n 2 "$late" 1 >out 2>err &
+job=$!
+until both_wait 2>/dev/null; do sleep 0.05; done
+kill -KILL "$(pgrep -P "$job")"
+wait "$job" || true
+both_killed() {
+    tutti draw live -o live.json && [ "$(grep -c '"end": "died: signal 9' live.json)" -eq 2 ]
+}
+wait_for both_killed
 rm about-to-end
+
+# ---- A rank that exits without tutti_finalize ----
+
+TUTTI_TRACE=deserted expect 0 tutti run -n 1 "$TUTTI_BUILD/tests/tools-rank" desert
+expect 0 tutti draw deserted -o deserted.json
+grep -q '"end": "exited with code 0 without tutti_finalize"' deserted.json || fail 'an exit is not said'
 
 # ---- A rank that is killed ----
 
