@@ -305,19 +305,21 @@ static void describe(const struct draw_machine_machine *m, char *text, size_t si
         snprintf(text + used, size - (size_t)used, "ranks are not bound: %s", m->places.unbound);
 }
 
-static void legend(const struct draw_machine_machine *m, double y, FILE *out)
+/* Returns the y of the last line. out: NULL to write nothing. */
+static double legend(const struct draw_machine_machine *m, double y, double width, FILE *out)
 {
-    double x = TT_SVG_MARGIN;
+    struct tt_svg_legend l = {TT_SVG_MARGIN, TT_SVG_MARGIN + width, TT_SVG_MARGIN, y, out};
     bool closed =
         !hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(m->topology), m->allowed);
-    x = tt_svg_key(x, y, TT_SVG_BAR, "memory", "memory", out);
+    tt_svg_key(&l, TT_SVG_BAR, "memory", "memory");
     if (hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_L1CACHE) > 0 ||
         hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_L3CACHE) > 0)
-        x = tt_svg_key(x, y, TT_SVG_BAR, "cache", "cache", out);
-    x = tt_svg_key(x, y, TT_SVG_BAR, "core", "core", out);
-    x = tt_svg_key(x, y, TT_SVG_BAR, "pu", "processor", out);
-    if (m->places.n > 0) x = tt_svg_key(x, y, TT_SVG_BAR, "rank", "rank", out);
-    if (closed) tt_svg_key(x, y, TT_SVG_BAR, "pu closed", "not for this process", out);
+        tt_svg_key(&l, TT_SVG_BAR, "cache", "cache");
+    tt_svg_key(&l, TT_SVG_BAR, "core", "core");
+    tt_svg_key(&l, TT_SVG_BAR, "pu", "processor");
+    if (m->places.n > 0) tt_svg_key(&l, TT_SVG_BAR, "rank", "rank");
+    if (closed) tt_svg_key(&l, TT_SVG_BAR, "pu closed", "not for this process");
+    return l.y;
 }
 
 static void print_svg(const struct draw_machine_machine *m, FILE *out)
@@ -325,12 +327,12 @@ static void print_svg(const struct draw_machine_machine *m, FILE *out)
     char about[512];
     hwloc_obj_t root = hwloc_get_root_obj(m->topology);
     struct size size = size_of(m, root);
-    double wide = fmax(size.wide, 480);
+    double wide = fmax(size.wide, 480), below = TT_SVG_TOP + size.high + 26;
     describe(m, about, sizeof about);
     tt_svg_open("This machine and its ranks", about, wide + 2 * TT_SVG_MARGIN,
-                TT_SVG_TOP + size.high + 44, m->scheme, out);
+                legend(m, below, wide, NULL) + 18, m->scheme, out);
     draw(m, root, TT_SVG_MARGIN, TT_SVG_TOP, wide, out);
-    legend(m, TT_SVG_TOP + size.high + 26, out);
+    legend(m, below, wide, out);
     tt_svg_end(out);
 }
 

@@ -59,7 +59,7 @@ static void add_sample(struct tt_call_shape *shape, const struct tt_call_group *
 }
 
 /* Adds the samples to their shapes and returns the number of shapes. The samples must be sorted by
- * shape, and within a shape by the rank that came last. */
+ * shape, and within a shape by the rank that came late. */
 static int64_t add_samples(const struct tt_call_sample *sample, int64_t n,
                            struct tt_call_shape *shape)
 {
@@ -154,13 +154,13 @@ static void rank_line(const struct tt_call_rank *r, int64_t whole_ps, FILE *out)
     time_column(out, tt_max(0, until - r->in_ps));
     time_column(out, r->waited_ps);
     time_column(out, r->caused_ps);
-    text_column(out, 9, "%" PRId64, r->came_last);
+    text_column(out, 9, "%" PRId64, r->came_late);
     fprintf(out, "%s\n", tt_calls_end_text(r));
 }
 
 static void print_ranks(const struct tt_calls *c, int64_t whole_ps, int most, FILE *out)
 {
-    fprintf(out, "\n rank    calls   in calls    outside     waited  caused to   came last\n"
+    fprintf(out, "\n rank    calls   in calls    outside     waited  caused to   came late\n"
                  "                                                  wait\n");
     for (int64_t i = 0; i < c->ranks && i < most; i++) rank_line(&c->rank[i], whole_ps, out);
     if (c->ranks > most) fprintf(out, "  ... and %" PRId64 " more\n", c->ranks - most);
@@ -188,7 +188,7 @@ static void print_shapes(const struct tt_calls *c, int most, FILE *out)
     struct tt_call_shape *shape;
     int64_t n;
     if (tt_calls_shapes(c, &shape, &n) != TUTTI_OK) return;
-    fprintf(out, "\n times  %-32s  %-14s  %-14s  %9s  %9s  %9s  %11s  last came\n", "call", "by",
+    fprintf(out, "\n times  %-32s  %-14s  %-14s  %9s  %9s  %9s  %11s  came late\n", "call", "by",
             "team", "shortest", "mean", "longest", "waited");
     for (int64_t i = 0; i < n && i < most; i++) shape_line(c, &shape[i], out);
     if (n > most) fprintf(out, "  ... and %" PRId64 " more\n", n - most);
@@ -212,7 +212,7 @@ static void print_longest(const struct tt_calls *c, FILE *out)
         if (g->missing)
             fprintf(out, "rank %d %s\n", g->late, tt_calls_missing_text(c, g));
         else
-            fprintf(out, "rank %d came last, %s behind the one before\n", g->late,
+            fprintf(out, "rank %d came late, %s behind the one before\n", g->late,
                     tt_svg_time_text(when, (double)g->late_ps));
     }
 }

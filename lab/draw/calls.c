@@ -93,8 +93,9 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the last of order[0..n-1], which is sorted by begin, that began by `until`. */
-static struct tt_call_bar *last_before(struct tt_call_bar *const *order, int64_t n, int64_t until)
+/* Returns the place of the last of order[0..n-1] that began by `until`. order[] is sorted by
+ * begin. */
+static int64_t last_before(struct tt_call_bar *const *order, int64_t n, int64_t until)
 {
     int64_t low = 0, high = n;
     while (low < high) {
@@ -104,7 +105,7 @@ static struct tt_call_bar *last_before(struct tt_call_bar *const *order, int64_t
         else
             high = middle;
     }
-    return low ? order[low - 1] : order[0];
+    return low ? low - 1 : 0;
 }
 
 /* Returns a member of the team that did not come to this execution. -1: all came, or the trace of
@@ -141,23 +142,39 @@ static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int mi
     }
 }
 
-static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *order)
+/* Finds the rank that came late: the one for which the others waited longest in all. If they waited
+ * for nobody, it is the one that came last. caused_ps[i]: how long the others waited for
+ * order[i]. */
+static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const *order,
+                          const int64_t *caused_ps)
 {
+    int64_t late = group->n - 1;
+    for (int64_t i = late; i >= 0; i--)
+        if (caused_ps[i] > caused_ps[late]) late = i;
+    group->late = order[late]->rank;
+    if (late > 0) group->late_ps = order[late]->begin_ps - order[late - 1]->begin_ps;
+}
+
+/* caused_ps: room for a number for each bar of the group */
+static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *order,
+                       int64_t *caused_ps)
+{
+    memset(caused_ps, 0, (size_t)group->n * sizeof *caused_ps);
     for (int64_t i = 0; i < group->n; i++) {
         struct tt_call_bar *bar = order[i];
-        const struct tt_call_bar *late = last_before(order, group->n, bar->end_ps);
+        int64_t place = last_before(order, group->n, bar->end_ps);
+        const struct tt_call_bar *late = order[place];
         int64_t from = tt_calls_blocked_from(bar);
         bar->late = late->rank;
         bar->waited_ps = from >= 0 ? tt_max(0, tt_min(late->begin_ps, bar->end_ps) - from) : 0;
+        caused_ps[place] += bar->waited_ps;
         group->waited_ps += bar->waited_ps;
         group->worst_ps = tt_max(group->worst_ps, bar->waited_ps);
         group->end_ps = tt_max(group->end_ps, bar->end_ps);
         group->open |= bar->open;
         group->blocked |= from >= 0;
     }
-    const struct tt_call_bar *last = order[group->n - 1];
-    group->late = last->rank;
-    if (group->n > 1) group->late_ps = last->begin_ps - order[group->n - 2]->begin_ps;
+    find_late_one(group, order, caused_ps);
 }
 
 static void find_lengths(struct tt_call_group *group, struct tt_call_bar *const *order,
@@ -180,7 +197,7 @@ static tutti_status find_late(struct tt_calls *c)
         struct tt_call_group *group = &c->group[g];
         for (int64_t i = 0; i < group->n; i++) order[i] = &c->bar[group->first + i];
         qsort(order, (size_t)group->n, sizeof(struct tt_call_bar *), by_arrival);
-        find_waits(group, order);
+        find_waits(group, order, length);
         find_lengths(group, order, length);
         int missing = missing_of(c, group);
         if (missing >= 0) wait_in_vain(c, group, missing);
@@ -233,7 +250,7 @@ static void sum_up(struct tt_calls *c)
     for (int64_t g = 0; g < c->groups; g++) {
         const struct tt_call_group *group = &c->group[g];
         struct tt_call_rank *late = rank_of(c, group->late, c->bar[group->first].team);
-        if (late && group->n > 1) late->came_last++;
+        if (late && group->n > 1) late->came_late++;
     }
 }
 

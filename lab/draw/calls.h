@@ -39,8 +39,10 @@ struct tt_call_group {
     int64_t first, n;                              /* range in bar[], in rank order */
     int64_t begin_ps, end_ps, waited_ps, worst_ps; /* waited_ps: by all ranks; worst_ps: by one */
     int64_t shortest_ps, median_ps, longest_ps;    /* the times that the ranks spent in the call */
-    int64_t late_ps; /* how much later the last rank came than the last but one; 0 if alone */
-    int32_t late;    /* the rank that came last; or the first one that never came */
+    /* the rank for which the others waited longest in all; if they waited for nobody, the one that
+     * came last; or the first one that never came */
+    int32_t late;
+    int64_t late_ps; /* how much later `late` came than the rank before it; 0 if alone */
     bool open;       /* a rank did not come out of the call */
     bool missing;    /* `late` never came */
     bool blocked;    /* a caller was blocked in the call, or until it was complete */
@@ -56,7 +58,7 @@ struct tt_call_rank {
     /* the time that the rank was in calls, the part of it that the rank waited, and the time that
      * other ranks waited for this one */
     int64_t in_ps, waited_ps, caused_ps;
-    int64_t calls, came_last;
+    int64_t calls, came_late;
 };
 
 struct tt_call_team {
@@ -129,8 +131,8 @@ struct tt_call_shape {
     const struct tt_call_bar *bar; /* one of the calls */
     int64_t n, begin_ps, shortest_ps, longest_ps, time_ps, waited_ps;
     bool blocked;   /* a caller was blocked in one of the calls */
-    int32_t late;   /* the rank that came last most often */
-    int64_t late_n; /* how often it came last */
+    int32_t late;   /* the rank that came late most often */
+    int64_t late_n; /* how often it came late */
 };
 struct tt_call_sample {
     const struct tt_call_group *group;

@@ -95,9 +95,9 @@ static void call_ranks(const struct tt_calls *c, FILE *out)
         string_or_null(tt_calls_end_text(r), out);
         fprintf(out,
                 ", \"last\": %" PRId64 ", \"in\": %" PRId64 ", \"waited\": %" PRId64
-                ", \"caused\": %" PRId64 ", \"calls\": %" PRId64 ", \"came_last\": %" PRId64
+                ", \"caused\": %" PRId64 ", \"calls\": %" PRId64 ", \"came_late\": %" PRId64
                 ", \"lost_steps\": %d, \"lost_calls\": %d}",
-                r->last_ps, r->in_ps, r->waited_ps, r->caused_ps, r->calls, r->came_last,
+                r->last_ps, r->in_ps, r->waited_ps, r->caused_ps, r->calls, r->came_late,
                 r->lost_steps, r->lost_calls);
     }
     fprintf(out, "],\n");

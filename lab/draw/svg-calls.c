@@ -92,7 +92,7 @@ static void rank_line(struct svg_call_tables_table *t, const struct tt_call_rank
     time_at(t, 280, r->in_ps);
     time_at(t, 400, tt_max(0, until - r->in_ps));
     time_at(t, 530, r->waited_ps);
-    count_at(t, 640, r->came_last);
+    count_at(t, 640, r->came_late);
     time_at(t, 790, r->caused_ps);
     left(t, 820, r->runs ? "minor" : "end-text", tt_calls_end_text(r));
     t->y += LINE;
@@ -108,7 +108,7 @@ static void ranks(struct svg_call_tables_table *t, int64_t whole_ps)
     right(t, 280, "minor", "in calls");
     right(t, 400, "minor", "in the application");
     right(t, 530, "minor", "waited for others");
-    right(t, 640, "minor", "came last");
+    right(t, 640, "minor", "came late");
     right(t, 790, "minor", "others waited for it");
     rule(t);
     for (int64_t i = 0; i < c->ranks && i < MOST; i++) rank_line(t, &c->rank[i], whole_ps);
@@ -129,7 +129,7 @@ static void call_names(const struct svg_call_tables_table *t, const struct tt_ca
     left(t, 372, "minor", text);
 }
 
-/* Writes which rank came last, and how much later than the one before. */
+/* Writes which rank came late, and how much later than the one before. */
 static void late(const struct svg_call_tables_table *t, const struct tt_call_group *g)
 {
     char text[96], by[32];
@@ -159,7 +159,7 @@ static void group_line(struct svg_call_tables_table *t, const struct tt_call_gro
 static void groups(struct svg_call_tables_table *t)
 {
     const struct tt_calls *c = t->calls;
-    left(t, TT_SVG_MARGIN, "strong", "The calls, and who came last to them");
+    left(t, TT_SVG_MARGIN, "strong", "The calls, and who came late to them");
     t->y += LINE + 2;
     left(t, TT_SVG_MARGIN + 16, "minor", "call");
     left(t, 262, "minor", "by");
@@ -169,7 +169,7 @@ static void groups(struct svg_call_tables_table *t)
     right(t, 720, "minor", "shortest");
     right(t, 790, "minor", "median");
     right(t, 860, "minor", "longest");
-    left(t, 880, "minor", "came last");
+    left(t, 880, "minor", "came late");
     right(t, 1144, "minor", "waited in all");
     rule(t);
     for (int64_t g = 0; g < c->groups; g++) group_line(t, &c->group[g]);
@@ -204,7 +204,7 @@ static void shapes(struct svg_call_tables_table *t)
     right(t, 720, "minor", "shortest");
     right(t, 790, "minor", "mean");
     right(t, 860, "minor", "longest");
-    left(t, 880, "minor", "most often last");
+    left(t, 880, "minor", "most often late");
     right(t, 1144, "minor", "waited in all");
     rule(t);
     for (int64_t i = 0; i < n && i < EACH; i++) shape_line(t, &shape[i]);
@@ -518,7 +518,7 @@ static void bar(struct view *v, int64_t i, struct svg_calls_row *row)
     if (v->row >= 9) label(v, b, x + 4, y + high / 2 + 3.5, wide - 6);
 }
 
-/* Marks where the last rank came, if the time that others waited for it is visible. */
+/* Marks where the late rank came, if the time that others waited for it is visible. */
 static void mark_late(struct view *v, const struct tt_call_group *g)
 {
     for (int64_t i = g->first; i < g->first + g->n; i++) {
@@ -547,27 +547,30 @@ static void bars(struct view *v, struct svg_calls_row *row)
 
 /* ---- Legend ---- */
 
-static double key_box(const struct view *v, double x, double y, const char *class, const char *name)
-{
-    return tt_svg_key(x, y, TT_SVG_BAR, class, name, v->out);
-}
-
-static void legend(const struct view *v, double y)
+/* Returns the y of the last line. out: NULL to write nothing. */
+static double legend(const struct view *v, double y, FILE *out)
 {
     static const char *const names[] = {"allreduce", "bcast",       "reduce",  "alltoall",
                                         "allgather", "other calls", "barrier", "reduce_scatter"};
-    double x = LEFT;
+    struct tt_svg_legend l = {LEFT, LEFT + WIDE + RIGHT, LEFT, y, out};
     for (int k = 0; k < 8; k++) {
         char class[16];
         snprintf(class, sizeof class, "call r%d", k);
-        if (v->kinds >> k & 1) x = key_box(v, x, y, class, names[k]);
+        if (v->kinds >> k & 1) tt_svg_key(&l, TT_SVG_BAR, class, names[k]);
     }
-    if (v->waits) x = key_box(v, x, y, "r0 waited", "waits for others to come");
-    x = key_box(v, x, y, "app", "in the application");
-    if (v->late) {
-        fprintf(v->out, "<path class=\"came-late\" d=\"M%.1f %.1fl-4 -6h8z\"/>\n", x + 5, y - 1);
-        tt_svg_text(x + 14, y, "minor", "start", "came last", v->out);
-    }
+    if (v->waits) tt_svg_key(&l, TT_SVG_BAR, "r0 waited", "waits for others to come");
+    tt_svg_key(&l, TT_SVG_BAR, "app", "in the application");
+    if (v->late) tt_svg_key(&l, TT_SVG_MARK, "came-late", "came late");
+    return l.y;
+}
+
+/* The height of the legend if everything occurs that may. */
+static double legend_height(const struct view *v)
+{
+    struct view all = {.waits = true, .late = true};
+    for (int64_t i = 0; i < v->calls->bars; i++)
+        if (shown(v, v->calls->bar[i].rank)) all.kinds |= 1u << colour_of(v, &v->calls->bar[i]);
+    return LEGEND + legend(&all, 0, NULL);
 }
 
 static void write_left_out(const struct view *v, char text[200])
@@ -608,7 +611,7 @@ static void draw(struct view *v, struct svg_calls_row *row, char left_out[200])
         if (end_text(v, r)[0]) v->end_text = END_TEXT;
     v->lane = fmax(v->rows * v->row + 8, lanes > 16 ? 0 : 36) + v->end_text;
     v->scale = WIDE / fmax((double)v->picture->time_ps, 1);
-    double bottom = y_of(v, v->last + 1), table = bottom + LEGEND;
+    double bottom = y_of(v, v->last + 1), table = bottom + legend_height(v);
     about(v, text, sizeof text);
     tt_svg_open("Which rank called what, and who came late", text, LEFT + WIDE + RIGHT,
                 table + call_tables_height(v->calls) + 16, v->picture->scheme, v->out);
@@ -620,7 +623,7 @@ static void draw(struct view *v, struct svg_calls_row *row, char left_out[200])
     axis(v);
     bars(v, row);
     for (int r = v->first; r <= v->last; r++) name_end(v, r);
-    legend(v, bottom + 42);
+    legend(v, bottom + 42, v->out);
     write_left_out(v, left_out);
     if (left_out[0]) tt_svg_text(TT_SVG_MARGIN, table + 4, "minor", "start", left_out, v->out);
     call_tables(v->calls, v->picture->time_ps, table + 26, v->out);

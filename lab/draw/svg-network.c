@@ -158,6 +158,29 @@ static void route_head(const struct tt_svg_view *v, int i)
     fputs("\"/>\n", v->out);
 }
 
+/* Writes the entry of a route in the legend. Returns text. */
+static char *route_text(const struct tt_svg_view *v, int i, char text[64])
+{
+    const int *path = v->net->route[i];
+    int n = last_hop(path);
+    snprintf(text, 64, "%d to %d: %d link%s", v->net->vertex[path[0]].rank,
+             v->net->vertex[path[n]].rank, n, n == 1 ? "" : "s");
+    return text;
+}
+
+enum { ROUTE_TEXT = 33 }; /* where the text of an entry begins */
+
+/* The width of an entry in the legend of routes. Its letters are at most 1.2 times as wide as the
+ * estimate, in any common font. */
+static double route_column(const struct tt_svg_view *v)
+{
+    char text[64];
+    double column = 150;
+    for (int i = 0; i < v->net->routes; i++)
+        column = fmax(column, ROUTE_TEXT + 1.2 * tt_svg_text_width(route_text(v, i, text), 11) + 8);
+    return column;
+}
+
 /* Draws the line of a route, and its entry in the legend at (x, y). */
 static void route(const struct tt_svg_view *v, int i, double x, double y)
 {
@@ -168,9 +191,7 @@ static void route(const struct tt_svg_view *v, int i, double x, double y)
     fprintf(v->out, "<path class=\"%s\" d=\"", look);
     for (int k = 0; k < n; k++) route_hop(v, i, path + k);
     fprintf(v->out, "\"/>\n<path class=\"%s\" d=\"M%.1f %.1f h23\"/>\n", look, x + 2, y - 4);
-    snprintf(text, sizeof text, "%d to %d: %d link%s", v->net->vertex[path[0]].rank,
-             v->net->vertex[path[n]].rank, n, n == 1 ? "" : "s");
-    tt_svg_text(x + 33, y, "minor", "start", text, v->out);
+    tt_svg_text(x + ROUTE_TEXT, y, "minor", "start", route_text(v, i, text), v->out);
 }
 
 /* ---- The whole ---- */
@@ -228,10 +249,11 @@ static void write_left_out(const struct tt_picture_net *net, char text[200])
 
 void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out)
 {
-    enum { COLUMN = 150, ROW = 20 };
+    enum { ROW = 20 };
     struct tt_svg_view v = view_of(picture, out);
     int n = picture->net.routes;
-    int columns = (int)fmax(floor(fmax(v.columns * tt_svg_slice_width(&v), NARROW) / COLUMN), 1);
+    double column = route_column(&v), wide = fmax(v.columns * tt_svg_slice_width(&v), NARROW);
+    int columns = (int)fmax(floor(wide / column), 1);
     int rows = (int)tt_div_up(n, columns);
     char what[TT_PROBLEM_MAP + 64];
     snprintf(what, sizeof what, "Routes on %s", picture->net.text);
@@ -239,7 +261,7 @@ void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *o
     double bottom = begin(&v, picture, what, 24 + ROW * (rows + !!left_out[0]));
     bare_links(&v);
     for (int i = 0; i < n; i++)
-        route(&v, i, TT_SVG_MARGIN + i % columns * COLUMN, bottom + 18 + i / columns * ROW);
+        route(&v, i, TT_SVG_MARGIN + i % columns * column, bottom + 18 + i / columns * ROW);
     for (int i = 0; i < n; i++) route_head(&v, i);
     if (left_out[0])
         tt_svg_text(TT_SVG_MARGIN, bottom + 18 + rows * ROW, "minor", "start", left_out, out);

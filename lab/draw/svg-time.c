@@ -197,18 +197,13 @@ static int64_t each(const struct svg_time_view *v, const struct tt_picture_list 
 /* Writes the looks that occur, on as many lines as they need. Returns the y of the last line. */
 static double legend(const struct svg_time_view *v, double y)
 {
-    double x = LEFT;
+    struct tt_svg_legend l = {LEFT, LEFT + WIDE + RIGHT, LEFT, y, v->out};
     for (int i = 0; i < LOOKS; i++) {
         bool within = i == LOOK_MESSAGE && v->drawn[LOOK_REMOTE];
         const char *name = within ? "message within a node" : looks[i].name;
-        if (!v->drawn[i]) continue;
-        if (x + 25 + tt_svg_text_width(name, 11) > LEFT + WIDE + RIGHT) {
-            x = LEFT;
-            y += 18;
-        }
-        x = tt_svg_key(x, y, looks[i].sign, looks[i].class, name, v->out);
+        if (v->drawn[i]) tt_svg_key(&l, looks[i].sign, looks[i].class, name);
     }
-    return y;
+    return l.y;
 }
 
 /* ---- The whole ---- */

@@ -157,11 +157,12 @@ static void print_ranks(const struct svg_tree_tree *t, FILE *out)
     }
 }
 
-/* Writes the kinds of edges that occur, with their directions, and the box of a node. */
-static void legend(const struct svg_tree_tree *t, double y, FILE *out)
+/* Writes the kinds of edges that occur, with their directions, and the box of a node. Returns the y
+ * of the last line. out: NULL to write nothing. */
+static double legend(const struct svg_tree_tree *t, double y, double width, FILE *out)
 {
     bool within = false, between = false;
-    double x = TT_SVG_MARGIN;
+    struct tt_svg_legend l = {TT_SVG_MARGIN, width - TT_SVG_MARGIN, TT_SVG_MARGIN, y, out};
     const char *directions = t->up && t->down ? ", up and down" : t->up ? ", up" : ", down";
     char text[64];
     for (int i = 1; i < t->n; i++) {
@@ -170,10 +171,11 @@ static void legend(const struct svg_tree_tree *t, double y, FILE *out)
         within = within || !remote;
     }
     snprintf(text, sizeof text, "data%s%s", t->node ? " within a node" : "", directions);
-    if (within) x = tt_svg_key(x, y, TT_SVG_ARROW, "edge", text, out);
+    if (within) tt_svg_key(&l, TT_SVG_ARROW, "edge", text);
     snprintf(text, sizeof text, "between nodes%s", directions);
-    if (between) x = tt_svg_key(x, y, TT_SVG_ARROW, "between", text, out);
-    if (t->node) tt_svg_key(x, y, TT_SVG_BAR, "box", "a node", out);
+    if (between) tt_svg_key(&l, TT_SVG_ARROW, "between", text);
+    if (t->node) tt_svg_key(&l, TT_SVG_BAR, "box", "a node");
+    return l.y;
 }
 
 static void print(const struct tt_picture *picture, struct svg_tree_tree *t, FILE *out)
@@ -189,12 +191,13 @@ static void print(const struct tt_picture *picture, struct svg_tree_tree *t, FIL
     double bottom_of = TT_SVG_TOP + (bottom + 1.2) * t->high + 20;
     double width = (right + 1) * t->step + 2 * TT_SVG_MARGIN;
     t->left = TT_SVG_MARGIN + fmax(560 - width, 0) / 2;
-    tt_svg_begin(picture, t->node ? "The tree, a box for each node" : "The logical tree",
-                 fmax(width, 560), bottom_of + 20, out);
+    width = fmax(width, 560);
+    tt_svg_begin(picture, t->node ? "The tree, a box for each node" : "The logical tree", width,
+                 legend(t, bottom_of, width, NULL) + 20, out);
     print_nodes(t, out);
     print_edges(t, out);
     print_ranks(t, out);
-    legend(t, bottom_of, out);
+    legend(t, bottom_of, width, out);
     tt_svg_end(out);
 }
 

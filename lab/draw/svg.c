@@ -193,15 +193,39 @@ static void sign_of(double x, double y, enum tt_svg_sign sign, const char *class
         tt_svg_arrow(x, y - 4, x + 20, y - 4, 7, out);
         fputs("\"/>\n", out);
         break;
+    case TT_SVG_MARK:
+        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fl-4 -6h8z\"/>\n", class, x + 9, y - 1);
+        break;
     }
 }
 
-double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, const char *name,
-                  FILE *out)
+/* Returns a width in which the text fits in any common font. Each letter is as wide as in the wider
+ * of two fonts: DejaVu Sans, which is as wide as Verdana, and a font whose letters are all 0.6 of
+ * the font size wide. */
+static double widest(const char *text, double size)
 {
-    sign_of(x, y, sign, class, out);
-    tt_svg_text(x + 25, y, "minor", "start", name, out);
-    return x + 39 + tt_svg_text_width(name, 11) * 0.95;
+    double width = 0;
+    for (const char *c = text; *c; c++) {
+        bool continues = ((unsigned char)*c & 0xc0) == 0x80;
+        double letter = strchr("mMwW@%", *c) ? 1 : *c >= 'A' && *c <= 'Z' ? 0.8 : 0.64;
+        width += continues ? 0 : letter * size;
+    }
+    return width;
+}
+
+void tt_svg_key(struct tt_svg_legend *l, enum tt_svg_sign sign, const char *class, const char *name)
+{
+    enum { TEXT = 25, GAP = 14, SIZE = 11, LINE = 18 };
+    double wide = TEXT + widest(name, SIZE);
+    if (l->x > l->left && l->x + wide > l->right) {
+        l->x = l->left;
+        l->y += LINE;
+    }
+    if (l->out) {
+        sign_of(l->x, l->y, sign, class, l->out);
+        tt_svg_text(l->x + TEXT, l->y, "minor", "start", name, l->out);
+    }
+    l->x += wide + GAP;
 }
 
 /* ---- Scales ---- */

@@ -47,11 +47,18 @@ void tt_svg_arrow(double x0, double y0, double x1, double y1, double size, FILE 
 
 /* ---- Legends ---- */
 
-/* Writes an entry of a legend, with its text at height y: a bar, a line, an arrow or a circle of
- * the class, and its meaning. Returns the x of the next entry. */
-enum tt_svg_sign { TT_SVG_BAR, TT_SVG_LINE, TT_SVG_ARROW, TT_SVG_CIRCLE };
-double tt_svg_key(double x, double y, enum tt_svg_sign sign, const char *class, const char *name,
-                  FILE *out);
+/* A legend, whose entries stand side by side on as many lines as they need between `left` and
+ * `right`. (x, y) is where the text line of the next entry begins; at first, x is `left`. */
+struct tt_svg_legend {
+    double left, right, x, y;
+    FILE *out; /* NULL: nothing is written, and y says how high the legend would be */
+};
+
+/* Writes an entry of a legend: a bar, a line, an arrow, a circle or the mark of a late rank, of the
+ * class, and its meaning. */
+enum tt_svg_sign { TT_SVG_BAR, TT_SVG_LINE, TT_SVG_ARROW, TT_SVG_CIRCLE, TT_SVG_MARK };
+void tt_svg_key(struct tt_svg_legend *legend, enum tt_svg_sign sign, const char *class,
+                const char *name);
 
 /* Returns the node of each rank, which the caller frees. NULL: the problem does not name nodes, or
  * there is no memory; then no node is marked. */

@@ -118,7 +118,7 @@ static void all_wait_for_the_last(void **state)
     assert_int_equal(g->longest_ps, 45000000);
     assert_int_equal(p.time_ps, 50000000);
     assert_int_equal(p.calls.rank[2].caused_ps, 50000000);
-    assert_int_equal(p.calls.rank[2].came_last, 1);
+    assert_int_equal(p.calls.rank[2].came_late, 1);
     assert_int_equal(p.calls.rank[0].in_ps, 45000000);
     assert_string_equal(p.calls.team[g->n ? p.calls.bar[0].team : 0].label, "world");
     tt_picture_free(&p);
@@ -126,7 +126,7 @@ static void all_wait_for_the_last(void **state)
 }
 
 /* In a broadcast the root waits for no rank, and a leaf that had finished was not delayed by one
- * that came later. */
+ * that came later. So the root came late, and not the leaf that came last. */
 static void nobody_waits_for_who_comes_afterwards(void **state)
 {
     static const struct calls_call calls[] = {{0, 20, 22, -1, "bcast", 0, 0, 0},
@@ -136,7 +136,10 @@ static void nobody_waits_for_who_comes_afterwards(void **state)
     waits(&p, 0, 0, 0, -1);
     waits(&p, 0, 1, 10, 0);
     waits(&p, 0, 2, 0, -1);
-    assert_int_equal(p.calls.group[0].late, 2);
+    assert_int_equal(p.calls.group[0].late, 0);
+    assert_int_equal(p.calls.group[0].late_ps, 10000000);
+    assert_int_equal(p.calls.rank[0].came_late, 1);
+    assert_int_equal(p.calls.rank[2].came_late, 0);
     tt_picture_free(&p);
     (void)state;
 }

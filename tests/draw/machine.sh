@@ -32,6 +32,11 @@ for i, (a, ax, ay, aw, ah) in enumerate(boxes):
         assert apart or inside, f"{a} at {ax},{ay} and {b} at {bx},{by} overlap"
 PYTHON
 
+# The texts of the legend do not reach the next entry in DejaVu Sans, where "memory" is 46 points
+# wide, nor in a font whose letters are all as wide as those of DejaVu Sans Mono.
+expect 0 described 'numa:2 l3:1 core:4 pu:2' tutti draw machine -o legend.svg
+python3 "$TUTTI_SOURCE/tests/draw/legend.py" legend.svg memory cache core processor rank
+
 # Two ranks per core are on processors of their own. By default there are as many ranks as cores.
 expect 0 described 'pack:1 core:2 pu:2' tutti draw machine -n 4 -o machine.json
 python3 - <<'PYTHON'

@@ -369,7 +369,7 @@ def called(page):
     same(page.run("document.getElementById('show-messages').checked"), False, "messages, when they are asked for")
     inks = page.run("""['route-0', 'route-6', 'wait', 'path'].map(name => diagram.drawn && ink(name))""")
     assert all(inks), inks
-    same(page.texts("#legend li")[:4], ["allreduce", "barrier", "waits for others to come", "came last"], "legend")
+    same(page.texts("#legend li")[:4], ["allreduce", "barrier", "waits for others to come", "came late"], "legend")
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "20 us", "ENTER")
     same(activity(page), {"0": "is in allreduce n=128 f64 sum of world, waiting for rank 1: awaits rank 1", "1": "is in the application",

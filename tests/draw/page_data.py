@@ -146,7 +146,7 @@ def run():
               [3, 2, 60 * us, 5 * us, 10 * us, 10 * us, 5 * us, 5 * us, 2, 0],
               [5, 2, 80 * us, 20 * us, 20 * us, 20 * us, 40 * us, 0, 1, 1]]
     ranks = [{"rank": rank, "client": 0, "node": 0, "pid": 100 + rank, "host": "here", "end": None, "last": 100 * us, "in": 80 * us,
-              "waited": 55 * us, "caused": 0, "calls": 3, "came_last": 0, "lost_steps": 0, "lost_calls": 0} for rank in range(3)]
+              "waited": 55 * us, "caused": 0, "calls": 3, "came_late": 0, "lost_steps": 0, "lost_calls": 0} for rank in range(3)]
     ranks[1] = {**ranks[1], "end": "died: signal 9 (Killed)", "last": 75 * us, "in": 20 * us, "waited": 0, "caused": 90 * us, "calls": 1}
     teams = [{"label": "world", "size": 3, "client": 0}, {"label": "ranks 0, 2", "size": 2, "client": 0}]
     return {

@@ -73,9 +73,10 @@ named = [b for b in root.iter() if "label" in (b.get("class") or "").split()]
 assert any("n=65536" in b.text for b in named), "no bar says how many elements, and by what"
 assert any("waited" in t and "for rank 2" in t for t in text if t.startswith("rank 0: allreduce n=65536 f64 sum, by ")), text
 PYTHON
+python3 "$TUTTI_SOURCE/tests/draw/legend.py" well.svg allreduce barrier 'waits for others to come' 'in the application' 'came late'
 expect 0 tutti draw well --what summary
 says out '^4 ranks, [0-9]+ collectives of 3 teams in .*one clock'
-says out 'allreduce n=65536 f64 sum, execution 0 of world, at .*: rank 2 came last, '
+says out 'allreduce n=65536 f64 sum, execution 0 of world, at .*: rank 2 came late, '
 expect 0 tutti draw well -o well.trace.json
 expect 0 tutti draw well.trace.json -o again.trace.json
 cmp well.trace.json again.trace.json || fail 'a trace of a run reads back to another one'

@@ -149,7 +149,7 @@ function drawCall(pen, call, x, left, top, width, height) {
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
 
-/* Marks the rank that came last to a call in which others waited. */
+/* Marks the rank for which others waited in a call. */
 function drawLate(pen, left, top) {
   pen.fillStyle = ink('path');
   pen.beginPath();
@@ -165,7 +165,7 @@ function callLegend() {
   const names = [...new Set(calls.list.map(call => call.coll))];
   const swatch = (colour, name) => make('li', {}, make('span', { class: 'swatch', style: `background: var(--${colour})` }), name);
   return [...names.map(name => swatch(callInk(name), name)), swatch('wait', 'waits for others to come'),
-    make('li', {}, make('span', { class: 'late-sign', 'aria-hidden': 'true' }), 'came last')];
+    make('li', {}, make('span', { class: 'late-sign', 'aria-hidden': 'true' }), 'came late')];
 }
 
 /* ---- Tables ---- */
@@ -274,7 +274,7 @@ function rankRow(rank) {
   return make('tr', {}, make('th', { scope: 'row' }, name), cellOf(`${rank.host}, pid ${rank.pid}`),
     cellOf(rank.calls.toLocaleString('en'), 'number'), cellOf(timeText(rank.in, 4), 'number'),
     cellOf(timeText(Math.max(0, lifeOf(rank) - rank.in), 4), 'number'), cellOf(timeText(rank.waited, 4), 'number'),
-    cellOf(String(rank.came_last), 'number'), cellOf(timeText(rank.caused, 4), 'number'), cellOf(rank.end || '', 'bad'));
+    cellOf(String(rank.came_late), 'number'), cellOf(timeText(rank.caused, 4), 'number'), cellOf(rank.end || '', 'bad'));
 }
 
 function aboutCalls(calls) {
