@@ -111,25 +111,25 @@ wait "$job" || fail 'a job was disturbed'
 # A job whose ranks have ended is not shown, although a child of a rank still has the job's memory.
 # First a rank without a launcher, whose child has a copy. The rank becomes a zombie, because its
 # parent does not wait for it.
-rm -f go child
+rm -f go
 sh -c '"$0" outlived >child & echo $! >ended; exec sleep 600' "$rank" &
 started+=("$!")
 wait_for has_lines child 1
-started+=("$(cat child)")
+wait_for has_lines ended 1
+started+=("$(cat child)" "$(cat ended)")
 expect 0 tutti ps
 says out "^1 rank of .*tools-rank outlived \\(pid $(cat ended)\\)"
-[ "$(lines out 'tools-rank outlived')" -eq 1 ] || fail 'a copy of the memory counts as a job'
+[ "$(lines out "^ +0 +$(cat ended) ")" -eq 1 ] || fail 'a copy of the memory counts as a job'
 touch go
 wait_for is_gone "$(cat ended)"
 [ "$(state "$(cat child)")" ] || fail 'the child has ended, too'
 [ -e "/proc/$(cat ended)" ] || fail 'the rank is no zombie'
 expect 1 tutti ps "$(cat ended)"
 expect 0 tutti ps
-! grep -q 'tools-rank outlived' out || fail 'a job that has ended is shown'
+[ "$(lines out "^ +0 +$(cat ended) ")" -eq 0 ] || fail 'a job that has ended is shown'
 
 # Then a rank of a launcher that is killed together with its guard, and so the rank. The child holds
 # the descriptor of the job's memory.
-rm -f child
 begin tutti run -n 1 "$rank" outlived
 wait_for has_lines job.out 1
 started+=("$(cat job.out)")
@@ -143,7 +143,7 @@ wait "$job" || true
 wait_for is_gone "$ended"
 [ "$(state "$(cat job.out)")" ] || fail 'the child has ended, too'
 expect 0 tutti ps
-! grep -q 'tools-rank outlived' out || fail 'a job that has ended is shown'
+[ "$(lines out "^ +0 +$ended ")" -eq 0 ] || fail 'a job that has ended is shown'
 
 # A program that has cleared its command line has the name of its process.
 begin "$rank" nameless
