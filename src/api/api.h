@@ -119,9 +119,11 @@ struct tt_args {
     /* an alltoall or alltoallv in place: `in` is `out`; elements of basic types are packed too */
     bool exchanges_in_place;
     /* typed: an alltoallw, which is an alltoallv of the type TT_TYPE_EACH with displacements in
-     * bytes, and with the types of the elements for each rank and from it */
+     * bytes, and with the types of the elements for each rank and from it; one_type: all of these
+     * types; TT_TYPE_EACH: they may differ */
     bool typed;
     const tutti_type *in_types, *out_types;
+    tutti_type one_type;
     /* a neighbourhood collective, which is like an alltoallw with in_n pieces for the ranks
      * in_ranks[] and out_n pieces from out_ranks[]; NULL: piece r is for or from rank r. The pieces
      * that a rank has for another one match in the order of the lists; `crossed`: of the source's

@@ -376,7 +376,8 @@ static inline struct tt_args alltoallw_of(const void *in, const int64_t *in_coun
                             .out = out,
                             .typed = true,
                             .in_types = place ? out_types : in_types,
-                            .out_types = out_types};
+                            .out_types = out_types,
+                            .one_type = TT_TYPE_EACH};
 }
 
 tutti_status tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,

@@ -54,10 +54,10 @@ static void set_contents(struct tt_contents *to, const struct tt_layout *l, cons
     for (int r = 0; r < p; r++) add_contents(&to[r], l, counts[r]);
 }
 
-/* Finds the type of all pieces. */
+/* Finds the type of all pieces that have elements. */
 static int32_t common_type(const struct tt_contents *contents, int n)
 {
-    int32_t type = (int32_t)TT_TYPE_EACH;
+    int32_t type = (int32_t)TT_TYPE_NONE;
     bool any = false;
     for (int i = 0; i < n; i++) {
         if (contents[i].bytes == 0) continue;
@@ -66,6 +66,15 @@ static int32_t common_type(const struct tt_contents *contents, int n)
         any = true;
     }
     return type;
+}
+
+/* Sets the type of the pieces of an alltoallw, for error messages. If the user gave one type for
+ * all pieces, it is that type, also if no piece has elements. */
+static void set_typed_name(struct tt_packed *k, tutti_type one)
+{
+    const struct tt_layout *l = one == TT_TYPE_EACH ? NULL : tt_layout_find(one);
+    k->type = l ? type_of_contents(l) : common_type(k->contents[0], k->contents_n);
+    k->element = l && (unsigned)one >= TUTTI_TYPES ? l->packed : 0;
 }
 
 /* Checks that this rank has for itself what it expects from itself. */
@@ -560,7 +569,7 @@ static tutti_status set_up_typed(struct tt_packed *k, tutti_team *team, const st
         TT_TRY(check_own(&in.contents[place_of(&in, me)], &out.contents[place_of(&out, me)]));
         row = find_typed_rows(k, &team->client->fabric, &in, &out, p);
     }
-    k->type = common_type(k->contents[0], k->contents_n);
+    set_typed_name(k, args->one_type);
     TT_TRY(make_memory(k, team, row.in ? 0 : in_bytes, row.out ? 0 : out_bytes, 1));
     set_buffers(k, &row);
     if (!row.in) TT_TRY(add_typed_side(k, &in, k->in, p));
@@ -587,6 +596,7 @@ static tutti_status set_up(struct tt_packed *k, tutti_team *team, const struct t
                        "elements of %lld bytes are too large for a user-defined operation: %d is "
                        "the most",
                        (long long)k->layout->packed, TT_ELEMENT_MOST);
+    k->element = (unsigned)c->type < TUTTI_TYPES ? 0 : k->layout->packed;
     struct in_a_row row = find_rows(k, &team->client->fabric, args, p, me);
     int64_t in = row.in ? 0 : in_elements(c, p, me), out = row.out ? 0 : out_elements(c, p, me);
     TT_TRY(make_memory(k, team, in, out, k->layout->packed));

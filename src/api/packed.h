@@ -37,6 +37,9 @@ struct tt_packed {
     int contents_n; /* of both sides together */
     /* The type of all pieces, as struct tt_contents has it. Set only if there are contents. */
     int32_t type;
+    /* the packed bytes of an element of the derived type; 0: the type is basic, or there are
+     * several */
+    int64_t element;
     int64_t counts[]; /* counts and displacements of `args` */
 };
 

@@ -404,9 +404,7 @@ static void name_packed(tutti_request *request, const struct tt_args *args,
     w->type = packed->contents[0] ? packed->type : plain->type;
     w->flags |= plain->flags & TT_SIGNATURE_CONTENTS;
     if (w->form) w->n = args->n;
-    int64_t element = packed->layout ? packed->layout->packed : 0;
-    if ((unsigned)args->call.type < TUTTI_TYPES) element = 0; /* the type has a name */
-    w->element = (int32_t)tt_min(element, INT32_MAX);
+    w->element = (int32_t)tt_min(packed->element, INT32_MAX);
     request->exec->signature = w;
     uint64_t text = (uint64_t)(uint32_t)w->element + (uint64_t)w->n;
     if (w->form) text += (uint64_t)(uint32_t)w->type * 0x9e3779b97f4a7c15u >> 32;

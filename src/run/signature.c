@@ -113,6 +113,8 @@ static void add_type(struct signature_text *to, const struct tt_call_signature *
     unsigned layout = (unsigned)w->type - (unsigned)TUTTI_TYPE_USER_END;
     if (w->type == (int32_t)TT_TYPE_EACH)
         add(to, "several types");
+    else if (w->type == (int32_t)TT_TYPE_NONE)
+        add(to, "no elements");
     else if (basic && w->element == 0)
         add(to, "%s", tt_type_name((tutti_type)w->type));
     else if (basic)

@@ -101,6 +101,9 @@ uint32_t tt_layout_hash(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type in an alltoallw, which has a type for each rank. No call of
  * tt_layout_sequence returns it. */
 #define TT_TYPE_EACH ((tutti_type)(2 * TUTTI_TYPE_USER_END))
+/* The number that stands for the type of an alltoallw in which a rank neither sends nor expects any
+ * element. */
+#define TT_TYPE_NONE ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
 /* The neighbourhood collectives. TT_TYPE_NEIGHBORS + TT_NEIGHBOR_allgather and so on stand for the
  * type in them. tt_type_neighbors returns the name of the collective that the number stands for;
  * NULL: it is none of these numbers. */
@@ -110,7 +113,7 @@ enum tt_neighbor {
     TT_NEIGHBOR_LIST(TT_NEIGHBOR_ENUM)
 #undef TT_NEIGHBOR_ENUM
 };
-#define TT_TYPE_NEIGHBORS ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
+#define TT_TYPE_NEIGHBORS ((tutti_type)(2 * TUTTI_TYPE_USER_END + 2))
 const char *tt_type_neighbors(tutti_type type);
 /* Returns a number that is equal on all ranks whose types pack alike, for the comparison of
  * calls. */

@@ -69,7 +69,32 @@ static tutti_status nothing(struct unlike_rank *x)
                                     places, TUTTI_I32);
 }
 
+/* The calls differ, and none of them has elements. Their texts name the type nevertheless. */
+static tutti_status empty_calls(struct unlike_rank *x)
+{
+    if (x->rank) return tutti_neighbor_allgather(x->team, x->in, x->out, 0, TUTTI_F32);
+    return tutti_neighbor_alltoall(x->team, x->in, x->out, 0, TUTTI_I32);
+}
+
+/* The elements of a derived type are counted as such. */
+static tutti_status derived(struct unlike_rank *x)
+{
+    return tutti_neighbor_allgather(x->team, x->in, x->out, 2 + x->rank, x->mixed);
+}
+
 /* ---- A type for each piece ---- */
+
+/* Neither call has elements, and only one of them has a single type. */
+static tutti_status empty_pieces(struct unlike_rank *x)
+{
+    static const int64_t none[2];
+    const tutti_type types[2] = {TUTTI_I32, TUTTI_F64};
+    if (x->rank)
+        return tutti_neighbor_alltoallv(x->team, x->in, none, places, x->out, none, places,
+                                        TUTTI_I64);
+    return tutti_neighbor_alltoallw(x->team, x->in, none, places, types, x->out, none, places,
+                                    types);
+}
 
 static tutti_status exchange(struct unlike_rank *x, bool neighbors, const int64_t *sent,
                              const tutti_type *in, const int64_t *expected, const tutti_type *out)
@@ -181,6 +206,10 @@ static const struct unlike_case cases[] = {
     {misplaced,
      {PAIR("alltoallv"), "1 sends rank 0 n=2 of i32 where rank 0 expects n=2 of i32", DIVIDED}},
     {nothing, {PAIR("alltoallv"), "rank 1 sends rank 0 n=0 where rank 0 expects n=4 of i32", ""}},
+    {empty_calls, {"neighbor_alltoall(n=0 of i32)", "neighbor_allgather(n=0 of f32)", "rank 1 "}},
+    {derived,
+     {PAIR("allgather"), "n=4 of a derived type of 8 bytes", "n=6 of a derived type of 8 bytes"}},
+    {empty_pieces, {"neighbor_alltoallw(no elements)", "neighbor_alltoallv(i64)", "rank 1 "}},
     {each_type, {PAIR("alltoallw"), "rank 1 sends rank 0 16 bytes of several types", "n=4 of i32"}},
     {in_halves,
      {"alltoallw: ", "rank 1 sends rank 0 n=1 of i64 (in_counts[0])",
