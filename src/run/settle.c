@@ -76,12 +76,15 @@ static tutti_status left_early(const struct tt_team *t, int r)
 
 /* Compares what this rank and the member have for each other in the calls under way, and in the
  * last call. The member has begun the last call, so it has begun all of them, and they are the same
- * calls. While calls of this rank wait for a slot, the slot of the last one still holds an older
- * call, so it is not known which calls the member has begun. */
+ * calls. That holds because no call of this rank waits for a slot here; otherwise the slot of the
+ * last one would hold an older call, and equal marks in it would not show that the member has begun
+ * the calls under way. find_behind compares nothing while calls wait. tutti_team_agree compares
+ * calls only after its own call has ended (tt_exec_note), which was the last in the queue, and no
+ * other thread uses the team meanwhile. */
 static tutti_status compare_pairs(struct tt_team *t, int r)
 {
     tutti_status status = TUTTI_OK;
-    if (t->queue) return TUTTI_OK;
+    tt_assert(!t->queue);
     uint64_t from = tt_min(t->my_done, t->next - 1);
     for (uint64_t k = from; k < t->next && status == TUTTI_OK; k++) status = tt_step_pair(t, k, r);
     return status;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The last comparison of calls (run/settle.h), in an order of events that the machine hardly ever
+ * produces: between a rank's look for failures and its comparison, two others find that their calls
+ * differ. The calls of the rank itself match those of all, so only a second look for failures shows
+ * it the mismatch.
+ *
+ * Three threads start an alltoallv, in which rank 2 expects more from rank 0 than that has for it,
+ * and then a bcast from rank 1. Nobody waits for these calls:
+ *
+ *     rank 2   starts its calls, and does nothing more
+ *     rank 0   then starts its calls; its first step needs nothing of rank 2, so it does not
+ *              compare the alltoallv yet
+ *     rank 1   then starts its calls, which end at once, and begins the last comparison
+ *     rank 0   makes the last comparison, while rank 1 stops within its own: finds the mismatch
+ *     rank 1   goes on
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "api/api.h"
+#include "ranks.h"
+#include "run/settle.h"
+
+enum { P = 3, LONG = 70000, MORE = 1 };
+
+/* How far the ranks have come, in the order of the list above. */
+enum settle_stage { STAGE_BEGIN, STAGE_TWO, STAGE_ZERO, STAGE_COMPARES, STAGE_FOUND, STAGE_END };
+static _Atomic int stage;
+
+static void await_stage(enum settle_stage which)
+{
+    while (atomic_load(&stage) < (int)which) sched_yield();
+}
+
+/* ---- The stop within the comparison of rank 1 ---- */
+
+static pthread_t comparing;
+static _Atomic bool stops;
+
+enum tt_rank_state __real_tt_common_state(const struct tt_job_page *job,
+                                          const struct tt_common *common, int rank);
+enum tt_rank_state __wrap_tt_common_state(const struct tt_job_page *job,
+                                          const struct tt_common *common, int rank);
+
+/* The comparison reads the state of a member before it reads the member's calls. */
+enum tt_rank_state __wrap_tt_common_state(const struct tt_job_page *job,
+                                          const struct tt_common *common, int rank)
+{
+    if (atomic_load(&stops) && pthread_equal(pthread_self(), comparing)) {
+        atomic_store(&stops, false);
+        atomic_store(&stage, STAGE_COMPARES);
+        await_stage(STAGE_FOUND);
+    }
+    return __real_tt_common_state(job, common, rank);
+}
+
+/* ---- The ranks ---- */
+
+static double in[P][LONG], out[P][LONG + MORE], last[P];
+
+/* Requests that nobody has waited for are freed with the client. */
+static void start_calls(tutti_team *world)
+{
+    const int64_t at[P] = {0};
+    int64_t to[P] = {0}, from[P] = {0};
+    tutti_request *request;
+    int me = tutti_rank(world);
+    if (me == 0) to[2] = LONG;
+    if (me == 2) from[0] = LONG + MORE;
+    EXPECT(tutti_ialltoallv(world, in[me], to, at, out[me], from, at, TUTTI_F64, &request) ==
+           TUTTI_OK);
+    EXPECT(tutti_ibcast(world, &last[me], 1, TUTTI_F64, 1, &request) == TUTTI_OK);
+}
+
+static void expect_mismatch(tutti_team *world)
+{
+    EXPECT(tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE) == TUTTI_ERR_MISMATCH);
+    EXPECT(strstr(tutti_error(), "rank 0 sends rank 2 n=70000 of f64") != NULL);
+    EXPECT(strstr(tutti_error(), "rank 2 expects n=70001") != NULL);
+}
+
+static void rank_0(tutti_team *world)
+{
+    await_stage(STAGE_TWO);
+    start_calls(world);
+    atomic_store(&stage, STAGE_ZERO);
+    await_stage(STAGE_COMPARES);
+    expect_mismatch(world);
+    atomic_store(&stage, STAGE_FOUND);
+}
+
+static void rank_1(tutti_team *world)
+{
+    await_stage(STAGE_ZERO);
+    start_calls(world);
+    EXPECT(world->run.my_done == world->run.next && world->run.broken == TUTTI_OK);
+    comparing = pthread_self();
+    atomic_store(&stops, true);
+    expect_mismatch(world);
+    EXPECT(!atomic_load(&stops));
+    atomic_store(&stage, STAGE_END);
+}
+
+static void one_rank(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client);
+    (void)arg;
+    if (tutti_rank(world) == 0) rank_0(world);
+    if (tutti_rank(world) == 1) rank_1(world);
+    if (tutti_rank(world) != 2) return;
+    start_calls(world);
+    atomic_store(&stage, STAGE_TWO);
+    await_stage(STAGE_END);
+}
+
+int main(void)
+{
+    EXPECT(tutti_threads(P, one_rank, NULL) == TUTTI_ERR_MISMATCH);
+    return 0;
+}
