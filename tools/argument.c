@@ -25,6 +25,7 @@ int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value > 0) || value > 1e9)
-        argp_error(state, "%s: '%s' is not a number of seconds, more than 0", option, text);
+        argp_error(state, "%s: '%s' is not a number of seconds, more than 0 and at most 1e9",
+                   option, text);
     return (int64_t)fmax(value * 1e9, 1);
 }

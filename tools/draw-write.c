@@ -200,10 +200,12 @@ static void print(void *arg, FILE *out)
  * it. */
 static void write_left_out(const struct tt_picture *p)
 {
-    if (p->steps.left_out || p->messages.left_out)
-        fprintf(stderr,
-                "tutti draw: %lld steps and %lld messages beyond the first %d are left out\n",
-                (long long)p->steps.left_out, (long long)p->messages.left_out, TT_PICTURE_MOST);
+    if (p->steps.left_out)
+        fprintf(stderr, "tutti draw: %lld steps beyond the first %d are left out\n",
+                (long long)p->steps.left_out, TT_PICTURE_MOST);
+    if (p->messages.left_out)
+        fprintf(stderr, "tutti draw: %lld messages beyond the first %d are left out\n",
+                (long long)p->messages.left_out, TT_PICTURE_MOST);
     if (p->net.routes_left_out)
         fprintf(stderr, "tutti draw: %d routes beyond the first %d are left out\n",
                 p->net.routes_left_out, TT_PICTURE_ROUTES);

@@ -107,6 +107,8 @@ static int arg_rank(const struct argp_state *state, const char *option, const ch
 static void arg_ranks(const struct argp_state *state, char *text, struct tt_draw *draw)
 {
     char *dash = strchr(text, '-');
+    if (dash == text || (dash && !dash[1]))
+        argp_error(state, "--ranks: '%s' is neither a rank nor two of them, as in 0-7", text);
     if (dash) *dash = '\0';
     draw->first = arg_rank(state, "--ranks", text);
     draw->last = dash ? arg_rank(state, "--ranks", dash + 1) : draw->first;
@@ -156,12 +158,26 @@ static bool is_machine(const struct draw_arguments *a)
     return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
 }
 
+/* Whether there is an option that only the picture of a problem or of a trace uses. */
+static bool has_problem_options(const struct draw_arguments *a)
+{
+    const struct tt_draw *d = &a->draw;
+    return a->algorithm || d->what != TT_DRAW_DEFAULT || d->first > 0 ||
+           d->last < TT_PROBLEM_RANKS || d->from >= 0 || d->to >= 0;
+}
+
 static error_t parse_end(const struct draw_arguments *a, struct argp_state *state)
 {
     if (a->words_n == 0 && !a->plan)
         argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8, or 'machine')");
     if (a->processes && !is_machine(a)) argp_error(state, "-n: only a machine has processes");
-    if (a->words_n > 1 && !a->trace) argp_error(state, "only one problem at a time");
+    if (a->words_n > 1 && !a->trace)
+        argp_error(state,
+                   "only one problem at a time, not '%s' and '%s' (a trace is a folder, or a file "
+                   "that ends in .json or .part)",
+                   a->words[0], a->words[1]);
+    if (is_machine(a) && has_problem_options(a))
+        argp_error(state, "machine: only -n, --output and --scheme go with it");
     if (a->trace && a->algorithm) argp_error(state, "--algorithm cannot be given with a trace");
     bool costs = a->draw.what == TT_DRAW_costs;
     if (costs && (a->trace || a->plan || is_machine(a) || a->algorithm))

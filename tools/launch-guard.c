@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,16 +134,6 @@ static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, co
     give_up(g, rank, OBSTACLE_EXEC, errno);
 }
 
-static const char *hint(int error)
-{
-    switch (error) {
-    case EAGAIN: return " (a limit on processes: ulimit -u, or the container's)";
-    case EMFILE: return " (a limit on descriptors: ulimit -n)";
-    case ENOMEM: return " (memory for processes)";
-    default: return "";
-    }
-}
-
 static bool start_one(struct tt_guard *g, int rank, pid_t guard)
 {
     int out[2] = {-1, -1};
@@ -156,7 +147,7 @@ static bool start_one(struct tt_guard *g, int rank, pid_t guard)
     }
     if (pid < 0) {
         tt_launch_say("cannot start rank %d of %d: %s%s", rank, g->ranks, strerror(error),
-                      hint(error));
+                      tt_launch_hint(error));
         return false;
     }
     g->rank[rank] = (struct tt_launch_rank){.pid = pid, .running = true};
@@ -194,12 +185,13 @@ static bool is_in_path(const char *program)
     return false;
 }
 
-/* Whether the program exists; a relative name is looked up from the ranks' folder. */
-static bool is_there(const struct tt_launch_program *program)
+/* Whether the program exists, and what it is; a relative name is looked up from the ranks'
+ * folder. */
+static bool is_there(const struct tt_launch_program *program, struct stat *is)
 {
     int from = AT_FDCWD;
     if (program->folder) from = open(program->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool there = faccessat(from, program->argv[0], F_OK, 0) == 0;
+    bool there = fstatat(from, program->argv[0], is, 0) == 0;
     if (from >= 0) close(from);
     return there;
 }
@@ -208,14 +200,17 @@ static int say_unrunnable(const struct tt_launch_program *program, int error)
 {
     const char *name = program->argv[0], *in = program->folder ? " in " : "";
     const char *folder = program->folder ? program->folder : "";
-    bool named = strchr(name, '/') != NULL;
+    struct stat is;
+    bool named = strchr(name, '/') != NULL, there = named && is_there(program, &is);
     if (error == EACCES && !named && !is_in_path(name)) error = ENOENT;
-    if (error == ENOENT && named && is_there(program))
+    if (error == ENOENT && there)
         tt_launch_say(
             "cannot run %s%s%s: its interpreter (the #! line or the ELF loader) does not exist",
             name, in, folder);
     else if (error == ENOENT)
         tt_launch_say("cannot run %s%s%s: there is no such program", name, in, folder);
+    else if (there && S_ISDIR(is.st_mode))
+        tt_launch_say("cannot run %s%s%s: it is a folder", name, in, folder);
     else
         tt_launch_say("cannot run %s%s%s: %s", name, in, folder, strerror(error));
     return error == ENOENT ? TT_LAUNCH_NOT_FOUND : TT_LAUNCH_NOT_RUNNABLE;
@@ -236,10 +231,11 @@ static int say_unstarted(const struct tt_guard *g, const struct unstarted *why)
         return TT_LAUNCH_REFUSED;
     case OBSTACLE_DESCRIPTORS:
         tt_launch_say("cannot set up rank %d: %s%s", why->rank, strerror(why->error),
-                      hint(why->error));
+                      tt_launch_hint(why->error));
         return TT_LAUNCH_REFUSED;
     case OBSTACLE_BINDING:
-        tt_launch_say("cannot bind rank %d: %s", why->rank, strerror(why->error));
+        tt_launch_say("cannot bind rank %d: %s%s", why->rank, strerror(why->error),
+                      tt_launch_hint(why->error));
         return TT_LAUNCH_REFUSED;
     }
     return TT_LAUNCH_REFUSED;
@@ -502,7 +498,7 @@ static bool open_descriptors(struct tt_guard *g)
     g->unstarted = ends[0];
     g->unstarted_in = ends[1];
     if (g->children >= 0 && g->null >= 0 && piped) return true;
-    tt_launch_say("cannot start: %s", strerror(errno));
+    tt_launch_say("cannot start: %s%s", strerror(errno), tt_launch_hint(errno));
     return false;
 }
 
@@ -519,8 +515,9 @@ static bool open_folder(struct tt_guard *g)
 static bool make_job(struct tt_guard *g)
 {
     const struct tt_launch_options *o = g->options;
+    errno = 0; /* not every error of the next call is one of the system */
     if (tt_segment_create(&g->segment, g->ranks, false) != TUTTI_OK) {
-        tt_launch_say("cannot start: %s", tutti_error());
+        tt_launch_say("cannot start: %s%s", tutti_error(), tt_launch_hint(errno));
         return false;
     }
     g->rank = tt_calloc((size_t)g->ranks, sizeof *g->rank);

@@ -87,6 +87,9 @@ const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_opti
 /* ---- launch-report.c: lines "tutti: ..." on stderr, each in one write ---- */
 
 __attribute__((format(printf, 1, 2))) void tt_launch_say(const char *format, ...);
+/* Returns which limit of the system may be the cause of an error, as " (a limit on ...)"; "" if
+ * none is. `error` is a value of errno. */
+const char *tt_launch_hint(int error);
 /* Prints how the rank ended, and the library version it is linked to if that was the reason. */
 void tt_launch_say_end(const struct tt_guard *g, int rank);
 /* Writes "rank 3" or "ranks 0-2,5" for the ranks that `member` picks. Returns false if there are

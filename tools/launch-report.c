@@ -3,6 +3,7 @@
  * The lines that the launcher prints about ranks. The first failure is the cause and gets a line of
  * its own. Ranks that fail because of it share one line for each way in which they ended.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,16 @@ void tt_launch_say(const char *format, ...)
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written; /* there is nowhere left to report an error */
+}
+
+const char *tt_launch_hint(int error)
+{
+    switch (error) {
+    case EAGAIN: return " (a limit on processes: ulimit -u, or the container's)";
+    case EMFILE: return " (a limit on descriptors: ulimit -n)";
+    case ENOMEM: return " (memory for processes)";
+    default: return "";
+    }
 }
 
 static const char *how(int status, char text[HOW_SIZE])

@@ -81,7 +81,7 @@ static int with_guard(const struct tt_launch_options *options,
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        tt_launch_say("cannot start: %s", strerror(errno));
+        tt_launch_say("cannot start: %s%s", strerror(errno), tt_launch_hint(errno));
         return TT_LAUNCH_REFUSED;
     }
     pid_t pid = fork();
@@ -91,7 +91,7 @@ static int with_guard(const struct tt_launch_options *options,
     }
     close(ends[1]);
     if (pid < 0) {
-        tt_launch_say("cannot start a process: %s", strerror(errno));
+        tt_launch_say("cannot start a process: %s%s", strerror(errno), tt_launch_hint(errno));
         close(ends[0]);
         return TT_LAUNCH_REFUSED;
     }

@@ -309,8 +309,43 @@ static int print_json(struct list_arguments *a)
 
 /* ---- Command line ---- */
 
+/* Whether a row that the other words and the problem select has the word as its collective or as
+ * its name. */
+static bool is_of_use(const struct list_arguments *a, const char *word)
+{
+    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
+        bool has = strcmp(word, tt_coll_name((*at)->coll)) == 0 || strcmp(word, (*at)->name) == 0;
+        bool of_problem = !a->problem || (*at)->coll == a->c.problem.call.coll;
+        if (has && of_problem && is_named(a, *at)) return true;
+    }
+    return false;
+}
+
+/* Prints an error for a word that selects nothing together with the others. */
+static bool words_fit(const struct list_arguments *a)
+{
+    for (int i = 0; i < a->words; i++) {
+        const char *word = a->word[i];
+        bool coll = is_collective(word);
+        if (is_of_use(a, word)) continue;
+        if (coll && a->problem && strcmp(word, tt_coll_name(a->c.problem.call.coll)) != 0)
+            fprintf(stderr, "tutti list: the problem is no %s\n", word);
+        else if (coll)
+            fprintf(stderr, "tutti list: no algorithm of %s has one of the names that were given\n",
+                    word);
+        else
+            fprintf(stderr,
+                    "tutti list: '%s' is no algorithm of the collectives that were given "
+                    "('tutti list %s' lists those that have it)\n",
+                    word, word);
+        return false;
+    }
+    return true;
+}
+
 static int print(struct list_arguments *a)
 {
+    if (!words_fit(a)) return TT_EXIT_FAILED;
     int rows = a->json ? print_json(a) : a->names ? print_names(a) : print_table(a);
     if (rows == 0) fprintf(stderr, "tutti list: there is no such algorithm\n");
     return rows > 0 && !a->failed ? TT_EXIT_OK : TT_EXIT_FAILED;
@@ -318,7 +353,8 @@ static int print(struct list_arguments *a)
 
 static const char doc[] =
     "Lists the algorithms: which collective each is for, what it costs, when it applies, and where "
-    "it comes from. With words: those of these collectives, or of these names.\v"
+    "it comes from. With names of collectives: only those of these collectives. With names of "
+    "algorithms: only those with these names. With both: only those that fit both.\v"
     "In costs: p ranks, L bytes that a rank contributes, m bytes to each other rank, t_s the time "
     "to start, t_w that for a byte, gamma that to reduce a byte, q slices. " TT_PROBLEM_HELP
     " Exit status: 0 done, 1 no such algorithm, 2 wrong usage.";

@@ -339,6 +339,8 @@ static void read_hostfile(const struct argp_state *state, struct wanted_run *run
         file.line++;
         read_line(&file, line);
     }
+    if (from && ferror(from))
+        argp_error(state, "--hostfile: cannot read '%s': %s", name, strerror(errno));
     if (from) fclose(from);
     if (file.hosts == 0) argp_error(state, "--hostfile: '%s' names no host", name);
     char *list = run->list = list_of(&file);

@@ -225,14 +225,18 @@ static void write_left_out(const struct svg_time_view *v, int64_t steps, int64_t
                            char text[200])
 {
     const struct tt_picture *p = v->picture;
+    char lost[100] = "";
     text[0] = '\0';
     steps += p->steps.left_out;
     messages += p->messages.left_out;
-    if (steps || messages || v->first > 0 || v->last < p->ranks - 1)
-        snprintf(text, 200,
-                 "ranks %d to %d of %d are shown; %" PRId64 " steps and %" PRId64
-                 " messages are left out",
-                 v->first, v->last, p->ranks, steps, messages);
+    if (!steps && !messages && v->first == 0 && v->last == p->ranks - 1) return;
+    if (steps && messages)
+        snprintf(lost, sizeof lost, "; %" PRId64 " steps and %" PRId64 " messages are left out",
+                 steps, messages);
+    else if (steps || messages)
+        snprintf(lost, sizeof lost, "; %" PRId64 " of their %s are left out",
+                 steps ? steps : messages, steps ? "steps" : "messages");
+    snprintf(text, 200, "ranks %d to %d of %d are shown%s", v->first, v->last, p->ranks, lost);
 }
 
 void tt_svg_time(const struct tt_picture *picture, int first, int last, char left_out[200],

@@ -191,7 +191,7 @@ static tutti_status settle_all(tutti_client *client, char *text, size_t n)
 static tutti_status return_last(tutti_status status, const char *text)
 {
     if (status == TUTTI_OK) return TUTTI_OK;
-    tt_warn("tutti_finalize: %s: %s", tutti_status_text(status), text);
+    tt_log_error("tutti_finalize: %s: %s", tutti_status_text(status), text);
     return tt_fail(status, "%s", text);
 }
 

@@ -86,6 +86,7 @@ bool tt_log_on(enum tt_log what);
 /* Print one line "tutti: [rank R] ..." to stderr. A line is one write, so that lines of several
  * ranks do not mix. */
 __attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...);
+__attribute__((format(printf, 1, 2), cold)) void tt_log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
 
 /* Returns the word among `words` (n of them) that `text` was most likely meant to be; NULL if there

@@ -59,6 +59,14 @@ void tt_log(const char *format, ...)
     va_end(args);
 }
 
+void tt_log_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line("error: ", format, args);
+    va_end(args);
+}
+
 void tt_warn(const char *format, ...)
 {
     va_list args;

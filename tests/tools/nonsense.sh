@@ -206,7 +206,7 @@ for sizes in '' 0 8:4 0:8 :8 8: x -8 8:99999999999999G; do
     bench "--sizes: '$sizes' is not FIRST:LAST" bcast/u8/8/p2 --sizes="$sizes"
 done
 bench 'none of 1 and its doublings up to 4 is a multiple' bcast/f64/8/p2 --sizes=1:4
-for time in '' 0 -1 nan inf x 1e99; do bench "--time: '$time' is not a number of seconds" barrier/p2 --time="$time"; done
+for time in '' 0 -1 nan inf x 1e99; do bench "--time: '$time' is not a number of seconds, more than 0 and at most 1e9" barrier/p2 --time="$time"; done
 bench "--iterations: '0' is not" barrier/p2 --iterations=0
 bench "barrier has no algorithm 'x'" barrier/p2 -a x
 bench 'cannot be timed with that many ranks' barrier/p1M
@@ -239,6 +239,10 @@ draw '-n: only a machine has processes' barrier/p4 -n 2
 draw "-n: '0' is not a whole number" machine -n 0
 draw 'a machine is drawn as .svg, .png or .json' machine -o x.dot
 draw 'only one problem at a time' machine barrier/p4
+draw "only one problem at a time, not 'd' and 'a' \(a trace is a folder," d a
+draw 'machine: only -n, --output and --scheme go with it' machine --what time
+draw 'machine: only -n, --output and --scheme go with it' machine --ranks=0-3
+for ranks in -1 1- -; do draw "--ranks: '$ranks' is neither a rank nor two" barrier/p4 --ranks="$ranks"; done
 draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
 draw 'there is no rank 9' barrier/p4 --what=routes --from=9
 

@@ -80,6 +80,7 @@ expect 126 tutti run -n 5 ./text
 [ "$(lines err)" -eq 1 ] || fail 'not reported once'
 says err 'cannot run ./text: Permission denied'
 expect 126 tutti run -n 2 /
+says err 'cannot run /: it is a folder'
 printf '#!/no/such/interpreter\n' >script
 chmod +x script
 expect 127 tutti run -n 2 ./script
@@ -167,6 +168,17 @@ if [ "$(id -u)" -eq 0 ] && for_others; then
 fi
 expect 125 bash -c 'ulimit -n 60; exec tutti run --tag -n 50 true'
 says err 'it takes [0-9]+ descriptors, 60 are allowed'
+# Whatever needs the descriptor that is too many, the error names the limit. With 127 the command
+# itself could not be loaded.
+refused=0
+for n in {4..20}; do
+    got=0
+    bash -c "ulimit -n $n; exec tutti run -n 3 true" >out 2>err || got=$?
+    [ "$got" -ne 0 ] && [ "$got" -ne 127 ] || continue
+    refused=$((refused + 1))
+    says err '^tutti: cannot .*: Too many open files \(a limit on descriptors: ulimit -n\)$'
+done
+[ "$refused" -gt 3 ] || fail "only $refused limits on descriptors were too small"
 # The soft limit is raised as far as the hard limit allows, but not for the ranks.
 expect 0 bash -c 'ulimit -S -n 60; exec tutti run --tag -n 50 bash -c "ulimit -n"'
 [ "$(lines out '\] 60$')" -eq 50 ] || fail 'ranks got another limit on descriptors'

@@ -162,6 +162,7 @@ expect 125 env PATH="$work/launchers" "$tutti" run --hosts h1,h2 -n 2 ./a x : -n
 says err '^    mpirun --host h1:3,h2:3 -n 2 --map-by slot ./a x : -n 3 -x B=2 ./b$'
 [ "$(lines err srun)" -eq 0 ] || fail 'srun does not start several programs in a job so'
 refused "^tutti run: --hostfile: cannot read 'none': No such file or directory" --hostfile none echo
+refused "^tutti run: --hostfile: cannot read '/': Is a directory" --hostfile / echo
 printf '# nothing\n' >none
 refused "^tutti run: --hostfile: 'none' names no host" --hostfile none echo
 refused '^tutti run: --hostfile: the hosts have been given before' --hosts h1 --hostfile hosts echo

@@ -104,7 +104,14 @@ expect 0 tutti list ring halving allreduce --names
 expect 2 tutti list rign
 says err "'rign' is neither a collective nor an algorithm; did you mean 'ring'\?"
 expect 1 tutti list barrier ring
-says err 'there is no such algorithm'
+says err '^tutti list: no algorithm of barrier has one of the names that were given$'
+expect 1 tutti list allreduce bcast halving
+says err '^tutti list: no algorithm of bcast has one of the names'
+[ ! -s out ] || fail 'a part of what was asked for is listed'
+expect 1 tutti list bcast halving binomial
+says err "^tutti list: 'halving' is no algorithm of the collectives that were given \('tutti list halving'"
+expect 1 tutti list --for barrier/p4 bcast
+says err '^tutti list: the problem is no bcast$'
 expect 2 tutti list --applicable
 says err '--applicable wants --for PROBLEM or --costs PROBLEM'
 expect 2 tutti list --json --names

@@ -135,6 +135,7 @@ expect 0 go under-way 40 bcast/f64/8/p3
 # A v-collective that is still under way behind a later call: both ranks concerned hear of it.
 expect 0 go behind-barrier 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a mismatch under way was lost'
+says err '^tutti: \[rank [0-2]\] error: tutti_finalize: the calls of the ranks do not match: '
 
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
