@@ -6,11 +6,18 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "choose/choose.h"
 #include "command.h"
 #include "job/wait.h"
 #include "run/team.h"
+
+static bool is_file(const char *name)
+{
+    struct stat is;
+    return stat(name, &is) == 0 && S_ISREG(is.st_mode);
+}
 
 static bool open_with(struct tt_problem *problem, const char *text, int64_t slice, int64_t radix)
 {
@@ -20,6 +27,9 @@ static bool open_with(struct tt_problem *problem, const char *text, int64_t slic
         return true;
     }
     tt_problem_complain(stderr, text, &error);
+    if (is_file(text))
+        fputs("(a file has this name; check, sim, draw and bench read a plan with --plan FILE)\n",
+              stderr);
     return false;
 }
 

@@ -34,6 +34,11 @@ done
 write_plans allreduce/f64/sum/8/p3
 expect 0 tutti check --plan flat.plan
 says out '^mine +proven: twice in flight'
+# Without the option, the error of the problem says what to do with a file.
+for command in check sim draw bench; do
+    expect 2 tutti "$command" flat.plan
+    says err '^\(a file has this name; check, sim, draw and bench read a plan with --plan FILE\)$'
+done
 for p in 2 9 17; do
     expect 0 tutti check --plan flat.plan allreduce/f64/sum/1K/p$p
     says out '^mine +proven'
