@@ -3,10 +3,12 @@
 
 #include "choose/predict.h"
 #include "choose/wisdom.h"
+#include "plan/count.h"
 
 #define COUNT(name) +1
-_Static_assert(0 TT_ALGORITHMS(COUNT) < TT_NOTHING_RANKED, "indices + 1 fit");
+enum { ALGORITHMS = 0 TT_ALGORITHMS(COUNT) };
 #undef COUNT
+_Static_assert((int)ALGORITHMS < (int)TT_NOTHING_RANKED, "indices + 1 fit");
 
 /* The bytes of an allgatherv are the mean of those of the ranks. */
 static int size_of(const struct tt_call *call, int p)
@@ -61,6 +63,7 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
                             .radix = call->radix};
 }
 
+/* The algorithms with the least times so far, the fastest first. */
 struct ranked {
     int n;
     uint8_t index[TT_RANKED];
@@ -69,10 +72,16 @@ struct ranked {
 
 /* If two algorithms take the same time, the one that stands first in tt_algorithms is the
  * better. */
+static bool is_better(int64_t time_ps, int index, const struct ranked *r, int than)
+{
+    if (time_ps != r->time_ps[than]) return time_ps < r->time_ps[than];
+    return index + 1 < r->index[than];
+}
+
 static void insert(struct ranked *r, int index, int64_t time_ps)
 {
     int at = r->n;
-    while (at > 0 && r->time_ps[at - 1] > time_ps) at--;
+    while (at > 0 && is_better(time_ps, index, r, at - 1)) at--;
     if (at == TT_RANKED) return;
     r->n = (int)tt_min(r->n + 1, TT_RANKED);
     for (int i = r->n - 1; i > at; i--) {
@@ -83,30 +92,76 @@ static void insert(struct ranked *r, int index, int64_t time_ps)
     r->time_ps[at] = time_ps;
 }
 
-/* The errors of predictions are none of the caller's. */
-static void rank_all(const struct tt_call *call, const struct tt_map *map, struct ranked *r)
+/* The algorithms that apply, those with the shortest plans first: they are followed soonest, and
+ * the least of their times bounds how far the others have to be followed. */
+struct runners {
+    int n, index[ALGORITHMS];
+    int64_t steps[ALGORITHMS];
+};
+
+static void add_runner(struct runners *runners, int index, int64_t steps)
+{
+    int at = runners->n++;
+    for (; at > 0 && runners->steps[at - 1] > steps; at--) {
+        runners->index[at] = runners->index[at - 1];
+        runners->steps[at] = runners->steps[at - 1];
+    }
+    runners->index[at] = index;
+    runners->steps[at] = steps;
+}
+
+/* The steps of rank 0, about; 0 without memory. */
+static int64_t steps_of(const struct tt_algorithm *a, const struct tt_call *call,
+                        const struct tt_map *map)
+{
+    bool is_short;
+    struct tt_map with = tt_plan_map(a, call, map, &is_short);
+    struct tt_plan *plan = tt_algorithm_plan(a, call, &with, 0);
+    int64_t steps = plan ? tt_plan_steps(plan, 0) : 0;
+    tt_plan_free(plan);
+    return steps;
+}
+
+static bool is_among(const uint8_t *known, int n, int index)
+{
+    for (int i = 0; i < n; i++)
+        if (known[i] == index + 1) return true;
+    return false;
+}
+
+/* Ranks the algorithms that are not among the first n of `known`. Those that take more than `times`
+ * times the least time may be left out. The errors of predictions are none of the caller's. */
+static void rank_all(const struct tt_call *call, const struct tt_map *map, const uint8_t *known,
+                     int n, int times, struct ranked *r)
 {
     char kept[TT_ERROR_TEXT];
     struct tt_prediction prediction;
+    struct runners runners = {.n = 0};
     tt_error_keep(kept);
     for (int i = 0; tt_algorithms[i]; i++) {
         const struct tt_algorithm *a = tt_algorithms[i];
-        if (a->coll != call->coll || a->refuse(call, map)) continue;
-        if (tt_predict(a, call, map, &prediction) == TUTTI_OK) insert(r, i, prediction.time_ps);
+        if (a->coll == call->coll && !is_among(known, n, i) && !a->refuse(call, map))
+            add_runner(&runners, i, steps_of(a, call, map));
+    }
+    for (int i = 0; i < runners.n; i++) {
+        const struct tt_algorithm *a = tt_algorithms[runners.index[i]];
+        int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
+        if (tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK)
+            insert(r, runners.index[i], prediction.time_ps);
     }
     tt_error_restore(kept);
 }
 
-static void rank_into(uint8_t best[TT_RANKED], const struct tt_call *call, const struct tt_map *map,
-                      int log2)
+/* Finds the best algorithm after the first n. */
+static void rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *call,
+                      const struct tt_map *map, int log2)
 {
     struct ranked r = {.n = 0};
     struct shares shares;
     struct tt_call standing = stand_in(call, log2);
     share(&standing, &shares, map->p);
-    if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, &r);
-    memcpy(best, r.index, TT_RANKED);
-    if (r.n == 0) best[0] = TT_NOTHING_RANKED;
+    if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, best, n, 1, &r);
+    best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
 }
 
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
@@ -116,8 +171,9 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
     if (!is_known(call, map)) return NULL;
     int log2 = size_of(call, map->p);
     if (kept) best = kept->best[call->coll][call->shared][log2];
-    if (best[0] == TT_NOT_RANKED) rank_into(best, call, map, log2);
-    for (int i = 0; i < TT_RANKED && best[i] != 0 && best[i] != TT_NOTHING_RANKED; i++) {
+    for (int i = 0; i < TT_RANKED; i++) {
+        if (best[i] == TT_NOT_RANKED) rank_next(best, i, call, map, log2);
+        if (best[i] == TT_NOTHING_RANKED) return NULL;
         const struct tt_algorithm *a = tt_algorithms[best[i] - 1];
         if (!a->refuse(call, map)) return a;
     }
@@ -129,7 +185,7 @@ int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
 {
     struct ranked r = {.n = 0};
     if (!map->machine || map->p < 2 || tt_call_counts(call)) return 0;
-    rank_all(call, map, &r);
+    rank_all(call, map, NULL, 0, 2, &r);
     for (int i = 0; i < r.n && n < most && r.time_ps[i] < 2 * r.time_ps[0]; i++) {
         const struct tt_algorithm *a = tt_algorithms[r.index[i] - 1];
         if (a != candidate[0]) candidate[n++] = a;

@@ -12,9 +12,10 @@
 
 enum { TT_RANKED = 6, TT_RANKED_SIZES = 48 };
 
-/* The algorithms with the least times, as indices of tt_algorithms + 1; 0: no more; the first is
- * TT_NOT_RANKED while nothing is known. By collective, by whether the buffers are loadable, and by
- * the logarithm of the bytes. */
+/* The algorithms with the least times, the fastest first, as indices of tt_algorithms + 1. A place
+ * is TT_NOT_RANKED until a call needs it, because all algorithms before it do not apply to that
+ * call; TT_NOTHING_RANKED: there are no more. By collective, by whether the buffers are loadable,
+ * and by the logarithm of the bytes. */
 enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
 struct tt_rankings {
     uint8_t best[TT_COLLS][2][TT_RANKED_SIZES][TT_RANKED];

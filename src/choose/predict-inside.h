@@ -61,15 +61,12 @@ struct tt_follow {
     struct tt_plan *plan;
     struct tt_follow_lane *lane;
     struct tt_posted *posted;
-    int posted_n, posted_room;
+    int posted_n, posted_room, posted_taken; /* posted_taken: the first so many were taken */
     int me, core, call;
     bool in_call, over;
     int64_t ready_ps; /* when it is worth trying again; NEVER: after something that another does */
     int64_t since_ps; /* since when it waits; -1: it does not */
-    /* what its lanes wait for, while since_ps >= 0: flags of ranks (1 << rank), a message, or that
-     * all ranks have ended an earlier call */
-    uint64_t awaits;
-    bool for_message, for_all;
+    uint64_t awaits;  /* the ranks (1 << rank) whose flags its lanes wait for */
     /* by buffer: the smallest stretch of bytes that holds all that this call has touched */
     struct tt_touched {
         int64_t first, end;
@@ -80,9 +77,29 @@ struct tt_follow {
 
 /* A processor, whose ranks take turns. */
 struct tt_core {
-    int64_t now_ps, busy_until_ps; /* busy: it copies, reduces or reads until then */
-    int64_t worked_ps;             /* how long its ranks have done anything but wait */
-    int first, n, at; /* its ranks are first, first + cores, ...; `at` counts among these n */
+    int64_t now_ps;
+    int64_t worked_ps; /* how long its ranks have done anything but wait */
+    int first, n, at;  /* its ranks are first, first + cores, ...; `at` counts among these n */
+};
+
+enum { TT_LAST_SENT = 4 };
+/* The state of all ranks at an earlier turn of the rank that leads (predict-repeat.c). */
+struct tt_saved {
+    int64_t now_ps, steps;
+    uint32_t turns;
+    uint64_t waiters[2];
+    uint64_t *asked;
+    struct tt_core core[TT_PREDICT_RANKS];
+    int64_t busy_until_ps[TT_PREDICT_RANKS];
+    struct tt_saved_rank {
+        struct tt_follow rank;
+        struct tt_follow_lane lane;
+        int raised; /* how many times its flag was raised */
+    } * rank;
+    struct tt_saved_channel {
+        int n, posted;
+        struct tt_sent last[TT_LAST_SENT]; /* the last message comes first */
+    } * channel;                           /* p * p; NULL: there was no message yet */
 };
 
 struct tt_predictor {
@@ -95,6 +112,28 @@ struct tt_predictor {
     struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
     int64_t steps, eager_most;
+    /* who waits for the flag of rank r (at 2 + r), for a message (1), or that all ranks have ended
+     * an earlier call (0) */
+    uint64_t waiters[TT_PREDICT_RANKS + 2];
+    /* by processor: when a rank of it is worth trying; NEVER: none is. See set_ready. */
+    int64_t ready_ps[TT_PREDICT_RANKS];
+    int64_t busy_until_ps[TT_PREDICT_RANKS]; /* by processor: it copies, reduces or reads until
+                                              * then */
+    struct tt_last_time {
+        int64_t len, time_ps;
+    } last[TT_MACHINE_TABLES_N]; /* the last time that each table gave */
+    /* predict-repeat.c: the rank whose turns are looked at (NULL: no plan has long loops); the
+     * turns of its loops, and how many it began since the last skip; by rank that awaits and rank
+     * that raises: the last value awaited */
+    struct tt_follow *leader;
+    uint32_t outer, inner, turns;
+    uint64_t *asked;
+    struct tt_saved saved;
+    uint8_t winner[2 * TT_PREDICT_RANKS];
+    int places;
+    int64_t most_ps; /* a time above it need not be known */
+    int64_t look_at; /* at so many steps, it is looked whether the time is above it */
+    bool more;       /* the time is above it */
     bool is_own;
     bool loads; /* buffers of other ranks are read by plain loads */
     tutti_status status;
@@ -110,10 +149,39 @@ static inline int64_t tt_machine_number(const struct tt_predictor *s, enum tt_ma
     return s->machine->number[which];
 }
 
+/* Makes room for one more element behind n. Returns false, and sets s->status, without memory. */
+static inline bool tt_predict_room(struct tt_predictor *s, void **array, int n, int *room,
+                                   size_t size)
+{
+    if (n < *room) return true;
+    int more = (int)tt_max(16, 2 * (int64_t)*room);
+    void *grown = tt_realloc(*array, (size_t)more * size);
+    if (!grown) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
+    if (!grown) return false;
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+/* Adds a time to the rank's processor and to what the rank spent. */
+static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what,
+                            int64_t ps)
+{
+    tt_core_of(s, r)->now_ps += ps;
+    tt_core_of(s, r)->worked_ps += ps;
+    r->spent[what] += ps;
+}
+
+/* ---- predict-repeat.c ---- */
+
+/* Called after the rank that leads has done a step at this time. Returns true if turns have been
+ * skipped, so that all clocks have changed; no more steps are skipped than bring s->steps to
+ * most_steps. */
+bool tt_repeat_skip(struct tt_predictor *s, int64_t now_ps, int64_t most_steps);
+
 /* ---- predict-step.c ---- Each adds its time to the rank's processor and to what the rank
  * spent. */
 
-void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what, int64_t ps);
 void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 /* Takes a message that has come: copies it out, or reads it where it lies. */
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,

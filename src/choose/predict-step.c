@@ -12,13 +12,6 @@ enum {
     MILLE = 1000
 };
 
-void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what, int64_t ps)
-{
-    tt_core_of(s, r)->now_ps += ps;
-    tt_core_of(s, r)->worked_ps += ps;
-    r->spent[what] += ps;
-}
-
 /* ---- Where data lie ---- */
 
 static bool shares_core(const struct tt_predictor *s, const struct tt_follow *r, int other)
@@ -116,17 +109,25 @@ static bool is_far(const struct tt_predictor *s, const struct tt_range *range)
 
 /* ---- Times ---- */
 
+/* Most steps are as long as the last one by the same table. */
+static int64_t time_of(struct tt_predictor *s, enum tt_machine_table table, int64_t len)
+{
+    struct tt_last_time *last = &s->last[table];
+    if (last->len != len)
+        *last = (struct tt_last_time){len, tt_machine_time(s->machine, table, len)};
+    return last->time_ps;
+}
+
 /* Adds what it costs that other processors move bytes at the same time. */
-static int64_t shared(const struct tt_predictor *s, const struct tt_follow *r,
+static int64_t shared(struct tt_predictor *s, const struct tt_follow *r,
                       enum tt_machine_table share, int64_t len, int64_t ps)
 {
-    int busy = 0;
-    int64_t now = tt_core_of(s, r)->now_ps;
-    for (int c = 0; c < s->cores; c++)
-        busy += c != r->core && s->core[c].n > 0 && s->core[c].busy_until_ps > now;
-    int others = (int)tt_max(1, s->map->cores - 1);
     int64_t most = tt_machine_bytes[TT_MACHINE_POINTS - 1];
-    int64_t mille = tt_max(MILLE, tt_machine_time(s->machine, share, tt_min(len, most)));
+    int64_t mille = time_of(s, share, tt_min(len, most)), now = tt_core_of(s, r)->now_ps;
+    int busy = 0, others = (int)tt_max(1, s->map->cores - 1);
+    if (mille <= MILLE) return ps;
+    for (int c = 0; c < s->cores; c++) busy += s->busy_until_ps[c] > now;
+    busy -= s->busy_until_ps[r->core] > now;
     return ps + ps / MILLE * (mille - MILLE) * tt_min(busy, others) / others;
 }
 
@@ -134,7 +135,7 @@ static void move(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what
                  enum tt_machine_table share, int64_t len, int64_t ps)
 {
     tt_spend(s, r, what, shared(s, r, share, len, ps));
-    tt_core_of(s, r)->busy_until_ps = tt_core_of(s, r)->now_ps;
+    s->busy_until_ps[r->core] = tt_core_of(s, r)->now_ps;
 }
 
 static enum tt_machine_table copy_table(enum tt_data_place from, enum tt_data_place to)
@@ -173,10 +174,10 @@ static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_pl
         enum tt_machine_table table = is_far(s, to) ? TT_MACHINE_write_memory_memory
                                                     : read_table(source, target == TT_DATA_CACHED);
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
-             pieces * tt_machine_time(s->machine, table, row));
+             pieces * time_of(s, table, row));
     } else {
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
-             pieces * tt_machine_time(s->machine, copy_table(source, target), row));
+             pieces * time_of(s, copy_table(source, target), row));
     }
 }
 
@@ -190,11 +191,11 @@ static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_pla
     int64_t piece = tt_min(step->len, BOUNCE_BYTES), pieces = tt_div_up(step->len, piece);
     if (is_far(s, from)) {
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
-             pieces * tt_machine_time(s->machine, read_table(source, true), piece));
+             pieces * time_of(s, read_table(source, true), piece));
         source = TT_DATA_CACHED;
     }
     move(s, r, TT_SPENT_sums, TT_MACHINE_copy_shared, step->len,
-         tt_machine_time(s->machine, tables[source], step->len));
+         time_of(s, tables[source], step->len));
 }
 
 /* A reduction is a copy of its first operand to which the others are added. If an operand that
@@ -241,13 +242,10 @@ void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_
     enum tt_data_place target = place_of_target(s, r, &posted->to, posted->len);
     if (rendezvous && !s->loads)
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, posted->len,
-             tt_machine_time(
-                 s->machine,
-                 read_table(near ? TT_DATA_MEMORY : TT_DATA_OTHER, target == TT_DATA_CACHED),
-                 posted->len));
+             time_of(s, read_table(near ? TT_DATA_MEMORY : TT_DATA_OTHER, target == TT_DATA_CACHED),
+                     posted->len));
     else
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, posted->len,
-             tt_machine_time(s->machine, copy_table(near ? TT_DATA_CACHED : TT_DATA_OTHER, target),
-                             posted->len));
+             time_of(s, copy_table(near ? TT_DATA_CACHED : TT_DATA_OTHER, target), posted->len));
     touch(r, &posted->to, posted->len);
 }

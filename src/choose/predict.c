@@ -7,9 +7,13 @@
 #include "choose/predict.h"
 
 #include "choose/predict-inside.h"
+#include "plan/count.h"
 #include "run/team.h"
 
 enum {
+    STEPS_FEW = 2000,     /* a plan of so many steps uses its windows several times */
+    LEAST_TURNS = 8,      /* no turns of a shorter loop are skipped */
+    LOOK_STEPS = 256,     /* after so many, it is looked whether the time is more than asked for */
     STEPS_SOME = 20000,   /* after so many steps, two calls of all ranks are enough */
     STEPS_MOST = 1 << 19, /* after so many, the prediction is given up */
     CALLS = 6,            /* calls in a row, of which the first WARM do not count */
@@ -32,6 +36,21 @@ const char *tt_spent_text(enum tt_spent spent)
     return texts[spent];
 }
 
+/* ---- Whose turn it is ---- */
+
+/* Sets the time from which on the processor has something to do. The winners of a tournament show
+ * which processor is the first: place i holds the earlier one of those in places 2i and 2i + 1, and
+ * the processors themselves begin at place `places`. Of two that are equally early, the one with
+ * the smaller number wins. */
+static void set_ready(struct tt_predictor *s, int core, int64_t ready)
+{
+    s->ready_ps[core] = ready;
+    for (int i = (core + s->places) / 2; i > 0; i /= 2) {
+        int a = s->winner[2 * i], b = s->winner[2 * i + 1];
+        s->winner[i] = (uint8_t)(s->ready_ps[b] < s->ready_ps[a] ? b : a);
+    }
+}
+
 /* ---- Waiting ---- */
 
 static int64_t line_between(const struct tt_predictor *s, const struct tt_follow *r, int other)
@@ -39,29 +58,39 @@ static int64_t line_between(const struct tt_predictor *s, const struct tt_follow
     return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
 }
 
-/* Forgets what the rank waited for, before its lanes are tried again. */
-static void wait_afresh(struct tt_follow *r)
+/* The ranks (1 << rank) that wait for this. Some may have gone on since (since_ps < 0). */
+static uint64_t *waiters_for(struct tt_predictor *s, int what)
 {
-    r->ready_ps = TT_PREDICT_NEVER;
-    r->awaits = 0;
-    r->for_message = r->for_all = false;
+    return &s->waiters[what - ALL_RANKS];
 }
 
-static bool waits_for(const struct tt_follow *r, int what)
+/* The processor may have something to do from `when` on. */
+static void ready_from(struct tt_predictor *s, int core, int64_t when)
 {
-    if (r->since_ps < 0) return false;
-    if (what >= 0) return r->awaits >> what & 1;
-    return what == A_MESSAGE ? r->for_message : r->for_all;
+    if (when < s->ready_ps[core]) set_ready(s, core, tt_max(when, s->core[core].now_ps));
+}
+
+/* Forgets what the rank waited for, before its lanes are tried again. */
+static void wait_afresh(struct tt_predictor *s, struct tt_follow *r)
+{
+    uint64_t me = UINT64_C(1) << r->me;
+    r->ready_ps = TT_PREDICT_NEVER;
+    for (; r->awaits; r->awaits &= r->awaits - 1)
+        *waiters_for(s, __builtin_ctzll(r->awaits)) &= ~me;
+    *waiters_for(s, A_MESSAGE) &= ~me;
+    *waiters_for(s, ALL_RANKS) &= ~me;
 }
 
 /* Makes ranks that wait for this try again at the time at which they can see what `r` has done. */
 static void wake(struct tt_predictor *s, const struct tt_follow *r, int what)
 {
     int64_t now = tt_core_of(s, r)->now_ps;
-    for (int i = 0; i < s->p; i++) {
-        struct tt_follow *other = &s->rank[i];
-        if (waits_for(other, what))
-            other->ready_ps = tt_min(other->ready_ps, now + line_between(s, r, i));
+    for (uint64_t left = *waiters_for(s, what); left; left &= left - 1) {
+        struct tt_follow *other = &s->rank[__builtin_ctzll(left)];
+        int64_t when = now + line_between(s, r, other->me);
+        if (other->since_ps < 0 || when >= other->ready_ps) continue;
+        other->ready_ps = when;
+        ready_from(s, other->core, when);
     }
 }
 
@@ -70,8 +99,7 @@ static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, in
 {
     if (r->since_ps < 0) r->since_ps = tt_core_of(s, r)->now_ps;
     if (what >= 0) r->awaits |= UINT64_C(1) << what;
-    r->for_message |= what == A_MESSAGE;
-    r->for_all |= what == ALL_RANKS;
+    *waiters_for(s, what) |= UINT64_C(1) << r->me;
     r->ready_ps = tt_min(r->ready_ps, when);
     return false;
 }
@@ -95,24 +123,13 @@ static struct tt_flag_log *flag_of(const struct tt_predictor *s, int rank, uint3
     return &s->flag[rank * s->lanes + (int)lane];
 }
 
-static bool grow(struct tt_predictor *s, void **array, int n, int *room, size_t size)
-{
-    if (n < *room) return true;
-    int more = (int)tt_max(16, 2 * (int64_t)*room);
-    void *grown = tt_realloc(*array, (size_t)more * size);
-    if (!grown) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
-    if (!grown) return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
-
 static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, uint32_t lane, uint32_t value)
 {
     struct tt_flag_log *log = flag_of(s, r->me, lane);
     resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
-    if (!grow(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise)) return false;
+    if (!tt_predict_room(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise))
+        return false;
     log->raise[log->n++] =
         (struct tt_raise){(uint64_t)r->call << 32 | value, tt_core_of(s, r)->now_ps};
     wake(s, r, r->me);
@@ -144,6 +161,7 @@ static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
     int64_t line = line_between(s, r, step->peer);
+    if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
     if (at == TT_PREDICT_NEVER) return wait_until(s, r, step->peer, at);
     if (at + line > tt_core_of(s, r)->now_ps) return wait_until(s, r, step->peer, at + line);
     bool waited = resume(s, r, step->peer);
@@ -174,7 +192,7 @@ static bool start_send(struct tt_predictor *s, struct tt_follow *r, int lane,
 {
     struct tt_follow_channel *c = channel_between(s, r->me, step->peer, lane);
     bool rendezvous = step->len > s->eager_most && (s->map->direct || s->loads);
-    if (!c || !grow(s, (void **)&c->sent, c->n, &c->room, sizeof *c->sent)) return false;
+    if (!c || !tt_predict_room(s, (void **)&c->sent, c->n, &c->room, sizeof *c->sent)) return false;
     resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
     if (!rendezvous) tt_step_sends(s, r, step);
@@ -190,7 +208,8 @@ static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
                        const struct tt_plain *step)
 {
     struct tt_follow_channel *c = channel_between(s, step->peer, r->me, lane);
-    if (!c || !grow(s, (void **)&r->posted, r->posted_n, &r->posted_room, sizeof *r->posted))
+    if (!c ||
+        !tt_predict_room(s, (void **)&r->posted, r->posted_n, &r->posted_room, sizeof *r->posted))
         return false;
     resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
@@ -245,7 +264,8 @@ static bool wait_for(struct tt_predictor *s, struct tt_follow *r, int lane,
 static bool take_any(struct tt_predictor *s, struct tt_follow *r)
 {
     int64_t when = TT_PREDICT_NEVER;
-    for (int i = 0; i < r->posted_n; i++) {
+    while (r->posted_taken < r->posted_n && r->posted[r->posted_taken].taken) r->posted_taken++;
+    for (int i = r->posted_taken; i < r->posted_n; i++) {
         if (!r->posted[i].taken && take(s, r, &r->posted[i], &when)) return true;
     }
     if (r->posted_n > 0) r->ready_ps = tt_min(r->ready_ps, when);
@@ -283,7 +303,7 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
 /* Returns false if no lane can go on. */
 static bool try_lanes(struct tt_predictor *s, struct tt_follow *r)
 {
-    wait_afresh(r);
+    wait_afresh(s, r);
     for (uint32_t i = 0; i < r->plan->lanes; i++) {
         struct tt_follow_lane *lane = &r->lane[i];
         if (lane->ended) continue;
@@ -325,7 +345,7 @@ static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
     for (uint32_t i = 0; i < r->plan->lanes; i++) begin_lane(&r->lane[i], r->plan, (int)i);
     r->in_call = true;
     memset(r->touched, 0, sizeof r->touched);
-    r->posted_n = 0;
+    r->posted_n = r->posted_taken = 0;
     return true;
 }
 
@@ -347,7 +367,7 @@ static void follow(struct tt_predictor *s, struct tt_follow *r)
     bool began = r->in_call;
     s->steps++;
     if (!began) {
-        wait_afresh(r);
+        wait_afresh(s, r);
         began = begin_call(s, r);
         if (began) r->ready_ps = 0;
         return;
@@ -365,7 +385,7 @@ static struct tt_follow *rank_on(const struct tt_predictor *s, const struct tt_c
 }
 
 /* The time at which some rank of the processor is worth trying; NEVER: none is. */
-static int64_t core_ready(const struct tt_predictor *s, const struct tt_core *core)
+static int64_t find_ready(const struct tt_predictor *s, const struct tt_core *core)
 {
     int64_t ready = TT_PREDICT_NEVER;
     const struct tt_follow *last = rank_on(s, core, core->at);
@@ -429,21 +449,75 @@ static int64_t work_for_call(const struct tt_predictor *s)
     return most;
 }
 
+static int64_t end_of(const struct tt_predictor *s, int call, int *last)
+{
+    int64_t end = -1;
+    for (int r = 0; r < s->p; r++) {
+        if (s->rank[r].ended_ps[call] > end) *last = r;
+        end = tt_max(end, s->rank[r].ended_ps[call]);
+    }
+    return end;
+}
+
+/* The calls in the beginning that do not count, if many calls are followed. */
+static int warm_calls(const struct tt_predictor *s)
+{
+    return s->calls > CALLS ? s->slots : WARM;
+}
+
+/* Whether no rank can begin the call after the next one before all have ended this one, so that a
+ * call takes at least half of the time from its begin on the first rank to its end on the last. A
+ * rank ends most collectives only after all have begun them. If the data pass through windows, a
+ * call of many steps uses each of them several times, so nobody runs ahead by more than that. */
+static bool calls_follow(const struct tt_predictor *s)
+{
+    int begun = 0;
+    for (int r = 0; r < s->p; r++) begun = (int)tt_max(begun, s->rank[r].call + 1);
+    enum tt_coll coll = s->call->coll;
+    bool ahead = tt_coll_has_root(coll) || coll == TT_COLL_scan || coll == TT_COLL_exscan;
+    return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
+}
+
+/* Whether it is certain at the time `now` that a call takes longer than most_ps. */
+static bool takes_more(const struct tt_predictor *s, int64_t now)
+{
+    int ended = ended_calls(s), warm = warm_calls(s), last;
+    int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0;
+    if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
+    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* the next is last */
+    return ended > warm && (begin - end_of(s, warm - 1, &last)) / (s->calls - warm) > s->most_ps;
+}
+
+/* Skips turns that repeat, but none after which the prediction may end. */
+static void skip(struct tt_predictor *s, int64_t now)
+{
+    int64_t most = ended_calls(s) < 2 ? STEPS_MOST : STEPS_SOME;
+    if (!tt_repeat_skip(s, now, most)) return;
+    for (int c = 0; c < s->cores; c++) set_ready(s, c, find_ready(s, &s->core[c]));
+}
+
+static tutti_status fail_long(void)
+{
+    return tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
+}
+
 /* Returns false when there is nothing more to follow. */
 static bool follow_one(struct tt_predictor *s)
 {
-    struct tt_core *core = NULL;
-    int64_t ready = TT_PREDICT_NEVER;
-    for (int c = 0; c < s->cores; c++) {
-        int64_t when = core_ready(s, &s->core[c]);
-        if (when >= ready) continue;
-        ready = when;
-        core = &s->core[c];
+    int first = s->winner[1];
+    struct tt_core *core = &s->core[first];
+    int64_t now = s->ready_ps[first];
+    if (now == TT_PREDICT_NEVER) return false;
+    struct tt_follow *r = pick(s, core, now);
+    follow(s, r);
+    set_ready(s, first, find_ready(s, core));
+    if (r == s->leader) skip(s, now);
+    if (s->steps > STEPS_MOST) s->status = fail_long();
+    if (s->steps >= s->look_at) {
+        s->look_at = s->steps + LOOK_STEPS;
+        s->more = takes_more(s, now);
+        if (s->more) return false;
     }
-    if (!core) return false;
-    follow(s, pick(s, core, ready));
-    if (s->steps > STEPS_MOST)
-        s->status = tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
     bool enough = s->steps > STEPS_SOME && s->steps % 64 == 0 && ended_calls(s) >= 2;
     return s->status == TUTTI_OK && !enough;
 }
@@ -493,6 +567,10 @@ static void close_all(struct tt_predictor *s)
     for (int r = 0; s->rank && r < s->p; r++) close_rank(&s->rank[r]);
     for (int i = 0; s->flag && i < s->p * s->lanes; i++) tt_free(s->flag[i].raise);
     for (int i = 0; s->channel && i < s->p * s->p * s->lanes; i++) tt_free(s->channel[i].sent);
+    tt_free(s->asked);
+    tt_free(s->saved.asked);
+    tt_free(s->saved.rank);
+    tt_free(s->saved.channel);
     tt_free(s->rank);
     tt_free(s->core);
     tt_free(s->flag);
@@ -505,6 +583,63 @@ static int calls_for(const struct tt_predictor *s)
 {
     bool ahead = tt_coll_has_root(s->call->coll) && s->p > s->cores;
     return ahead ? ROUNDS * s->slots : CALLS;
+}
+
+/* Whether a step is done in all turns but the last one and the first few. */
+static bool is_regular(const struct tt_plan *plan)
+{
+    for (uint32_t i = 1; i < plan->varies_n; i++)
+        if (plan->varies[i].from > TT_IN_FLIGHT || plan->varies[i].tail_mod > 0) return false;
+    return true;
+}
+
+/* All ranks follow at least two calls. */
+static bool too_many_steps(const struct tt_predictor *s)
+{
+    int64_t steps = 0;
+    for (int r = 0; r < s->p; r++)
+        if (is_regular(s->rank[r].plan))
+            steps += 2 * tt_plan_steps(s->rank[r].plan, TT_IN_FLIGHT + 1);
+    return steps > STEPS_MOST;
+}
+
+/* The turns of the longest loop of a plan. */
+static uint32_t longest_loop(const struct tt_plan *plan)
+{
+    uint32_t turns = 0;
+    for (uint32_t i = 0; i < plan->steps_n; i++)
+        if (plan->steps[i].kind == TT_LOOP && plan->steps[i].value > turns)
+            turns = plan->steps[i].value;
+    return turns;
+}
+
+/* Finds the rank whose turns are looked at. Returns false without memory. */
+static bool open_leader(struct tt_predictor *s)
+{
+    uint32_t most = LEAST_TURNS - 1;
+    size_t pairs = (size_t)(s->p * s->p);
+    for (int r = 0; r < s->p; r++) {
+        uint32_t turns = longest_loop(s->rank[r].plan);
+        if (turns > most) s->leader = &s->rank[r];
+        most = turns > most ? turns : most;
+    }
+    if (s->lanes > 1) s->leader = NULL;
+    if (!s->leader) return true;
+    s->asked = tt_calloc(pairs, sizeof *s->asked);
+    s->saved.asked = tt_calloc(pairs, sizeof *s->saved.asked);
+    s->saved.rank = tt_calloc((size_t)s->p, sizeof *s->saved.rank);
+    return s->asked && s->saved.asked && s->saved.rank;
+}
+
+/* All processors may begin. */
+static void open_turns(struct tt_predictor *s)
+{
+    for (s->places = 2; s->places < s->cores;) s->places *= 2;
+    for (int c = 0; c < s->places; c++) {
+        s->ready_ps[c] = c < s->cores ? 0 : TT_PREDICT_NEVER;
+        s->winner[s->places + c] = (uint8_t)c;
+    }
+    for (int c = s->places - 1; c >= 0; c--) set_ready(s, c, s->ready_ps[c]);
 }
 
 static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *algorithm)
@@ -521,17 +656,10 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
     if (good) s->flag = tt_calloc((size_t)(s->p * s->lanes), sizeof *s->flag);
     for (int c = 0; good && c < s->cores; c++)
         s->core[c] = (struct tt_core){.first = c, .n = (s->p - c + s->cores - 1) / s->cores};
-    return s->flag ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
-}
-
-static int64_t end_of(const struct tt_predictor *s, int call, int *last)
-{
-    int64_t end = -1;
-    for (int r = 0; r < s->p; r++) {
-        if (s->rank[r].ended_ps[call] > end) *last = r;
-        end = tt_max(end, s->rank[r].ended_ps[call]);
-    }
-    return end;
+    if (good) open_turns(s);
+    good = good && s->flag && open_leader(s);
+    if (good && too_many_steps(s)) return fail_long();
+    return good ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
 }
 
 /* The time from the end of one call to the end of the next, and how the rank that ends last spent
@@ -540,7 +668,7 @@ static int64_t end_of(const struct tt_predictor *s, int call, int *last)
  * call. */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
-    int ended = ended_calls(s), warm = s->calls > CALLS ? s->slots : WARM, last = 0;
+    int ended = ended_calls(s), warm = warm_calls(s), last = 0;
     if (ended <= warm) warm = 1;
     if (ended < 2) return tt_fail(TUTTI_ERR_UNSUPPORTED, "the predictor found no end of its plan");
     int64_t begin = end_of(s, warm - 1, &last), n = ended - warm;
@@ -561,7 +689,8 @@ static const char *unpredictable(const struct tt_map *map)
 }
 
 static tutti_status predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                            bool is_own, const struct tt_map *map, struct tt_prediction *prediction)
+                            bool is_own, const struct tt_map *map, int64_t most_ps,
+                            struct tt_prediction *prediction)
 {
     bool is_short;
     const char *why = unpredictable(map);
@@ -571,11 +700,16 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .map = &with,
                              .call = call,
                              .is_own = is_own,
+                             .most_ps = most_ps,
+                             .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,
                              .lanes = 1};
     s.status = open_all(&s, algorithm);
     while (s.status == TUTTI_OK && follow_one(&s)) continue;
-    if (s.status == TUTTI_OK) s.status = sum_up(&s, prediction);
+    if (s.more)
+        prediction->time_ps = TT_PREDICT_MORE;
+    else if (s.status == TUTTI_OK)
+        s.status = sum_up(&s, prediction);
     close_all(&s);
     return s.status;
 }
@@ -585,13 +719,20 @@ tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_ca
 {
     if (tt_coll_pairs(call->coll))
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "each rank has counts of its own");
-    return predict(algorithm, call, false, map, prediction);
+    return predict(algorithm, call, false, map, INT64_MAX, prediction);
+}
+
+tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                              const struct tt_map *map, int64_t most_ps,
+                              struct tt_prediction *prediction)
+{
+    return predict(algorithm, call, false, map, most_ps, prediction);
 }
 
 tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, struct tt_prediction *prediction)
 {
-    return predict(algorithm, call, true, map, prediction);
+    return predict(algorithm, call, true, map, INT64_MAX, prediction);
 }
 
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,

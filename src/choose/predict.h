@@ -24,9 +24,6 @@ struct tt_prediction {
                                 * all */
 };
 
-/* The most ranks for which a time is predicted. */
-enum { TT_PREDICT_RANKS = 64 };
-
 /* Predicts the time of a call by an algorithm that applies. Errors:
  *
  *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model, or there
@@ -35,8 +32,14 @@ enum { TT_PREDICT_RANKS = 64 };
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);
-/* Does the same if the calls of all ranks are known, as those of a problem: call[r] is that of rank
- * r, with its own counts. */
+/* Does the same for a call that is compared with others. It may stop as soon as the time is known
+ * to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and nothing else is set. */
+#define TT_PREDICT_MORE INT64_MAX
+tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
+                              const struct tt_map *map, int64_t most_ps,
+                              struct tt_prediction *prediction);
+/* Does the same as tt_predict if the calls of all ranks are known, as those of a problem: call[r]
+ * is that of rank r, with its own counts. */
 tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, struct tt_prediction *prediction);
 const char *tt_spent_text(enum tt_spent spent);

@@ -22,4 +22,7 @@ enum tt_spent {
         TT_SPENT_N
 };
 
+/* The most ranks for which a time is predicted. */
+enum { TT_PREDICT_RANKS = 64 };
+
 #endif

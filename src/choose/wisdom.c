@@ -16,14 +16,6 @@ int tt_size_class(int64_t bytes)
     return log2;
 }
 
-uint32_t tt_wisdom_hash(const char *layout)
-{
-    uint32_t h = 0x811c9dc5u;
-    if (!*layout) return 0;
-    for (; *layout; layout++) h = (h ^ (unsigned char)*layout) * 0x01000193u;
-    return h | 1;
-}
-
 /* The nodes of a map: how many ranks of it are on each, in the order of the ranks. */
 static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
 {

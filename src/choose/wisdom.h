@@ -49,7 +49,14 @@ const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
 /* Returns the logarithm of the next power of two of the call's bytes; at least 3, because fewer
  * than 8 bytes take as long as 8. */
 int tt_size_class(int64_t bytes);
-uint32_t tt_wisdom_hash(const char *layout);
+/* Returns the number that stands for a layout; 0: one node. */
+static inline uint32_t tt_wisdom_hash(const char *layout)
+{
+    uint32_t h = 0x811c9dc5u;
+    if (!*layout) return 0;
+    for (; *layout; layout++) h = (h ^ (unsigned char)*layout) * 0x01000193u;
+    return h | 1;
+}
 
 /* ---- The file (wisdom-file.c) ---- */
 

@@ -304,3 +304,21 @@ struct tt_count tt_count_sum(const struct tt_count *count, int p)
 #undef ADD
     return sum;
 }
+
+int64_t tt_plan_steps(const struct tt_plan *plan, int64_t spared)
+{
+    int64_t turns[TT_DEPTH + 1] = {1}, steps = 0;
+    int depth = 0;
+    for (uint32_t i = 0; i < plan->steps_n; i++) {
+        const struct tt_step *step = &plan->steps[i];
+        if (step->kind == TT_LOOP) {
+            turns[depth + 1] = turns[depth] * tt_max(0, (int64_t)step->value - spared);
+            depth++;
+        } else if (step->kind == TT_END) {
+            depth--;
+        } else if (step->kind != TT_EXCHANGE) {
+            steps += turns[depth];
+        }
+    }
+    return steps;
+}

@@ -28,5 +28,9 @@ tutti_status tt_count_plans(const struct tt_plan *const *plans, int p, struct tt
 struct tt_count tt_count_worst(const struct tt_count *count, int p);
 /* Returns the sum of each field over all ranks. */
 struct tt_count tt_count_sum(const struct tt_count *count, int p);
+/* Returns the steps of a plan without unrolling it: those in a loop as often as it has turns, but
+ * for `spared` turns of each loop, and also those that a turn leaves out (tt_vary). A generator
+ * counts nothing. */
+int64_t tt_plan_steps(const struct tt_plan *plan, int64_t spared);
 
 #endif

@@ -11,6 +11,8 @@
 #include "model.h"
 #include "sim/simulate.h"
 
+static const char *table_path; /* predicted.txt */
+
 static struct tt_prediction predicted(const struct tt_algorithm *a, const struct tt_call *call,
                                       const struct tt_map *map)
 {
@@ -163,6 +165,46 @@ static void parts_add_up(void **state)
 /* The simulator knows the way of a message and the time that its sender needs for each byte. If
  * nothing else costs anything, both come to the same time for plans that send messages and in which
  * all ranks wait for each other. */
+/* The predicted time; -1: the algorithm does not exist or does not apply. */
+static int64_t time_of(const char *problem_text, int cores, const char *algorithm)
+{
+    struct tt_machine m = measured_model();
+    struct tt_problem problem;
+    struct tt_prediction prediction = {.time_ps = -1};
+    struct tt_call call[PLANS_RANKS];
+    assert_int_equal(tt_problem_parse(problem_text, &problem, NULL), TUTTI_OK);
+    struct tt_map map = map_of(problem.p, cores, &m);
+    int64_t *room = tt_calloc((size_t)problem.p, tt_problem_room(&problem) * sizeof *room + 8);
+    for (int r = 0; r < problem.p; r++)
+        call[r] = tt_problem_call(&problem, r, room + (size_t)r * tt_problem_room(&problem));
+    const struct tt_algorithm *a = tt_algorithm_find(problem.call.coll, algorithm);
+    if (a && !a->refuse(call, &map))
+        assert_int_equal(tt_predict_calls(a, call, &map, &prediction), TUTTI_OK);
+    tt_free(room);
+    return prediction.time_ps;
+}
+
+/* Turns that are skipped, and other short cuts, change no prediction. */
+static void as_if_each_step_was_followed(void **state)
+{
+    char line[200], problem[100], algorithm[50];
+    FILE *file = fopen(table_path, "r");
+    long long time;
+    int cores, lines = 0;
+    (void)state;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (*line == '#' || !sampled(&lines, 5)) continue;
+        assert_int_equal(sscanf(line, "%99s %d %49s %lld", problem, &cores, algorithm, &time), 4);
+        long long now = time_of(problem, cores, algorithm);
+        if (now != time)
+            fail_msg("%s of %s on %d processors: %lld ps, and not %lld", algorithm, problem, cores,
+                     now, time);
+    }
+    assert_true(lines > 300);
+    fclose(file);
+}
+
 static void agrees_with_simulator(void **state)
 {
     (void)state;
@@ -221,13 +263,20 @@ static void says_what_it_cannot(void **state)
     refused(&tt_barrier_flat, &problem.call, &map, "at most 64 ranks");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc != 2) return 2;
+    table_path = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barrier_of_two),  cmocka_unit_test(ranks_take_turns),
-        cmocka_unit_test(root_runs_ahead), cmocka_unit_test(costs_scale),
-        cmocka_unit_test(parts_add_up),    cmocka_unit_test(agrees_with_simulator),
-        cmocka_unit_test(work_counts),     cmocka_unit_test(says_what_it_cannot),
+        cmocka_unit_test(barrier_of_two),
+        cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(root_runs_ahead),
+        cmocka_unit_test(costs_scale),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(agrees_with_simulator),
+        cmocka_unit_test(work_counts),
+        cmocka_unit_test(says_what_it_cannot),
+        cmocka_unit_test(as_if_each_step_was_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Measures what a choice by estimate costs, under the model of this machine (TUTTI_MACHINE), or
+ * under one that it measures briefly if none is known.
+ *
+ *   ranking   for each collective, number of ranks and number of processors: the processor time in
+ *             which all algorithms are ranked for one size, and the size that takes longest
+ *   lookup    the time of an estimate whose ranking is known
+ *
+ * The output is one line of JSON for each figure. Each time is the least of several: other programs
+ * only make it longer.
+ */
+#include "measure.h"
+
+#include "choose/calibrate.h"
+#include "choose/estimate.h"
+#include "plan/words.h"
+
+enum { REPEATS = 3, BATCHES = 31, LOOKUPS = 1000000, LEAST = 3, MOST = 22 };
+
+static struct tt_machine machine;
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void find_model(void)
+{
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY] = "";
+    if (tt_machine_find(&machine, path, why)) return;
+    if (!tt_calibrate_briefly(path, &machine, why)) die("there is no model: %s", why);
+}
+
+static struct tt_map map_of(int p, int cores)
+{
+    return (struct tt_map){.p = p,
+                           .cores = cores,
+                           .win_bytes = 128 << 10,
+                           .direct = true,
+                           .read_cost = 1,
+                           .nodes = 1,
+                           .estimates = true,
+                           .machine = &machine};
+}
+
+/* A call of 2^log2 bytes; with equal counts, if its collective has counts that all ranks know. */
+static struct tt_call call_of(enum tt_coll coll, int log2, int p, int64_t *counts)
+{
+    bool reduces = tt_coll_has_op(coll);
+    struct tt_call call = {.coll = coll,
+                           .type = reduces ? TUTTI_F64 : TUTTI_U8,
+                           .op = TUTTI_SUM,
+                           .commutes = true,
+                           .sz = reduces ? 8 : 1};
+    if (coll != TT_COLL_barrier) call.n = (INT64_C(1) << log2) / call.sz;
+    for (int r = 0; r < p; r++) counts[r] = call.n;
+    if (tt_call_counts(&call)) call.out_counts = counts;
+    return call;
+}
+
+static double time_ranking(const struct tt_call *call, const struct tt_map *map)
+{
+    double least = 1e9;
+    for (int i = 0; i < REPEATS; i++) {
+        double begin = processor_seconds();
+        if (!tt_estimate(NULL, call, map))
+            die("nothing is ranked for %s", tt_coll_name(call->coll));
+        double took = processor_seconds() - begin;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+static void measure_rankings(enum tt_coll coll, int p, int cores)
+{
+    int64_t counts[TT_RANKED_SIZES];
+    struct tt_map map = map_of(p, cores);
+    double most = 0, all = 0;
+    int at = LEAST;
+    for (int log2 = LEAST; log2 <= MOST; log2++) {
+        struct tt_call call = call_of(coll, log2, p, counts);
+        double each = time_ranking(&call, &map);
+        all += each;
+        if (each <= most) continue;
+        most = each;
+        at = log2;
+    }
+    printf("{\"target\": \"ranking\", \"collective\": \"%s\", \"ranks\": %d, \"cores\": %d, "
+           "\"bytes\": %d, \"ns\": %.0f, \"all_ns\": %.0f}\n",
+           tt_coll_name(coll), p, cores, 1 << at, 1e9 * most, 1e9 * all);
+}
+
+static void measure_lookup(void)
+{
+    static struct tt_rankings kept;
+    int64_t counts[TT_RANKED_SIZES];
+    struct tt_map map = map_of(4, 2);
+    double least = 1e9;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        double begin = processor_seconds();
+        for (int i = 0; i < LOOKUPS; i++) {
+            struct tt_call call = call_of(TT_COLL_allreduce, LEAST + i % 20, 0, counts);
+            if (!tt_estimate(&kept, &call, &map)) die("nothing is ranked for allreduce");
+        }
+        double took = (processor_seconds() - begin) / LOOKUPS;
+        least = took < least ? took : least;
+    }
+    printf("{\"target\": \"lookup\", \"ns\": %.2f}\n", 1e9 * least);
+}
+
+int main(void)
+{
+    static const int ranks[] = {2, 4, 8, 16};
+    find_model();
+    for (int c = 0; c < TT_COLLS; c++) {
+        if (tt_coll_pairs((enum tt_coll)c)) continue;
+        for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+            measure_rankings((enum tt_coll)c, ranks[i], 2);
+            if (ranks[i] > 2) measure_rankings((enum tt_coll)c, ranks[i], ranks[i]);
+        }
+    }
+    measure_lookup();
+    return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Skips turns of loops that repeat. A long vector goes through a plan slice by slice: each turn of
+ * a loop does the same for the next slice. After some turns, the ranks are in step: each turn takes
+ * as long as the one before. Then nothing new happens until a loop comes to its last turn.
+ *
+ * When a rank that leads begins a turn, the state of all ranks is compared with an earlier one. If
+ * both are the same, but for a shift in time, in turns and in the values of flags, then all that
+ * follows depends on the same numbers, and so it repeats with the same shift, as long as each loop
+ * is in the middle: neither in its first turns, which may leave steps out, nor in its last one,
+ * which may be shorter. So a number of these periods is passed at once, and times, values and turns
+ * are shifted by as many. What is predicted stays the same, to the picosecond.
+ *
+ * The argument needs these properties, which are_alike checks:
+ *
+ *     - Every time that a later event depends on is as far from the time of the turn as before, or
+ *       so far back that every rank can see what happened then. A rank that is not in a loop waits
+ *       for a flag that nobody has raised in the period, so its times stay as they are.
+ *     - The values that a rank awaits grow as fast as those to which the flag is raised. Otherwise
+ *       it would reach a value that is not there yet, although it was in this period.
+ *     - Ranges that rotate, and steps whose length varies, are where they were.
+ *
+ * The places of data are taken to stay what they were, too: a range that moves on with the turns is
+ * near (predict-step.c) if it was.
+ */
+#include <string.h>
+
+#include "choose/predict-inside.h"
+
+enum {
+    FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first ones */
+    PERIOD = 4 /* periods of so many turns are found soonest; longer ones if they last long */
+};
+
+/* ---- The state ---- */
+
+static uint32_t turn_of(const struct tt_iter *iter, int depth)
+{
+    return iter->depth > depth ? iter->loop[depth].turn : 0;
+}
+
+static void save_channels(struct tt_predictor *s)
+{
+    size_t n = (size_t)(s->p * s->p);
+    if (!s->saved.channel) s->saved.channel = tt_calloc(n, sizeof *s->saved.channel);
+    for (size_t i = 0; s->saved.channel && i < n; i++) {
+        const struct tt_follow_channel *c = &s->channel[i];
+        struct tt_saved_channel *to = &s->saved.channel[i];
+        to->n = c->n;
+        to->posted = c->posted;
+        for (int k = 0; k < TT_LAST_SENT && k < c->n; k++) to->last[k] = c->sent[c->n - 1 - k];
+    }
+}
+
+static void save(struct tt_predictor *s, int64_t now)
+{
+    s->saved.now_ps = now;
+    s->saved.steps = s->steps;
+    s->saved.turns = s->turns;
+    s->saved.waiters[0] = s->waiters[0];
+    s->saved.waiters[1] = s->waiters[1];
+    memcpy(s->saved.asked, s->asked, (size_t)(s->p * s->p) * sizeof *s->asked);
+    memcpy(s->saved.core, s->core, (size_t)s->cores * sizeof *s->core);
+    memcpy(s->saved.busy_until_ps, s->busy_until_ps, sizeof s->busy_until_ps);
+    for (int i = 0; i < s->p; i++) {
+        const struct tt_follow *r = &s->rank[i];
+        struct tt_saved_rank *to = &s->saved.rank[i];
+        to->rank = *r;
+        to->lane = *r->lane;
+        to->raised = s->flag[i].n;
+    }
+    if (s->channel) save_channels(s);
+}
+
+/* Whether a time is as far from `now` as `before` was from the saved time; or both are over. */
+static bool alike_time(const struct tt_predictor *s, int64_t before, int64_t time, int64_t now)
+{
+    if (before == TT_PREDICT_NEVER || time == TT_PREDICT_NEVER) return before == time;
+    return tt_max(before - s->saved.now_ps, 0) == tt_max(time - now, 0);
+}
+
+static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
+{
+    const struct tt_flag_log *log = &s->flag[rank];
+    int64_t line = tt_machine_number(s, TT_MACHINE_line);
+    int was = s->saved.rank[rank].raised, n = log->n;
+    if (n == was) return true;
+    if (was == 0 || log->raise[was - 1].value >> 32 != log->raise[n - 1].value >> 32) return false;
+    const struct tt_raise *a = &log->raise[was - 1], *b = &log->raise[n - 1];
+    uint64_t grown = b->value - a->value;
+    for (; b->time_ps + line > now; a--, b--) {
+        if (a < log->raise || b->value - a->value != grown ||
+            b->time_ps - now != a->time_ps - s->saved.now_ps)
+            return false;
+    }
+    return a < log->raise || a->time_ps + line <= s->saved.now_ps;
+}
+
+/* Whether a message can still change what a rank does: it was not taken, or its sender does not
+ * know so yet. */
+static bool is_live(const struct tt_predictor *s, const struct tt_sent *sent, int64_t now)
+{
+    return sent->taken_ps == TT_PREDICT_NEVER ||
+           sent->taken_ps + tt_machine_number(s, TT_MACHINE_line) > now;
+}
+
+static bool alike_message(const struct tt_predictor *s, const struct tt_sent *before,
+                          const struct tt_sent *sent, int64_t now)
+{
+    bool taken = sent->taken_ps != TT_PREDICT_NEVER;
+    return before->len == sent->len && before->rendezvous == sent->rendezvous &&
+           alike_time(s, before->at_ps, sent->at_ps, now) &&
+           taken == (before->taken_ps != TT_PREDICT_NEVER) &&
+           (!taken || sent->taken_ps - now == before->taken_ps - s->saved.now_ps);
+}
+
+/* A channel through which no message went in the period is left as it is. */
+static bool alike_channel(const struct tt_predictor *s, int i, int64_t now)
+{
+    const struct tt_follow_channel *c = &s->channel[i];
+    const struct tt_saved_channel *was = &s->saved.channel[i];
+    if (c->n - was->n != c->posted - was->posted) return false;
+    for (int k = 0; c->n > was->n && k < c->n; k++) {
+        const struct tt_sent *sent = &c->sent[c->n - 1 - k];
+        bool lives = is_live(s, sent, now);
+        if (k == TT_LAST_SENT || k >= was->n) return !lives;
+        if (lives != is_live(s, &was->last[k], s->saved.now_ps)) return false;
+        if (!lives) return true;
+        if (!alike_message(s, &was->last[k], sent, now)) return false;
+    }
+    return true;
+}
+
+static bool alike_channels(const struct tt_predictor *s, int64_t now)
+{
+    if (!s->channel) return true;
+    for (int i = 0; i < s->p * s->p; i++)
+        if (!alike_channel(s, i, now)) return false;
+    return true;
+}
+
+static uint64_t last_value(const struct tt_flag_log *log, int n)
+{
+    return n > 0 ? log->raise[n - 1].value : 0;
+}
+
+/* What a rank awaits grows like the flag. */
+static bool alike_asked(const struct tt_predictor *s)
+{
+    for (int w = 0; w < s->p; w++) {
+        uint64_t grown = last_value(&s->flag[w], s->flag[w].n) -
+                         last_value(&s->flag[w], s->saved.rank[w].raised);
+        for (int r = 0; r < s->p; r++) {
+            uint64_t asked = s->asked[r * s->p + w] - s->saved.asked[r * s->p + w];
+            if (asked != 0 && asked != grown) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether `turns` more turns leave everything that depends on the number of a turn as it is. */
+static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
+{
+    for (uint32_t i = 1; i < plan->shapes_n; i++)
+        if (plan->shapes[i].mod > 0 && turns % (uint32_t)plan->shapes[i].mod != 0) return false;
+    for (uint32_t i = 1; i < plan->varies_n; i++) {
+        const struct tt_vary *v = &plan->varies[i];
+        if (v->from > turn || (v->tail_mod > 0 && turns % (uint32_t)v->tail_mod != 0)) return false;
+    }
+    return turn >= FIRST_TURNS;
+}
+
+/* Returns how many periods the lane can pass; 0: none, or the states differ. */
+static int64_t lane_periods(const struct tt_predictor *s, int rank)
+{
+    const struct tt_follow_lane *now = s->rank[rank].lane, *was = &s->saved.rank[rank].lane;
+    const struct tt_iter *a = &was->iter, *b = &now->iter;
+    int64_t most = INT64_MAX;
+    if (now->ended != was->ended || now->has_step != was->has_step || a->at != b->at) return 0;
+    if (now->ended || !b->unrolls) return most;
+    if (a->depth != b->depth || b->generating) return 0;
+    for (int d = 0; d < b->depth; d++) {
+        uint32_t turn = b->loop[d].turn, before = a->loop[d].turn;
+        if (turn == before) continue;
+        if (turn < before || most != INT64_MAX || turn + 2 > b->loop[d].turns ||
+            !is_whole(s->rank[rank].plan, before, turn - before))
+            return 0;
+        most = (b->loop[d].turns - 2 - turn) / (turn - before);
+    }
+    return most;
+}
+
+static bool alike_rank(const struct tt_predictor *s, int rank, int64_t now)
+{
+    const struct tt_follow *a = &s->saved.rank[rank].rank, *b = &s->rank[rank];
+    if (a->call != b->call || a->in_call != b->in_call || a->over != b->over) return false;
+    if (b->over) return true;
+    for (int i = 0; i < TT_BUFFERS; i++)
+        if (a->touched[i].first != b->touched[i].first) return false;
+    return a->awaits == b->awaits && alike_time(s, a->ready_ps, b->ready_ps, now) &&
+           (a->since_ps == b->since_ps || b->since_ps - now == a->since_ps - s->saved.now_ps);
+}
+
+static bool alike_core(const struct tt_predictor *s, int core, int64_t now)
+{
+    const struct tt_core *a = &s->saved.core[core], *b = &s->core[core];
+    return a->at == b->at &&
+           (a->now_ps == b->now_ps || b->now_ps - now == a->now_ps - s->saved.now_ps) &&
+           alike_time(s, s->saved.busy_until_ps[core], s->busy_until_ps[core], now);
+}
+
+/* Returns how many periods can be passed. */
+static int64_t periods(const struct tt_predictor *s, int64_t now)
+{
+    int64_t most = INT64_MAX;
+    if (now - s->saved.now_ps < tt_machine_number(s, TT_MACHINE_line)) return 0;
+    for (int c = 0; c < s->cores; c++)
+        if (!alike_core(s, c, now)) return 0;
+    for (int r = 0; r < s->p && most > 0; r++) most = tt_min(most, lane_periods(s, r));
+    for (int r = 0; r < s->p && most > 0; r++)
+        if (!alike_rank(s, r, now) || !alike_flags(s, r, now)) return 0;
+    if (s->waiters[0] != s->saved.waiters[0] || s->waiters[1] != s->saved.waiters[1]) return 0;
+    return most > 0 && alike_asked(s) && alike_channels(s, now) ? most : 0;
+}
+
+/* ---- Passing ---- */
+
+/* A time that was the same before the period stays: it is that of a rank that waits. So does one
+ * that is over (before `past`). */
+static void pass_time(int64_t before, int64_t *time, int64_t past, int64_t by)
+{
+    if (*time != before && *time != TT_PREDICT_NEVER && *time >= past) *time += by;
+}
+
+static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64_t by)
+{
+    const struct tt_follow_channel *c = &s->channel[i];
+    if (c->n == s->saved.channel[i].n) return;
+    for (int k = 0; k < TT_LAST_SENT && k < c->n; k++) {
+        struct tt_sent *sent = &c->sent[c->n - 1 - k];
+        bool lives = is_live(s, sent, now);
+        if (sent->at_ps >= now) sent->at_ps += by;
+        if (lives && sent->taken_ps != TT_PREDICT_NEVER) sent->taken_ps += by;
+    }
+}
+
+/* Appends the last time that the flag was raised before the period, and those in it, n periods
+ * later. Times in between need not be there: all ranks can see by now what happened then. */
+static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
+{
+    struct tt_flag_log *log = &s->flag[rank];
+    int was = s->saved.rank[rank].raised, end = log->n;
+    uint64_t grown = last_value(log, end) - last_value(log, was);
+    for (int i = tt_max(0, was - 1); i < end && end > was; i++) {
+        if (!tt_predict_room(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise))
+            return false;
+        log->raise[log->n++] = (struct tt_raise){log->raise[i].value + (uint64_t)n * grown,
+                                                 log->raise[i].time_ps + by};
+    }
+    return true;
+}
+
+static void pass_rank(struct tt_predictor *s, int rank, int64_t n, int64_t now, int64_t by)
+{
+    const struct tt_saved_rank *was = &s->saved.rank[rank];
+    struct tt_follow *r = &s->rank[rank];
+    struct tt_follow_lane *lane = r->lane;
+    for (int i = 0; i < TT_SPENT_N; i++) r->spent[i] += n * (r->spent[i] - was->rank.spent[i]);
+    pass_time(was->rank.ready_ps, &r->ready_ps, now, by);
+    pass_time(was->rank.since_ps, &r->since_ps, 0, by);
+    for (int i = 0; i < TT_BUFFERS; i++)
+        r->touched[i].end += n * (r->touched[i].end - was->rank.touched[i].end);
+    for (int d = 0; d < lane->iter.depth && lane->iter.unrolls; d++)
+        lane->iter.loop[d].turn +=
+            (uint32_t)n * (lane->iter.loop[d].turn - was->lane.iter.loop[d].turn);
+    if (lane->has_step) lane->step.value += (uint32_t)n * (lane->step.value - was->lane.step.value);
+}
+
+static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
+{
+    int64_t by = n * (now - s->saved.now_ps);
+    for (int r = 0; r < s->p; r++) {
+        pass_rank(s, r, n, now, by);
+        if (!pass_flags(s, r, n, by)) return false;
+    }
+    for (int c = 0; c < s->cores; c++) {
+        const struct tt_core *was = &s->saved.core[c];
+        s->core[c].worked_ps += n * (s->core[c].worked_ps - was->worked_ps);
+        pass_time(was->now_ps, &s->core[c].now_ps, 0, by);
+        pass_time(s->saved.busy_until_ps[c], &s->busy_until_ps[c], now, by);
+    }
+    for (int i = 0; s->channel && i < s->p * s->p; i++) pass_channel(s, i, now, by);
+    s->steps += n * (s->steps - s->saved.steps);
+    return true;
+}
+
+/* Whether the rank that leads has begun another turn. */
+static bool begins_turn(struct tt_predictor *s)
+{
+    const struct tt_iter *iter = &s->leader->lane->iter;
+    uint32_t outer = turn_of(iter, 0), inner = turn_of(iter, 1);
+    bool begins = s->leader->in_call && iter->unrolls && iter->depth > 0 &&
+                  (outer != s->outer || inner != s->inner);
+    s->outer = outer;
+    s->inner = inner;
+    return begins;
+}
+
+bool tt_repeat_skip(struct tt_predictor *s, int64_t now, int64_t most_steps)
+{
+    if (!begins_turn(s)) return false;
+    if (s->channel && !s->saved.channel) s->turns = 0; /* no message was saved */
+    int64_t steps = s->steps - s->saved.steps, n = s->turns > 0 ? periods(s, now) : 0;
+    if (n > 0) n = tt_min(n, (most_steps - s->steps) / steps);
+    if (n > 0) s->turns = 0;
+    if (n > 0) return pass(s, n, now);
+    if (s->turns == 0 || s->turns - s->saved.turns >= PERIOD + s->saved.turns / 4) save(s, now);
+    s->turns++;
+    return false;
+}
