@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares Tutti with its own targets: overheads, planning, start-up, memory, transfers.
+"""Compares Tutti with its own targets: overheads, planning, rankings, start-up, memory, transfers.
 
 Prints each target, the measured figure, and whether the target is met. Nothing else should run on
 the machine meanwhile.
@@ -15,7 +15,7 @@ from harness.campaign import Campaign, parse, say
 
 RANKS = 16
 SMALL, LARGE = 8, 4 << 20
-PARTS = ["overhead", "planning", "startup", "memory", "transfer"]
+PARTS = ["overhead", "planning", "ranking", "startup", "memory", "transfer"]
 
 
 def options():
@@ -30,7 +30,7 @@ class Limits:
     def __init__(self, chosen, folder):
         self.chosen, self.folder = chosen, folder
         self.tutti = peers.Tutti(chosen.build)
-        self.tutti.build(folder, ["loop", "startup", "memory", "overhead", "planning", "empty", "machine"])
+        self.tutti.build(folder, ["loop", "startup", "memory", "overhead", "planning", "ranking", "empty", "machine"])
 
     def run(self, program, environment=None):
         """Returns the JSON lines of a program, and the seconds that it took."""
@@ -63,6 +63,15 @@ class Limits:
         size = next(line["plan_bytes"] for line in lines if line["target"] == "bytes")
         targets.append(report.target(f"allreduce plan of a rank, {RANKS} ranks, 8 bytes to 1 GiB (bytes)", size, 4096))
         return targets
+
+    def ranking(self):
+        lines = self.run([self.tutti.programs["ranking"]])[0]
+        worst = max((line for line in lines if line["target"] == "ranking"), key=lambda line: line["ns"])
+        words = (f"{worst['collective']} of {report.size_text(worst['bytes'])} on {worst['ranks']} ranks with "
+                 f"{worst['cores']} processors")
+        lookup = next(line["ns"] for line in lines if line["target"] == "lookup")
+        return [report.target(f"ranking the algorithms by the model, the slowest, {words} (ns)", worst["ns"], 5e6),
+                report.target("finding a ranking that is known (ns)", lookup, 100)]
 
     def start_of(self, peer):
         """A function that starts a job of the peer and returns the seconds that it took."""

@@ -50,8 +50,13 @@ refused() { # words expected, arguments
     [ "$status" -eq 2 ]
     grep -qF -e "$words" "$work/out"
 }
-refused "no part is called 'rest': there are overhead, planning, startup, memory, transfer" --parts overhead,rest
+refused "no part is called 'rest': there are overhead, planning, ranking, startup, memory, transfer" --parts overhead,rest
 refused "not a whole number from 1: '0'" --repeats 0
+
+# The times of rankings, by collective and processors, and of finding one.
+"$TUTTI_BUILD/bench/bench-ranking" 3 >"$work/rankings"
+[ "$(grep -cE '^\{"target": "ranking", "collective": "[a-z_]+", "ranks": 3, "cores": [23], "bytes": [0-9]+, "ns": [0-9]+, "all_ns": [0-9]+\}$' "$work/rankings")" -eq 26 ]
+[ "$(grep -cE '^\{"target": "lookup", "ns": [0-9.]+\}$' "$work/rankings")" -eq 1 ]
 
 # The times of copies: a number for each method and each pair of positions, or "-" if the kernel
 # forbids this method.
