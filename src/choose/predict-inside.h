@@ -59,6 +59,7 @@ struct tt_follow_lane {
 struct tt_follow {
     struct tt_call own; /* the call of this rank, whose counts may be known to it alone */
     struct tt_plan *plan;
+    int64_t bytes[TT_BUFFERS]; /* of its buffers; of its window 0 */
     struct tt_follow_lane *lane;
     struct tt_posted *posted;
     int posted_n, posted_room, posted_taken; /* posted_taken: the first so many were taken */
@@ -111,6 +112,7 @@ struct tt_predictor {
     struct tt_flag_log *flag;          /* p * lanes */
     struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
+    int ended; /* the calls that all ranks have ended */
     int64_t steps, eager_most;
     /* who waits for the flag of rank r (at 2 + r), for a message (1), or that all ranks have ended
      * an earlier call (0) */

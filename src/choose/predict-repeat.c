@@ -11,7 +11,7 @@
  * which may be shorter. So a number of these periods is passed at once, and times, values and turns
  * are shifted by as many. What is predicted stays the same, to the picosecond.
  *
- * The argument needs these properties, which are_alike checks:
+ * The argument needs these properties, which `periods` checks:
  *
  *     - Every time that a later event depends on is as far from the time of the turn as before, or
  *       so far back that every rank can see what happened then. A rank that is not in a loop waits
@@ -20,8 +20,8 @@
  *       it would reach a value that is not there yet, although it was in this period.
  *     - Ranges that rotate, and steps whose length varies, are where they were.
  *
- * The places of data are taken to stay what they were, too: a range that moves on with the turns is
- * near (predict-step.c) if it was.
+ * One property is not checked, but assumed, and the tests hold it for all algorithms: a range that
+ * moves on with the turns stays in the cache, or out of it (predict-step.c), as it was.
  */
 #include <string.h>
 

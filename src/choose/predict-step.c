@@ -19,21 +19,6 @@ static bool shares_core(const struct tt_predictor *s, const struct tt_follow *r,
     return s->rank[other].core == r->core;
 }
 
-static int64_t bytes_of(const struct tt_call *call, const int64_t *counts, int p)
-{
-    int64_t n = 0;
-    for (int i = 0; counts && i < p; i++) n += counts[i];
-    return n * call->sz;
-}
-
-/* Lists have a count for each rank. An allgatherv has one list for both buffers. */
-static int64_t list_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
-{
-    const struct tt_call *c = &r->own;
-    if (buffer == TT_OUT) return bytes_of(c, c->out_counts, s->p);
-    return c->in_counts ? bytes_of(c, c->in_counts, s->p) : c->out_counts[r->me] * c->sz;
-}
-
 /* The range as its owner sees it, who counts from the start of the buffer and not of a segment. */
 static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct tt_follow *r,
                                      const struct tt_range *range)
@@ -48,22 +33,13 @@ static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct 
     return seen;
 }
 
-static int64_t buffer_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
-{
-    if (buffer == TT_TMP) return r->plan->tmp_bytes;
-    if (tt_call_segments(&r->own)) return list_bytes(s, r, buffer);
-    return buffer == TT_IN ? tt_call_in_bytes(&r->own, s->p, r->me)
-                           : tt_call_out_bytes(&r->own, s->p, r->me);
-}
-
 /* Bytes of the program are in no cache until the call has touched them, and stay in the cache if
  * the buffer is small. Scratch is used in every call. */
-static bool is_near(const struct tt_predictor *s, const struct tt_follow *r,
-                    const struct tt_range *range, int64_t len)
+static bool is_near(const struct tt_follow *r, const struct tt_range *range, int64_t len)
 {
     const struct tt_touched *t = &r->touched[range->buf];
     bool touched = range->buf == TT_TMP || (range->off >= t->first && range->off + len <= t->end);
-    return touched && buffer_bytes(s, r, range->buf) <= CACHE_BYTES;
+    return touched && r->bytes[range->buf] <= CACHE_BYTES;
 }
 
 static void touch(struct tt_follow *r, const struct tt_range *range, int64_t len)
@@ -78,7 +54,7 @@ static enum tt_data_place place_of_source(const struct tt_predictor *s, const st
                                           const struct tt_range *from, int64_t len)
 {
     if (from->rank == TT_SELF) {
-        bool near = from->buf == TT_WIN || is_near(s, r, from, len);
+        bool near = from->buf == TT_WIN || is_near(r, from, len);
         return near ? TT_DATA_CACHED : TT_DATA_MEMORY;
     }
     const struct tt_follow *owner = &s->rank[from->rank];
@@ -88,7 +64,7 @@ static enum tt_data_place place_of_source(const struct tt_predictor *s, const st
         return came ? TT_DATA_CACHED : TT_DATA_OTHER;
     }
     const struct tt_range seen = seen_by_owner(s, r, from);
-    if (!is_near(s, owner, &seen, len)) return TT_DATA_MEMORY;
+    if (!is_near(owner, &seen, len)) return TT_DATA_MEMORY;
     return shares_core(s, r, from->rank) ? TT_DATA_CACHED : TT_DATA_OTHER;
 }
 
@@ -98,7 +74,7 @@ static enum tt_data_place place_of_target(const struct tt_predictor *s, const st
     if (to->rank != TT_SELF) return TT_DATA_MEMORY;
     if (to->buf == TT_WIN)
         return s->cores > 1 && to->off + len > TT_WIN_LINE ? TT_DATA_OTHER : TT_DATA_CACHED;
-    return is_near(s, r, to, len) ? TT_DATA_CACHED : TT_DATA_MEMORY;
+    return is_near(r, to, len) ? TT_DATA_CACHED : TT_DATA_MEMORY;
 }
 
 /* Whether the system has to move the bytes, because the range is no memory of this process. */

@@ -46,8 +46,9 @@ static void set_ready(struct tt_predictor *s, int core, int64_t ready)
 {
     s->ready_ps[core] = ready;
     for (int i = (core + s->places) / 2; i > 0; i /= 2) {
-        int a = s->winner[2 * i], b = s->winner[2 * i + 1];
+        int a = s->winner[2 * i], b = s->winner[2 * i + 1], before = s->winner[i];
         s->winner[i] = (uint8_t)(s->ready_ps[b] < s->ready_ps[a] ? b : a);
+        if (before == s->winner[i] && before != core) return; /* nothing changes above */
     }
 }
 
@@ -349,6 +350,14 @@ static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
     return true;
 }
 
+/* Counts the calls that all ranks have ended. */
+static int count_ended(const struct tt_predictor *s)
+{
+    int n = s->calls;
+    for (int r = 0; r < s->p; r++) n = (int)tt_min(n, s->rank[r].call);
+    return n;
+}
+
 /* Ends the call if all lanes have ended. */
 static void end_call(struct tt_predictor *s, struct tt_follow *r)
 {
@@ -357,6 +366,7 @@ static void end_call(struct tt_predictor *s, struct tt_follow *r)
     r->ended_ps[r->call++] = tt_core_of(s, r)->now_ps;
     r->in_call = false;
     r->over = r->call == s->calls;
+    s->ended = count_ended(s);
     memcpy(r->spent_by[r->call - 1], r->spent, sizeof r->spent);
     wake(s, r, ALL_RANKS);
 }
@@ -428,14 +438,6 @@ static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int6
     return r;
 }
 
-/* The calls that all ranks have ended. */
-static int ended_calls(const struct tt_predictor *s)
-{
-    int n = s->calls;
-    for (int r = 0; r < s->p; r++) n = (int)tt_min(n, s->rank[r].call);
-    return n;
-}
-
 /* The time that the processor with most work has worked for a call, at least. */
 static int64_t work_for_call(const struct tt_predictor *s)
 {
@@ -481,7 +483,7 @@ static bool calls_follow(const struct tt_predictor *s)
 /* Whether it is certain at the time `now` that a call takes longer than most_ps. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
-    int ended = ended_calls(s), warm = warm_calls(s), last;
+    int ended = s->ended, warm = warm_calls(s), last;
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
     if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* the next is last */
@@ -491,7 +493,7 @@ static bool takes_more(const struct tt_predictor *s, int64_t now)
 /* Skips turns that repeat, but none after which the prediction may end. */
 static void skip(struct tt_predictor *s, int64_t now)
 {
-    int64_t most = ended_calls(s) < 2 ? STEPS_MOST : STEPS_SOME;
+    int64_t most = s->ended < 2 ? STEPS_MOST : STEPS_SOME;
     if (!tt_repeat_skip(s, now, most)) return;
     for (int c = 0; c < s->cores; c++) set_ready(s, c, find_ready(s, &s->core[c]));
 }
@@ -518,7 +520,7 @@ static bool follow_one(struct tt_predictor *s)
         s->more = takes_more(s, now);
         if (s->more) return false;
     }
-    bool enough = s->steps > STEPS_SOME && s->steps % 64 == 0 && ended_calls(s) >= 2;
+    bool enough = s->steps > STEPS_SOME && s->steps % 64 == 0 && s->ended >= 2;
     return s->status == TUTTI_OK && !enough;
 }
 
@@ -531,6 +533,30 @@ static bool open_lane(struct tt_follow_lane *lane, const struct tt_plan *plan, i
     return lane->memory && lane->started;
 }
 
+static int64_t bytes_of(const struct tt_call *call, const int64_t *counts, int p)
+{
+    int64_t n = 0;
+    for (int i = 0; counts && i < p; i++) n += counts[i];
+    return n * call->sz;
+}
+
+/* Lists have a count for each rank. An allgatherv has one list for both buffers. */
+static int64_t list_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
+{
+    const struct tt_call *c = &r->own;
+    if (buffer == TT_OUT) return bytes_of(c, c->out_counts, s->p);
+    if (c->in_counts) return bytes_of(c, c->in_counts, s->p);
+    return c->out_counts ? c->out_counts[r->me] * c->sz : 0;
+}
+
+static int64_t buffer_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
+{
+    if (buffer == TT_TMP) return r->plan->tmp_bytes;
+    if (tt_call_segments(&r->own)) return list_bytes(s, r, buffer);
+    return buffer == TT_IN ? tt_call_in_bytes(&r->own, s->p, r->me)
+                           : tt_call_out_bytes(&r->own, s->p, r->me);
+}
+
 static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorithm, int me)
 {
     struct tt_follow *r = &s->rank[me];
@@ -541,6 +567,7 @@ static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorit
     r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);
     r->spent_by = tt_calloc((size_t)s->calls, sizeof *r->spent_by);
     if (!r->plan || !r->ended_ps || !r->spent_by) return false;
+    for (int i = TT_IN; i <= TT_TMP; i++) r->bytes[i] = buffer_bytes(s, r, i);
     for (int i = 0; i < s->calls; i++) r->ended_ps[i] = TT_PREDICT_NEVER;
     s->lanes = (int)tt_max(s->lanes, r->plan->lanes);
     r->lane = tt_calloc(r->plan->lanes, sizeof *r->lane);
@@ -668,7 +695,7 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
  * call. */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
-    int ended = ended_calls(s), warm = warm_calls(s), last = 0;
+    int ended = s->ended, warm = warm_calls(s), last = 0;
     if (ended <= warm) warm = 1;
     if (ended < 2) return tt_fail(TUTTI_ERR_UNSUPPORTED, "the predictor found no end of its plan");
     int64_t begin = end_of(s, warm - 1, &last), n = ended - warm;

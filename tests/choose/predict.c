@@ -129,6 +129,39 @@ static void works_for_it(const struct tt_algorithm *a, const struct tt_call *cal
                  p, (long long)x.time_ps, (long long)(sum.copied + sum.reduced));
 }
 
+static bool has_odd_turns(const struct tt_plan *plan)
+{
+    for (uint32_t i = 1; i < plan->varies_n; i++)
+        if (plan->varies[i].from > TT_IN_FLIGHT || plan->varies[i].tail_mod > 0) return true;
+    return false;
+}
+
+/* Steps that are counted without unrolling a plan, but for the turns at both ends of a loop, are
+ * no more than those that are done. So a plan that has too many of them is not followed. */
+static void has_the_steps(const struct tt_algorithm *a, const struct tt_call *call, int p,
+                          int cores)
+{
+    struct tt_map map = map_of(p, cores, NULL);
+    for (int r = 0; r < p; r++) {
+        struct tt_count count[PLANS_RANKS] = {{0}};
+        struct tt_plan *plan = tt_algorithm_plan(a, &call[r], &map, r);
+        assert_int_equal(tt_count_plan(plan, count), TUTTI_OK);
+        int64_t steps = tt_plan_steps(plan, TT_IN_FLIGHT + 1);
+        if (!has_odd_turns(plan) && steps > count[r].steps)
+            fail_msg("%s of %s on %d ranks: %lld steps instead of %lld", a->name,
+                     tt_coll_name(call->coll), p, (long long)steps, (long long)count[r].steps);
+        if (!plan->loops && plan->exchanges_n == 0)
+            assert_int_equal(tt_plan_steps(plan, 0), count[r].steps);
+        tt_plan_free(plan);
+    }
+}
+
+static void steps_are_counted(void **state)
+{
+    (void)state;
+    each_algorithm(has_the_steps);
+}
+
 static void work_counts(void **state)
 {
     (void)state;
@@ -277,6 +310,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(work_counts),
         cmocka_unit_test(says_what_it_cannot),
         cmocka_unit_test(as_if_each_step_was_followed),
+        cmocka_unit_test(steps_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
