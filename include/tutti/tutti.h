@@ -830,8 +830,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
     const tutti_type *out_types, unsigned flags, tutti_request **request);
 
 /* A request is under way from tutti_start (or tutti_iX) until its owner has completed it: until
- * tutti_wait has returned, or tutti_test has returned anything but AGAIN. Whether a request is
- * under way therefore does not depend on other ranks or on their speed.
+ * tutti_wait has returned, or tutti_test or tutti_request_check has returned anything but AGAIN.
+ * Whether a request is under way therefore does not depend on other ranks or on their speed.
  *
  * Starts a request that is not under way. Collective in the sense above; does not block. Errors:
  * ARG (request is NULL or under way). */
@@ -841,6 +841,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
  * If the request is not under way, the function returns OK if it was never started, else the status
  * with which it completed last. Does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
+/* Does what tutti_test does, but advances nothing. A program with many requests advances all of
+ * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local.
+ */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_request_check(tutti_request *request);
 /* Blocks until the request is complete, and advances everything else that the client's teams have
  * in flight. If the request is not under way, the function returns at once, like tutti_test. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_wait(tutti_request *request);

@@ -521,6 +521,13 @@ tutti_status tutti_test(tutti_request *request)
     return request->exec->state == TT_EXEC_IDLE ? finish(request) : TUTTI_AGAIN;
 }
 
+tutti_status tutti_request_check(tutti_request *request)
+{
+    TT_TRY_HANDLE(request);
+    TT_LOCKED(request->team->client->lock, tutti_request_check(request));
+    return request->exec->state == TT_EXEC_IDLE ? finish(request) : TUTTI_AGAIN;
+}
+
 tutti_status tutti_wait(tutti_request *request)
 {
     TT_TRY_HANDLE(request);

@@ -433,7 +433,7 @@ static void begin(void)
     tt_depth++;
     tt_mpi_greet();
     enum tt_mpi_mode mode = agree(tt_mpi_setting.mode);
-    if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? tt_mpi_push_later : NULL))
+    if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
     if (tt_mpi_takes(mode)) agree_on_report();

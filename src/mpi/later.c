@@ -56,10 +56,9 @@ static void release(struct tt_mpi_comm *record)
     atomic_store_explicit(&record->held, false, memory_order_release);
 }
 
-/* Returns the status of Tutti's request, which is freed if it has ended. The team is held. */
-static tutti_status test(struct tt_mpi_call *call)
+/* Tutti's request is freed if it has ended with this status. The team is held. */
+static tutti_status free_if_ended(struct tt_mpi_call *call, tutti_status status)
 {
-    tutti_status status = tt_mpi_tutti.test(call->request);
     if (status != TUTTI_AGAIN) (void)tt_mpi_tutti.request_free(call->request);
     return status;
 }
@@ -68,7 +67,7 @@ static tutti_status wait_for(struct tt_mpi_call *call)
 {
     for (int looks = 0;; looks++) {
         hold(call->record);
-        tutti_status status = test(call);
+        tutti_status status = free_if_ended(call, tt_mpi_tutti.test(call->request));
         release(call->record);
         if (status != TUTTI_AGAIN) return status;
         tt_mpi_push_host();
@@ -215,20 +214,20 @@ void tt_mpi_deliver(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
 /* ---- The list ---- */
 
 static struct {
-    atomic_int in_flight;
     _Atomic(struct tt_mpi_later *) fresh; /* begun since the list was last walked, the last first */
     atomic_bool walked;                   /* a thread goes through the list */
     struct tt_mpi_later *first, **end;    /* only the walking thread uses these */
 } list;
 
-/* Whether the call has ended, also with an error. */
+/* Whether the call has ended, also with an error. Advances nothing: the host's progress has done so
+ * before it goes through the list. */
 static bool has_ended(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
     if (later->failed_ns)
         return tt_mpi_now_ns() - later->failed_ns > LAST_SECONDS * INT64_C(1000000000);
     if (!try_hold(call->record)) return false;
-    tutti_status status = test(call);
+    tutti_status status = free_if_ended(call, tt_mpi_tutti.request_check(call->request));
     release(call->record);
     if (status == TUTTI_AGAIN) return false;
     call->status = status;
@@ -248,7 +247,7 @@ static void end(struct tt_mpi_later *later)
         tt_mpi_unpack(call, &d->layout, d->from, d->count, d->to);
     }
     call->comm = comm;
-    atomic_fetch_sub_explicit(&list.in_flight, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&call->record->started, 1, memory_order_release);
     tt_host.Grequest_complete(later->host);
 }
@@ -268,10 +267,9 @@ static void take_fresh(void)
     list.end = last;
 }
 
-int tt_mpi_push_later(void)
+static int push(void)
 {
     int ended = 0;
-    if (atomic_load_explicit(&list.in_flight, memory_order_relaxed) == 0) return 0;
     if (atomic_exchange_explicit(&list.walked, true, memory_order_acquire)) return 0;
     take_fresh();
     struct tt_mpi_later **at = &list.first;
@@ -290,11 +288,13 @@ int tt_mpi_push_later(void)
     return ended;
 }
 
+struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
+
 /* Appends a call to the list. */
 static void append(struct tt_mpi_later *later)
 {
     struct tt_mpi_later *before = atomic_load_explicit(&list.fresh, memory_order_relaxed);
-    atomic_fetch_add_explicit(&list.in_flight, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
     do {
         later->next = before;
     } while (!atomic_compare_exchange_weak_explicit(&list.fresh, &before, later,

@@ -3,9 +3,10 @@
  * Nonblocking calls that Tutti does. The program gets a generalized request of the host
  * (MPI_Grequest_start), so that all functions of the host that take requests understand it. Tutti's
  * own request belongs to a struct tt_mpi_later, and all of these are in a list. The host's progress
- * goes through the list, wherever in MPI the program waits: it tests Tutti's requests, and
- * completes the host's request of each one that has ended. So only a host whose progress calls
- * functions of others can have this (tt_mpi_drivable).
+ * advances Tutti, wherever in MPI the program waits, and then goes through the list: it looks at
+ * Tutti's requests, without advancing them once more, and completes the host's request of each one
+ * that has ended. So only a host whose progress calls functions of others can have this
+ * (tt_mpi_drivable).
  *
  * The program may free types and communicators while a call is in flight. So the call duplicates
  * its derived types, and the record of a communicator, with its team, lives until its last request
@@ -31,9 +32,9 @@ struct tt_mpi_call *tt_mpi_later_new(void);
 #define tt_mpi_later_begun TT_MPI_OWN(later_begun)
 int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request);
 
-/* The host's progress calls this. Returns how many calls have ended. */
-#define tt_mpi_push_later TT_MPI_OWN(push_later)
-int tt_mpi_push_later(void);
+/* What the host's progress drives. */
+#define tt_mpi_in_flight TT_MPI_OWN(in_flight)
+extern struct tt_mpi_flights tt_mpi_in_flight;
 
 /* Whether requests still need the record of a communicator that is about to be freed. The last one
  * frees it then, and drops its team. */

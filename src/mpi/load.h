@@ -19,7 +19,7 @@
     F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv) F(ibarrier) F(ibcast) \
     F(ireduce) F(iallreduce) F(ireduce_scatter_block) F(ireduce_scatter) F(igather) F(iallgather) \
     F(iallgatherv) F(iscatter) F(igatherv) F(iscatterv) F(iscan) F(iexscan) F(ialltoall) \
-    F(ialltoallv) F(test) F(request_free)
+    F(ialltoallv) F(test) F(request_check) F(request_free)
 /* clang-format on */
 
 #define TT_MPI_TUTTI_MEMBER(NAME) __typeof__(tutti_##NAME) *NAME;

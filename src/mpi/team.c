@@ -47,9 +47,10 @@ static struct {
     int (*progress)(void); /* of Open MPI */
     /* Functions of Open MPI, by which its progress begins and ceases to call a function. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
-    bool registered;        /* the host's progress drives Tutti */
-    int (*push)(void);      /* what it calls then; NULL: nothing */
-    tutti_context *context; /* that it advances; NULL: all ranks are on one node */
+    bool registered;                /* the host's progress drives Tutti */
+    tutti_context *context;         /* that it advances then */
+    bool spread;                    /* between hosts, also if no call is in flight */
+    struct tt_mpi_flights *flights; /* NULL: there are none */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
     struct tt_mpi_kept made;  /* by this program; guarded by tt_mpi_lock */
@@ -80,13 +81,17 @@ static void drive_host(void *arg)
     driving = false;
 }
 
-/* Open MPI's progress calls this. An error is for the next call on the team that it concerns. */
+/* Open MPI's progress calls this. It advances Tutti once, however many calls are in flight, so that
+ * a look takes time in proportion to their number. An error is for the next call on the team that
+ * it concerns. */
 static int drive_tutti(void)
 {
     int events = 0;
     if (driving) return 0;
-    if (job.context && tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK) events = 0;
-    return events + (job.push ? job.push() : 0);
+    bool flying = job.flights && atomic_load_explicit(&job.flights->n, memory_order_relaxed) > 0;
+    if ((flying || job.spread) && tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK)
+        events = 0;
+    return events + (flying ? job.flights->push() : 0);
 }
 
 /* Whether the host can drive Tutti. */
@@ -207,8 +212,9 @@ static const char *set_up_client(void)
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
               (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
-    if (!on_one_node(job.ranks, NULL)) job.context = tt_mpi_tutti.context_at(job.client, 0);
-    if (tt_mpi_drivable() && (job.context || job.push)) {
+    job.context = tt_mpi_tutti.context_at(job.client, 0);
+    job.spread = !on_one_node(job.ranks, NULL);
+    if (tt_mpi_drivable() && (job.spread || job.flights)) {
         job.registered = job.register_progress(drive_tutti) == 0;
         if (!job.registered) return "the MPI cannot drive Tutti now";
     }
@@ -275,9 +281,9 @@ static void learn(void)
                   job.own);
 }
 
-bool tt_mpi_begin(int (*push)(void))
+bool tt_mpi_begin(struct tt_mpi_flights *flights)
 {
-    job.push = push;
+    job.flights = flights;
     if (tt_host.Comm_dup(tt_handle.world, &job.own) != MPI_SUCCESS) return false;
     tt_host.Comm_group(tt_handle.world, &job.group);
     tt_host.Comm_rank(job.own, &job.rank);

@@ -11,15 +11,21 @@
  * ranks that do not have this library never come. */
 #define tt_mpi_greet TT_MPI_OWN(greet)
 void tt_mpi_greet(void);
-/* Starts Tutti in this process. Collective over the world; on all ranks or none. The progress of a
- * host that can drive Tutti calls `push`, if it is not NULL, but not while Tutti drives the host;
- * it returns how much it has done. */
+/* Calls of Tutti that are in flight while the program is in the host. */
+struct tt_mpi_flights {
+    atomic_int n;
+    int (*push)(void); /* completes those that have ended, and returns how many these are */
+};
+/* Starts Tutti in this process. Collective over the world; on all ranks or none. If the host can
+ * drive Tutti, each look of its progress advances Tutti once and then calls flights->push, as long
+ * as calls are in flight and Tutti does not drive the host. `flights` may be NULL: there are none.
+ */
 #define tt_mpi_begin TT_MPI_OWN(begin)
-bool tt_mpi_begin(int (*push)(void));
+bool tt_mpi_begin(struct tt_mpi_flights *flights);
 /* Whether the progress of this host can call functions. Set by tt_mpi_begin. */
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
-/* Makes a host that can drive Tutti get on, and call `push`. */
+/* Makes a host that can drive Tutti get on, and drive Tutti. */
 #define tt_mpi_push_host TT_MPI_OWN(push_host)
 void tt_mpi_push_host(void);
 /* Ends it. Collective over the world. */

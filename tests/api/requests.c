@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include <tutti/message.h>
 #include <tutti/tutti.h>
 
 #include "ranks.h"
@@ -58,6 +59,17 @@ static void by_test(tutti_request *request)
     EXPECT(status == TUTTI_OK);
 }
 
+/* tutti_request_check advances nothing, so that somebody else must. */
+static void by_check(tutti_client *client, tutti_request *request)
+{
+    tutti_status status;
+    while ((status = tutti_request_check(request)) == TUTTI_AGAIN) {
+        expect_under_way(request);
+        EXPECT(tutti_advance(tutti_context_at(client, 0), NULL) == TUTTI_OK);
+    }
+    EXPECT(status == TUTTI_OK);
+}
+
 static void turn(tutti_team *world, tutti_request *request, int i)
 {
     EXPECT(tutti_start(request) == TUTTI_OK);
@@ -94,6 +106,21 @@ static void of_a_request(tutti_team *world)
     EXPECT(tutti_barrier(world) == TUTTI_OK);
     expect_under_way(request);
     by_test(request);
+    EXPECT(tutti_request_free(request) == TUTTI_OK);
+}
+
+static void of_a_check(tutti_client *client, tutti_team *world)
+{
+    int64_t in[N] = {1, 2, 3}, out[N];
+    tutti_request *request;
+    EXPECT(make_nothing(world, in, out, &request) == TUTTI_OK);
+    EXPECT(tutti_request_check(request) == TUTTI_OK); /* it was never started */
+    EXPECT(tutti_request_free(request) == TUTTI_OK);
+    EXPECT(tutti_iallreduce(world, in, out, N, TUTTI_I64, TUTTI_SUM, &request) == TUTTI_OK);
+    expect_under_way(request);
+    by_check(client, request);
+    EXPECT(tutti_request_check(request) == TUTTI_OK);
+    EXPECT(out[N - 1] == N * tutti_size(world));
     EXPECT(tutti_request_free(request) == TUTTI_OK);
 }
 
@@ -179,6 +206,7 @@ static void rank(tutti_client *client, void *arg)
     (void)arg;
     for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) of_a_plan(world, makes[i]);
     of_a_request(world);
+    of_a_check(client, world);
     of_a_team(world);
     of_bound_operations(world);
 }

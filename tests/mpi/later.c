@@ -3,6 +3,7 @@
  * later PART: nonblocking collectives in flight while the program does something else, each part an
  * MPI program that ends with the word "done" if all went well.
  */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -113,6 +114,46 @@ static void driven(void)
     }
     free(in);
     free(out);
+}
+
+/* ---- Looks ---- */
+
+static long looked;
+
+/* Open MPI's progress calls this in each of its looks. */
+static int count_look(void)
+{
+    looked++;
+    return 0;
+}
+
+/* Each look of the host's progress advances Tutti once, however many calls are in flight. The calls
+ * of rank 0 cannot end while the others wait for its message. The first argument of the program
+ * behind the part is the library of advances.c. */
+static void looks(const char *path)
+{
+    int token = 1, found;
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    EXPECT(library);
+    const long *advances = dlsym(library, "advances");
+    int (*add)(int (*)(void)) =
+        (int (*)(int (*)(void)))dlsym(RTLD_DEFAULT, "opal_progress_register");
+    int (*drop)(int (*)(void)) =
+        (int (*)(int (*)(void)))dlsym(RTLD_DEFAULT, "opal_progress_unregister");
+    EXPECT(advances && add && drop);
+    warm_up(world);
+    if (me > 0) MPI_Recv(&token, 1, MPI_INT, 0, 1, world, MPI_STATUS_IGNORE);
+    for (int i = 0; i < FLYING; i++) take_off(i, world);
+    add(count_look);
+    long before = *advances;
+    looked = 0;
+    for (int i = 0; me == 0 && i < 100; i++) MPI_Iprobe(1, 7, world, &found, MPI_STATUS_IGNORE);
+    EXPECT(me > 0 || looked >= 100);
+    EXPECT(me > 0 || *advances - before == looked);
+    drop(count_look);
+    for (int r = 1; me == 0 && r < p; r++) MPI_Send(&token, 1, MPI_INT, r, 1, world);
+    MPI_Waitall(FLYING, request, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < FLYING; i++) land(i);
 }
 
 /* ---- Threads ---- */
@@ -236,6 +277,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0);
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "driven") == 0) driven();
+    if (strcmp(part, "looks") == 0) looks(argv[2]);
     if (strcmp(part, "crossed") == 0) crossed();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();

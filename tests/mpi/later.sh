@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/later.c" -o later -lpthread 2>/dev/null || fail 'the compiler'
+"mpicc.$host" "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
 "mpicc.$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o take
 why='left: this MPI cannot drive Tutti'
 if [ "$host" = openmpi ]; then why=taken; fi
@@ -54,6 +54,16 @@ code=0
 timeout 3000 tutti mpi "$(launcher "$host")" -n 3 ./later die >out 2>err </dev/null || code=$?
 if [ "$code" -eq 0 ] || [ "$code" -eq 124 ]; then fail "exit code $code after a rank was killed"; fi
 if [ "$host" = mpich ]; then exit 0; fi
+
+# A look of the host's progress advances Tutti once, however many calls are in flight.
+mkdir counted
+cp "$library" counted
+gcc -Wall -Werror -shared -fPIC -I "$TUTTI_SOURCE/include" -I "$TUTTI_BUILD/include" \
+    -DTUTTI_PATH="\"${library%/*}/libtutti.so.0\"" "$here/advances.c" -o counted/libtutti.so.0 \
+    -Wl,-soname,libadvances.so -Wl,--no-as-needed "${library%/*}/libtutti.so.0" -Wl,-rpath,"${library%/*}" -ldl
+before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
+launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
+[ "$(cat out)" = 'done' ] || fail 'looks'
 
 # An error that is found after the start goes to the error handler of the communicator.
 before=(tutti mpi)
