@@ -16,6 +16,7 @@ static struct {
     struct tt_mpi_map type; /* predefined types: their names; guarded by tt_mpi_lock */
     int derived, user;      /* the texts for derived types and user operations */
     int64_t began_ns;
+    struct tt_mpi_map persistent; /* requests: their struct persistent; guarded by tt_mpi_lock */
 } state;
 
 /* ---- Types and operations ---- */
@@ -204,16 +205,86 @@ static struct fact fact_neighbor_alltoallw(struct tt_mpi_counts counts, const MP
 
 /* ---- Counting ---- */
 
+static struct tt_mpi_shape shape_of(int function, enum tt_mpi_choice choice, const struct fact *f)
+{
+    return (struct tt_mpi_shape){.function = function,
+                                 .ranks = f->c.members,
+                                 .communicator = f->c.label,
+                                 .type = f->type,
+                                 .operation = f->operation,
+                                 .choice = choice};
+}
+
 static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, int64_t ns,
                  const struct tt_mpi_costs *costs)
 {
-    const struct tt_mpi_shape shape = {.function = function,
-                                       .ranks = f->c.members,
-                                       .communicator = f->c.label,
-                                       .type = f->type,
-                                       .operation = f->operation,
-                                       .choice = choice};
+    const struct tt_mpi_shape shape = shape_of(function, choice, f);
     tt_mpi_count(&shape, f->bytes, ns, costs);
+}
+
+/* ---- Persistent requests ---- */
+
+/* A persistent request of a collective. The program starts and frees requests of all kinds by the
+ * same functions; those that are not in state.persistent are not of a collective. */
+struct persistent {
+    struct tt_mpi_shape shape; /* under which its starts are counted */
+    int64_t bytes;
+};
+
+/* Keeps what the starts of a request are counted under. `request`: NULL for a function that
+ * prepares none. The lock is held. Without memory, starts are not counted. */
+static void keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
+                            const struct fact *f)
+{
+    struct persistent *p = request ? malloc(sizeof *p) : NULL;
+    if (!p) return;
+    p->shape = shape_of(function, choice, f);
+    p->bytes = f->bytes;
+    if (!tt_mpi_map_set(&state.persistent, TT_MPI_KEY(*request), (intptr_t)p)) free(p);
+}
+
+/* Returns NULL if the request is not of a persistent collective. The lock is held. */
+static struct persistent *persistent_of(MPI_Request request)
+{
+    const int64_t *at = tt_mpi_map_find(&state.persistent, TT_MPI_KEY(request));
+    return at ? (struct persistent *)(intptr_t)*at : NULL;
+}
+
+static void count_starts(int n, const MPI_Request *requests)
+{
+    tt_mpi_lock();
+    for (int i = 0; i < n; i++) {
+        const struct persistent *p = persistent_of(requests[i]);
+        if (p) tt_mpi_count_start(&p->shape, p->bytes);
+    }
+    tt_mpi_unlock();
+}
+
+static int start_Start(MPI_Request *request)
+{
+    int code = tt_host.Start(request);
+    if (code == MPI_SUCCESS) count_starts(1, request);
+    return code;
+}
+
+static int start_Startall(int count, MPI_Request requests[])
+{
+    int code = tt_host.Startall(count, requests);
+    if (code == MPI_SUCCESS) count_starts(count, requests);
+    return code;
+}
+
+/* The host may give the handle to another request as soon as it is free. */
+static int end_Request_free(MPI_Request *request)
+{
+    if (request) {
+        tt_mpi_lock();
+        struct persistent *p = persistent_of(*request);
+        if (p) tt_mpi_map_remove(&state.persistent, TT_MPI_KEY(*request));
+        tt_mpi_unlock();
+        free(p);
+    }
+    return tt_host.Request_free(request);
 }
 
 /* The nonblocking functions that Tutti takes from some hosts. */
@@ -231,6 +302,12 @@ static enum tt_mpi_choice reason_of(int function)
 /* The host has the call first, and only a call that it accepted is looked at: so a wrong argument
  * causes the host's error, and no other. */
 #define COUNTING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                         \
+    COUNTING_REQUEST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, NULL)
+#define COUNTING_PREPARED(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
+    COUNTING_REQUEST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, request)
+#define COUNTING_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                       \
+    COUNTING_REQUEST(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, request)
+#define COUNTING_REQUEST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, REQUEST)                        \
     static int count_##NAME PARAMETERS                                                             \
     {                                                                                              \
         if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
@@ -244,10 +321,13 @@ static enum tt_mpi_choice reason_of(int function)
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
         keep(TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f, ended - began, NULL);                    \
+        keep_persistent(REQUEST, TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f);                     \
         tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
-TT_MPI_COLLECTIVES(COUNTING)
+TT_MPI_IMMEDIATE(COUNTING)
+TT_MPI_PREPARED(COUNTING_PREPARED)
+TT_MPI_EXTENSION(COUNTING_X)
 
 /* ---- Taking ---- */
 
@@ -560,6 +640,7 @@ static int end_Finalize(void)
 static tt_mpi_function *table; /* of stub.c */
 
 #define COUNT(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
+#define COUNT_X(NAME, ...) table[TT_MPI_X_##NAME] = (tt_mpi_function)count_X_##NAME;
 #define TAKE(NAME, ...)                                                                            \
     if (!tt_mpi_setting.left[TT_MPI_##NAME]) table[TT_MPI_##NAME] = (tt_mpi_function)take_##NAME;
 #define START(NAME, STARTED, ...)                                                                  \
@@ -578,6 +659,12 @@ static void fill_table(void)
     table[TT_MPI_Comm_disconnect] = (tt_mpi_function)end_Comm_disconnect;
     if (tt_mpi_setting.report) {
         TT_MPI_COLLECTIVES(COUNT)
+        if (tt_host.has_extension) {
+            TT_MPI_EXTENSION(COUNT_X)
+        }
+        table[TT_MPI_Start] = (tt_mpi_function)start_Start;
+        table[TT_MPI_Startall] = (tt_mpi_function)start_Startall;
+        table[TT_MPI_Request_free] = (tt_mpi_function)end_Request_free;
     }
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)

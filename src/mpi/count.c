@@ -68,7 +68,7 @@ int tt_mpi_text(const char *text)
 struct counted {
     struct tt_mpi_shape shape;
     int magnitude;
-    int64_t calls, bytes, least, most, ns;
+    int64_t calls, bytes, least, most, ns, starts;
     struct tt_mpi_costs costs;
 };
 
@@ -117,11 +117,21 @@ static struct counted *row_of(const struct tt_mpi_shape *shape, int magnitude)
     return add_row(shape, magnitude, hash);
 }
 
+static int magnitude_of(int64_t bytes)
+{
+    return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
+}
+
+void tt_mpi_count_start(const struct tt_mpi_shape *shape, int64_t bytes)
+{
+    struct counted *row = row_of(shape, magnitude_of(bytes));
+    if (row) row->starts++;
+}
+
 void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
                   const struct tt_mpi_costs *costs)
 {
-    int magnitude = bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
-    struct counted *row = row_of(shape, magnitude);
+    struct counted *row = row_of(shape, magnitude_of(bytes));
     if (!row) return;
     row->calls++;
     row->bytes += bytes;
@@ -150,6 +160,7 @@ struct tt_mpi_row *tt_mpi_rows(size_t *n)
                                       .least = c->least,
                                       .most = c->most,
                                       .ns = c->ns,
+                                      .starts = c->starts,
                                       .costs = c->costs};
         memcpy(rows[i].communicator, texts[c->shape.communicator], TT_MPI_NAME);
         memcpy(rows[i].type, texts[c->shape.type], TT_MPI_NAME);

@@ -141,12 +141,18 @@
     TT_MPI_BARRIER(TT_MPI_ROW_NONBLOCKING, F) \
     TT_MPI_COUNTED(TT_MPI_ROW_BLOCKING, F, int, int) \
     TT_MPI_COUNTED(TT_MPI_ROW_NONBLOCKING, F, int, int)
-#define TT_MPI_COLLECTIVES_4(F) \
+#define TT_MPI_IMMEDIATE_4(F) \
+    TT_MPI_COUNTED(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint) \
+    TT_MPI_COUNTED(TT_MPI_ROW_NONBLOCKING_C, F, MPI_Count, MPI_Aint)
+#define TT_MPI_PREPARED_4(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_PERSISTENT, F) \
     TT_MPI_COUNTED(TT_MPI_ROW_PERSISTENT, F, int, int) \
-    TT_MPI_COUNTED(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint) \
-    TT_MPI_COUNTED(TT_MPI_ROW_NONBLOCKING_C, F, MPI_Count, MPI_Aint) \
     TT_MPI_COUNTED(TT_MPI_ROW_PERSISTENT_C, F, MPI_Count, MPI_Aint)
+#define TT_MPI_COLLECTIVES_4(F) TT_MPI_IMMEDIATE_4(F) TT_MPI_PREPARED_4(F)
+
+/* The persistent collectives of MPI 4 as Open MPI 4 has them: their names begin with MPIX. */
+#define TT_MPI_COLLECTIVES_X(F) \
+    TT_MPI_BARRIER(TT_MPI_ROW_PERSISTENT, F) TT_MPI_COUNTED(TT_MPI_ROW_PERSISTENT, F, int, int)
 
 /* The collectives that Tutti takes. */
 #define TT_MPI_TAKEN_3(F) \
@@ -161,15 +167,18 @@
 #define TT_MPI_STARTED(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
 
-/* The functions that begin and end the use of MPI and of a communicator: F(NAME, PARAMETERS,
- * ARGUMENTS, , ). */
+/* The functions that begin and end the use of MPI and of a communicator, and those that start and
+ * free persistent requests: F(NAME, PARAMETERS, ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
       (argc, argv, required, provided), , ) \
     F(Finalize, (void), (), , ) \
     F(Comm_free, (MPI_Comm *comm), (comm), , ) \
-    F(Comm_disconnect, (MPI_Comm *comm), (comm), , )
+    F(Comm_disconnect, (MPI_Comm *comm), (comm), , ) \
+    F(Start, (MPI_Request *request), (request), , ) \
+    F(Startall, (int count, MPI_Request requests[]), (count, requests), , ) \
+    F(Request_free, (MPI_Request *request), (request), , )
 
 /* Functions of the host that Tutti calls, beside those that it exports: F(NAME). */
 #define TT_MPI_NEEDED(F) \
@@ -180,10 +189,10 @@
     F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
     F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
     F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
-    F(Grequest_complete) F(Request_free) F(Status_set_elements) F(Status_set_cancelled) \
+    F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
     F(Type_get_contents)
 
-/* All exported functions. */
+/* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
 /* clang-format on */
 

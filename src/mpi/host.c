@@ -19,6 +19,9 @@ struct tt_mpi_handles tt_handle;
     _Static_assert(__builtin_types_compatible_p(__typeof__(PMPI_##NAME), int PARAMETERS), #NAME);
 TT_MPI_LIFE(SAME)
 TT_MPI_COLLECTIVES(SAME)
+#define SAME_X(NAME, PARAMETERS, ...)                                                              \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(PMPIX_##NAME), int PARAMETERS), #NAME);
+TT_MPI_EXTENSION(SAME_X)
 
 /* clang-format off */
 #define OPERATIONS(F) \
@@ -56,6 +59,11 @@ const char *tt_mpi_open_host(void)
     TT_MPI_LIFE(LOOK_UP)
     TT_MPI_COLLECTIVES(LOOK_UP)
     TT_MPI_NEEDED(LOOK_UP)
+#define LOOK_UP_X(NAME, ...)                                                                       \
+    tt_host.X_##NAME = (__typeof__(PMPIX_##NAME) *)tt_mpi_host_symbol("PMPIX_" #NAME);             \
+    tt_host.has_extension = tt_host.has_extension && tt_host.X_##NAME;
+    tt_host.has_extension = true;
+    TT_MPI_EXTENSION(LOOK_UP_X)
     return read_handles() ? NULL : "predefined handle that mpi.h names";
 }
 

@@ -16,6 +16,9 @@
 #define TT_MPI_HOST_H
 
 #include <mpi.h>
+#if defined OPEN_MPI && MPI_VERSION < 4
+#include <mpi-ext.h>
+#endif
 #include <stdatomic.h>
 #include <time.h>
 
@@ -39,18 +42,32 @@
 /* The collectives that the host's mpi.h declares; in a program that is linked statically, those of
  * MPI 3 (static.c). */
 #if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
-#define TT_MPI_COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
+#define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_IMMEDIATE_4(F)
+#define TT_MPI_PREPARED(F) TT_MPI_PREPARED_4(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F) TT_MPI_TAKEN_4(F)
 #else
-#define TT_MPI_COLLECTIVES(F) TT_MPI_COLLECTIVES_3(F)
+#define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F)
+#define TT_MPI_PREPARED(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)
 #endif
+/* IMMEDIATE begin their work, and PREPARED prepare it. */
+#define TT_MPI_COLLECTIVES(F) TT_MPI_IMMEDIATE(F) TT_MPI_PREPARED(F)
 
+/* Those of an extension; the host's library need not have them. */
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define TT_MPI_EXTENSION(F) TT_MPI_COLLECTIVES_X(F)
+#else
+#define TT_MPI_EXTENSION(F)
+#endif
+
+#define TT_MPI_HOST_MEMBER_X(NAME, ...) __typeof__(PMPIX_##NAME) *X_##NAME;
 #define TT_MPI_HOST_MEMBER(NAME, ...) __typeof__(PMPI_##NAME) *NAME;
 struct tt_mpi_host {
     TT_MPI_LIFE(TT_MPI_HOST_MEMBER)
     TT_MPI_COLLECTIVES(TT_MPI_HOST_MEMBER)
     TT_MPI_NEEDED(TT_MPI_HOST_MEMBER)
+    bool has_extension;
+    TT_MPI_EXTENSION(TT_MPI_HOST_MEMBER_X)
 };
 #define tt_host TT_MPI_OWN(host)
 extern struct tt_mpi_host tt_host;

@@ -49,6 +49,7 @@ static void add_up(struct tt_mpi_report *report)
         struct tt_mpi_row *sum = &row[n - 1];
         sum->calls += row[i].calls;
         sum->bytes += row[i].bytes;
+        sum->starts += row[i].starts;
         sum->ns += row[i].ns;
         sum->costs.saved_ns += row[i].costs.saved_ns;
         sum->costs.host_ns = larger(sum->costs.host_ns, row[i].costs.host_ns);
@@ -63,6 +64,12 @@ static void add_up(struct tt_mpi_report *report)
 static double calls_of(const struct tt_mpi_row *row)
 {
     return (double)row->calls / row->ranks;
+}
+
+/* Every rank starts its request of a persistent collective. */
+static double starts_of(const struct tt_mpi_row *row)
+{
+    return (double)row->starts / row->ranks;
 }
 
 static double seconds_of(const struct tt_mpi_report *report, const struct tt_mpi_row *row)
@@ -97,12 +104,10 @@ static const char *or_dash(const char *text)
 
 static void print_row(FILE *out, const struct tt_mpi_report *report, const struct tt_mpi_row *row)
 {
-    char name[TT_MPI_NAME];
-    snprintf(name, sizeof name, "MPI_%s", tt_mpi_names[row->function]);
-    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %12lld %12lld %15lld %10.6f", name,
-            row->ranks, or_dash(row->communicator), or_dash(row->type), or_dash(row->operation),
-            calls_of(row), (long long)row->least, (long long)row->most, (long long)row->bytes,
-            seconds_of(report, row));
+    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %10.10g %12lld %12lld %15lld %10.6f",
+            tt_mpi_names[row->function], row->ranks, or_dash(row->communicator), or_dash(row->type),
+            or_dash(row->operation), calls_of(row), starts_of(row), (long long)row->least,
+            (long long)row->most, (long long)row->bytes, seconds_of(report, row));
     if (report->choices && is_measured(row))
         fprintf(out, " %10.3f %10.3f %10.6f", (double)row->costs.host_ns * 1e-3,
                 (double)row->costs.tutti_ns * 1e-3, saved_by(report, row));
@@ -145,9 +150,9 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
             fprintf(out, "%g communicator(s) of %d ranks, %s\n", calls_of(row), row->ranks,
                     or_dash(row->communicator));
     }
-    fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %12s %12s %15s %10s", "function", "ranks",
-            "communicator", "type", "operation", "calls", "least bytes", "most bytes", "bytes, all",
-            "seconds");
+    fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %10s %12s %12s %15s %10s", "function", "ranks",
+            "communicator", "type", "operation", "calls", "starts", "least bytes", "most bytes",
+            "bytes, all", "seconds");
     if (report->choices)
         fprintf(out, " %10s %10s %10s  %s", "host us", "Tutti us", "saved s", "choice");
     fprintf(out, "\n");
@@ -181,7 +186,7 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
                            const struct tt_mpi_row *row)
 {
     fprintf(out, "{");
-    if (row->function >= 0) fprintf(out, "\"function\": \"MPI_%s\", ", tt_mpi_names[row->function]);
+    if (row->function >= 0) fprintf(out, "\"function\": \"%s\", ", tt_mpi_names[row->function]);
     print_member(out, "communicator", row->communicator);
     fprintf(out, "\"ranks\": %d, ", row->ranks);
     if (row->function >= 0) {
@@ -194,6 +199,7 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
                 (long long)row->least, (long long)row->most, (long long)row->bytes,
                 seconds_of(report, row));
     }
+    if (row->starts > 0) fprintf(out, "\"starts\": %.17g, ", starts_of(row));
     if (is_measured(row))
         fprintf(out, "\"host_us\": %.3f, \"tutti_us\": %.3f, \"saved_seconds\": %.9f, ",
                 (double)row->costs.host_ns * 1e-3, (double)row->costs.tutti_ns * 1e-3,

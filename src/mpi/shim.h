@@ -21,10 +21,14 @@
 
 #include "mpi/functions.h"
 
-/* The numbers of the exported functions: TT_MPI_Allreduce ... */
+/* The numbers of the exported functions: TT_MPI_Allreduce ..., TT_MPI_X_Allreduce_init ... */
 #define TT_MPI_NUMBER(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) TT_MPI_##NAME,
-enum tt_mpi_number { TT_MPI_FUNCTIONS(TT_MPI_NUMBER) TT_MPI_N };
+#define TT_MPI_NUMBER_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) TT_MPI_X_##NAME,
+enum tt_mpi_number {
+    TT_MPI_FUNCTIONS(TT_MPI_NUMBER) TT_MPI_COLLECTIVES_X(TT_MPI_NUMBER_X) TT_MPI_N
+};
 #undef TT_MPI_NUMBER
+#undef TT_MPI_NUMBER_X
 
 typedef void (*tt_mpi_function)(void);
 
@@ -81,7 +85,7 @@ enum tt_mpi_choice { TT_MPI_CHOICES(TT_MPI_CHOICE) TT_MPI_CHOICES_N };
 /* The texts, by choice. */
 extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 
-/* The names of the exported functions, without "MPI_". */
+/* The names of the exported functions: "MPI_Init" ... */
 extern const char *const tt_mpi_names[TT_MPI_N];
 /* Finds the host and fills the table of stub.c, once in a process. */
 void tt_mpi_start(tt_mpi_function *table);
@@ -123,6 +127,7 @@ struct tt_mpi_row {
     int32_t choice;    /* tt_mpi_choice */
     char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
     int64_t calls, bytes, least, most, ns;
+    int64_t starts; /* of the requests of a persistent collective */
     struct tt_mpi_costs costs;
 };
 
@@ -164,6 +169,8 @@ struct tt_mpi_shape {
 };
 void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
                   const struct tt_mpi_costs *costs);
+/* Counts a start of a persistent collective whose preparation was counted with these. */
+void tt_mpi_count_start(const struct tt_mpi_shape *shape, int64_t bytes);
 /* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
 struct tt_mpi_row *tt_mpi_rows(size_t *n);
 

@@ -20,17 +20,19 @@ void tt_mpi_say(const char *format, ...)
     fprintf(stderr, "tutti: MPI: %s\n", text);
 }
 
-#define TEXT(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) #NAME,
-const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT)};
+#define TEXT(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) "MPI_" #NAME,
+#define TEXT_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) "MPIX_" #NAME,
+const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT) TT_MPI_COLLECTIVES_X(TEXT_X)};
 
 /* ---- The setting ---- */
 
 struct tt_mpi_setting tt_mpi_setting;
 
-/* Whether a word of n letters is the name of a function, in small letters and without "_c", which
- * is switched off with the function it belongs to. */
+/* Whether a word of n letters is the name of a function, in small letters, without "MPI_" or
+ * "MPIX_", and without "_c", which is switched off with the function it belongs to. */
 static bool names(const char *word, size_t n, const char *function)
 {
+    function = strchr(function, '_') + 1;
     size_t length = strlen(function);
     if (length > 2 && strcmp(function + length - 2, "_c") == 0) length -= 2;
     return length == n && strncasecmp(word, function, n) == 0;
@@ -79,7 +81,7 @@ void tt_mpi_leave_all(void)
 {
     char name[64];
     for (int i = 0; i < TT_MPI_N; i++) {
-        snprintf(name, sizeof name, "PMPI_%s", tt_mpi_names[i]);
+        snprintf(name, sizeof name, "P%s", tt_mpi_names[i]);
         void *function = tt_mpi_host_symbol(name);
         table[i] = function ? (tt_mpi_function)function : missing;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The functions that libtutti_mpi.so exports: for each function of the table MPI_X and PMPI_X,
- * because the Fortran layers of some hosts call PMPI_X. Each one jumps through `table`. This
- * file is compiled with optimisation in every build, so that the compiler makes a jump of the call:
- * the function in the table then sees the return address in the program.
+ * because the Fortran layers of some hosts call PMPI_X, and for those of an extension MPIX_X and
+ * PMPIX_X. Each one jumps through `table`. This file is compiled with optimisation in every build,
+ * so that the compiler makes a jump of the call: the function in the table then sees the return
+ * address in the program.
  *
  * With TT_MPI_STATIC, the file is for a program that is linked statically (static.c): it exports
  * MPI_X only, for PMPI_X is the host's.
@@ -29,14 +30,24 @@ static tt_mpi_function table[TT_MPI_N];
         tt_mpi_start(table); \
         JUMP(NAME, PARAMETERS, ARGUMENTS) \
     }
+#define FIRST_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    FIRST(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
 TT_MPI_FUNCTIONS(FIRST)
+TT_MPI_COLLECTIVES_X(FIRST_X)
 
 #define ENTRY(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)first_##NAME,
-static tt_mpi_function table[TT_MPI_N] = {TT_MPI_FUNCTIONS(ENTRY)};
+#define ENTRY_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)first_X_##NAME,
+static tt_mpi_function table[TT_MPI_N] = {
+    TT_MPI_FUNCTIONS(ENTRY) TT_MPI_COLLECTIVES_X(ENTRY_X)};
 
 #define STUB(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     EXPORT int MPI_##NAME PARAMETERS; \
     int MPI_##NAME PARAMETERS { JUMP(NAME, PARAMETERS, ARGUMENTS) }
+#define STUB_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    EXPORT int MPIX_##NAME PARAMETERS; \
+    int MPIX_##NAME PARAMETERS { JUMP(X_##NAME, PARAMETERS, ARGUMENTS) } \
+    EXPORT int PMPIX_##NAME PARAMETERS; \
+    int PMPIX_##NAME PARAMETERS { JUMP(X_##NAME, PARAMETERS, ARGUMENTS) }
 #define STUB_P(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     EXPORT int PMPI_##NAME PARAMETERS; \
     int PMPI_##NAME PARAMETERS { JUMP(NAME, PARAMETERS, ARGUMENTS) }
@@ -46,4 +57,5 @@ TT_MPI_COLLECTIVES_3(STUB)
 #else
 TT_MPI_FUNCTIONS(STUB)
 TT_MPI_FUNCTIONS(STUB_P)
+TT_MPI_COLLECTIVES_X(STUB_X)
 #endif

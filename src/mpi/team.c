@@ -601,8 +601,7 @@ static int code_of(tutti_status status)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
 {
     if (!earlier && call->status == TUTTI_ERR_PEER) wait_for_end();
-    tt_mpi_say("MPI_%s: %s", tt_mpi_names[call->function],
-               earlier ? earlier : tt_mpi_tutti.error());
+    tt_mpi_say("%s: %s", tt_mpi_names[call->function], earlier ? earlier : tt_mpi_tutti.error());
     int code = code_of(call->status);
     if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);
     return code;
