@@ -16,6 +16,7 @@ static struct {
     struct tt_mpi_map type; /* predefined types: their names; guarded by tt_mpi_lock */
     int derived, user;      /* the texts for derived types and user operations */
     int64_t began_ns;
+    bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* requests: their struct persistent; guarded by tt_mpi_lock */
 } state;
 
@@ -219,7 +220,7 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
                  const struct tt_mpi_costs *costs)
 {
     const struct tt_mpi_shape shape = shape_of(function, choice, f);
-    tt_mpi_count(&shape, f->bytes, ns, costs);
+    tt_mpi_count(TT_MPI_CALL, &shape, f->bytes, ns, costs);
 }
 
 /* ---- Persistent requests ---- */
@@ -229,18 +230,23 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
 struct persistent {
     struct tt_mpi_shape shape; /* under which its starts are counted */
     int64_t bytes;
+    struct tt_mpi_later *later; /* Tutti's; NULL: the host does it */
 };
 
-/* Keeps what the starts of a request are counted under. `request`: NULL for a function that
- * prepares none. The lock is held. Without memory, starts are not counted. */
-static void keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
-                            const struct fact *f)
+/* Keeps what is to be known of a persistent request. `request`: NULL for a function that prepares
+ * none. `later`: NULL if the host does the call. The lock is held. False: there is no memory. */
+static bool keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
+                            const struct fact *f, struct tt_mpi_later *later)
 {
-    struct persistent *p = request ? malloc(sizeof *p) : NULL;
-    if (!p) return;
+    if (!request) return true;
+    struct persistent *p = malloc(sizeof *p);
+    if (!p) return false;
     p->shape = shape_of(function, choice, f);
     p->bytes = f->bytes;
-    if (!tt_mpi_map_set(&state.persistent, TT_MPI_KEY(*request), (intptr_t)p)) free(p);
+    p->later = later;
+    if (tt_mpi_map_set(&state.persistent, TT_MPI_KEY(*request), (intptr_t)p)) return true;
+    free(p);
+    return false;
 }
 
 /* Returns NULL if the request is not of a persistent collective. The lock is held. */
@@ -250,46 +256,57 @@ static struct persistent *persistent_of(MPI_Request request)
     return at ? (struct persistent *)(intptr_t)*at : NULL;
 }
 
-static void count_starts(int n, const MPI_Request *requests)
+/* The host has started these requests. */
+static void start_persistent(int n, const MPI_Request *requests)
 {
-    tt_mpi_lock();
     for (int i = 0; i < n; i++) {
+        tt_mpi_lock();
         const struct persistent *p = persistent_of(requests[i]);
-        if (p) tt_mpi_count_start(&p->shape, p->bytes);
+        struct tt_mpi_later *later = p ? p->later : NULL;
+        if (p && tt_mpi_setting.report) tt_mpi_count(TT_MPI_START, &p->shape, p->bytes, 0, NULL);
+        tt_mpi_unlock();
+        if (!later) continue;
+        tt_depth++;
+        tt_mpi_later_start(later);
+        tt_depth--;
     }
-    tt_mpi_unlock();
 }
 
 static int start_Start(MPI_Request *request)
 {
     int code = tt_host.Start(request);
-    if (code == MPI_SUCCESS) count_starts(1, request);
+    if (code == MPI_SUCCESS) start_persistent(1, request);
     return code;
 }
 
 static int start_Startall(int count, MPI_Request requests[])
 {
     int code = tt_host.Startall(count, requests);
-    if (code == MPI_SUCCESS) count_starts(count, requests);
+    if (code == MPI_SUCCESS) start_persistent(count, requests);
     return code;
 }
 
 /* The host may give the handle to another request as soon as it is free. */
 static int end_Request_free(MPI_Request *request)
 {
+    struct persistent *p = NULL;
     if (request) {
         tt_mpi_lock();
-        struct persistent *p = persistent_of(*request);
+        p = persistent_of(*request);
         if (p) tt_mpi_map_remove(&state.persistent, TT_MPI_KEY(*request));
         tt_mpi_unlock();
-        free(p);
     }
-    return tt_host.Request_free(request);
+    int code = tt_host.Request_free(request);
+    if (p && p->later) tt_mpi_later_free(p->later);
+    free(p);
+    return code;
 }
 
-/* The nonblocking functions that Tutti takes from some hosts. */
+/* The nonblocking and persistent functions that Tutti takes from some hosts. */
 #define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
-static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED)};
+#define PREPARED(F, NAME, ...) [TT_MPI_##NAME##_init] = true, [TT_MPI_X_##NAME##_init] = true,
+static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED) TT_MPI_BARRIER(PREPARED, )
+                                              TT_MPI_MEMBERS(PREPARED, , int, int)};
 
 /* Why a function is only counted. */
 static enum tt_mpi_choice reason_of(int function)
@@ -321,7 +338,7 @@ static enum tt_mpi_choice reason_of(int function)
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \
         keep(TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f, ended - began, NULL);                    \
-        keep_persistent(REQUEST, TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f);                     \
+        (void)keep_persistent(REQUEST, TT_MPI_##NAME, reason_of(TT_MPI_##NAME), &f, NULL);         \
         tt_mpi_unlock();                                                                           \
         return code;                                                                               \
     }
@@ -371,6 +388,7 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->user = false;
     call->shape = call->measured = -1;
     call->later = NULL;
+    call->prepares = false;
 }
 
 /* Returns the costs that were measured for the call's shape, and the time that this call saves. */
@@ -421,6 +439,7 @@ static struct tt_mpi_call *new_call(int function, MPI_Comm comm)
     start_call(call, function, comm);
     call->later = later;
     call->request = NULL;
+    call->team = NULL;
     return call;
 }
 
@@ -437,6 +456,41 @@ static bool lacks_request(struct tt_mpi_call *call)
 }
 
 TT_MPI_STARTED(STARTING)
+
+/* ---- Preparing ---- */
+
+/* Like STARTING, for a persistent call: it lives until the program frees its request. */
+#define PREPARING(NAME, PREPARED, PARAMETERS, ARGUMENTS, FACT, ROLES)                              \
+    static int prepare_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request)         \
+    {                                                                                              \
+        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+            return tt_host.PREPARED(TT_MPI_OPEN ARGUMENTS, info, request);                         \
+        struct tt_mpi_call *call = new_call(TT_MPI_##PREPARED, comm);                              \
+        if (!call) return no_memory(comm);                                                         \
+        call->prepares = true;                                                                     \
+        int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
+        tt_depth++;                                                                                \
+        bool taken = request ? DO(NAME, call, TT_MPI_OPEN ARGUMENTS) : lacks_request(call);        \
+        enum tt_mpi_choice choice = call->choice;                                                  \
+        int code = taken ? tt_mpi_later_prepared(call, request)                                    \
+                         : tt_host.PREPARED(TT_MPI_OPEN ARGUMENTS, info, request);                 \
+        tt_depth--;                                                                                \
+        if (!taken) tt_mpi_later_prepared(call, NULL);                                             \
+        if (code != MPI_SUCCESS) return code;                                                      \
+        int64_t ended = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
+        tt_mpi_lock();                                                                             \
+        struct fact f = fact_##FACT ROLES;                                                         \
+        if (tt_mpi_setting.report) keep(TT_MPI_##PREPARED, choice, &f, ended - began, NULL);       \
+        bool kept =                                                                                \
+            keep_persistent(request, TT_MPI_##PREPARED, choice, &f, taken ? call->later : NULL);   \
+        tt_mpi_unlock();                                                                           \
+        if (kept || !taken) return code;                                                           \
+        tt_host.Request_free(request);                                                             \
+        tt_mpi_later_free(call->later);                                                            \
+        return no_memory(comm);                                                                    \
+    }
+
+TT_MPI_KEPT(PREPARING)
 
 /* ---- Beginning and end ---- */
 
@@ -516,6 +570,8 @@ static void begin(void)
     if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
+    state.prepares =
+        mode == TT_MPI_TAKE && tt_mpi_drivable() && tt_host.has_extension && tt_mpi_later_open();
     if (tt_mpi_takes(mode)) agree_on_report();
     tt_depth--;
     fill_table();
@@ -628,6 +684,7 @@ static int end_Finalize(void)
 {
     tt_depth++;
     if (tt_mpi_setting.report) report_all();
+    if (state.prepares) tt_mpi_later_close();
     tt_mpi_end();
     tt_mpi_leave_all();
     int code = tt_host.Finalize();
@@ -647,6 +704,10 @@ static tt_mpi_function *table; /* of stub.c */
     if (!tt_mpi_setting.left[TT_MPI_##STARTED])                                                    \
         table[TT_MPI_##STARTED] = (tt_mpi_function)start_##NAME;
 
+#define PREPARE(NAME, PREPARED, ...)                                                               \
+    if (!tt_mpi_setting.left[TT_MPI_##PREPARED])                                                   \
+        table[TT_MPI_##PREPARED] = (tt_mpi_function)prepare_##NAME;
+
 /* Fills the table for the time between the beginning and the end of MPI. */
 static void fill_table(void)
 {
@@ -662,15 +723,20 @@ static void fill_table(void)
         if (tt_host.has_extension) {
             TT_MPI_EXTENSION(COUNT_X)
         }
-        table[TT_MPI_Start] = (tt_mpi_function)start_Start;
-        table[TT_MPI_Startall] = (tt_mpi_function)start_Startall;
-        table[TT_MPI_Request_free] = (tt_mpi_function)end_Request_free;
     }
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
     }
     if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
         TT_MPI_STARTED(START)
+    }
+    if (state.prepares) {
+        TT_MPI_KEPT(PREPARE)
+    }
+    if (tt_mpi_setting.report || state.prepares) {
+        table[TT_MPI_Start] = (tt_mpi_function)start_Start;
+        table[TT_MPI_Startall] = (tt_mpi_function)start_Startall;
+        table[TT_MPI_Request_free] = (tt_mpi_function)end_Request_free;
     }
 }
 

@@ -117,22 +117,13 @@ static struct counted *row_of(const struct tt_mpi_shape *shape, int magnitude)
     return add_row(shape, magnitude, hash);
 }
 
-static int magnitude_of(int64_t bytes)
+void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
+                  int64_t ns, const struct tt_mpi_costs *costs)
 {
-    return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
-}
-
-void tt_mpi_count_start(const struct tt_mpi_shape *shape, int64_t bytes)
-{
-    struct counted *row = row_of(shape, magnitude_of(bytes));
-    if (row) row->starts++;
-}
-
-void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
-                  const struct tt_mpi_costs *costs)
-{
-    struct counted *row = row_of(shape, magnitude_of(bytes));
-    if (!row) return;
+    int magnitude = bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
+    struct counted *row = row_of(shape, magnitude);
+    if (row && what == TT_MPI_START) row->starts++;
+    if (!row || what == TT_MPI_START) return;
     row->calls++;
     row->bytes += bytes;
     row->ns += ns;

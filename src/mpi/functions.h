@@ -167,6 +167,12 @@
 #define TT_MPI_STARTED(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
 
+/* The persistent functions of Open MPI's extension that Tutti takes, in the same form. */
+#define TT_MPI_ROW_KEPT(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    F(NAME, X_##NAME##_init, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_KEPT_X(F) \
+    TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int)
+
 /* The functions that begin and end the use of MPI and of a communicator, and those that start and
  * free persistent requests: F(NAME, PARAMETERS, ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
@@ -190,7 +196,8 @@
     F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
     F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
     F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
-    F(Type_get_contents)
+    F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
+    F(Errhandler_free) F(Comm_get_attr)
 
 /* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)

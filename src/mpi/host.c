@@ -32,6 +32,7 @@ TT_MPI_EXTENSION(SAME_X)
 static bool read_handles(void)
 {
     tt_handle.world = MPI_COMM_WORLD;
+    tt_handle.self = MPI_COMM_SELF;
     tt_handle.no_comm = MPI_COMM_NULL;
     tt_handle.no_op = MPI_OP_NULL;
     tt_handle.no_type = MPI_DATATYPE_NULL;
@@ -40,9 +41,9 @@ static bool read_handles(void)
     tt_handle.wide = MPI_INT64_T;
     tt_handle.min = MPI_MIN;
     tt_handle.bor = MPI_BOR;
-    bool there = tt_handle.world && tt_handle.no_comm && tt_handle.no_op && tt_handle.no_type &&
-                 tt_handle.byte && tt_handle.integer && tt_handle.wide && tt_handle.min &&
-                 tt_handle.bor;
+    bool there = tt_handle.world && tt_handle.self && tt_handle.no_comm && tt_handle.no_op &&
+                 tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
+                 tt_handle.min && tt_handle.bor;
 #define OPERATION(NAME)                                                                            \
     there =                                                                                        \
         there && MPI_##NAME &&                                                                     \
@@ -141,6 +142,7 @@ static struct tt_mpi_comm describe(MPI_Comm comm)
     c.left = c.inter ? TT_MPI_LEFT_INTER : c.members == 1 ? TT_MPI_LEFT_ALONE : TT_MPI_TAKEN;
     if (tt_mpi_setting.report)
         tt_mpi_count(
+            TT_MPI_CALL,
             &(struct tt_mpi_shape){.function = -1, .ranks = c.members, .communicator = c.label}, 0,
             0, NULL);
     return c;

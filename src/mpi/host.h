@@ -8,7 +8,7 @@
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing
  *     team.c             Tutti's client in this process, the teams of communicators, progress
- *     later.c            requests: nonblocking calls that Tutti does (later.h)
+ *     later.c            requests: nonblocking and persistent calls (later.h)
  *     take.c, take-v.c   the collectives that Tutti does (take.h)
  *     backend.c          the functions in the table, counting, beginning and end
  */
@@ -56,8 +56,10 @@
 /* Those of an extension; the host's library need not have them. */
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define TT_MPI_EXTENSION(F) TT_MPI_COLLECTIVES_X(F)
+#define TT_MPI_KEPT(F) TT_MPI_KEPT_X(F)
 #else
 #define TT_MPI_EXTENSION(F)
+#define TT_MPI_KEPT(F)
 #endif
 
 #define TT_MPI_HOST_MEMBER_X(NAME, ...) __typeof__(PMPIX_##NAME) *X_##NAME;
@@ -73,7 +75,7 @@ struct tt_mpi_host {
 extern struct tt_mpi_host tt_host;
 
 struct tt_mpi_handles {
-    MPI_Comm world, no_comm;
+    MPI_Comm world, self, no_comm;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
     struct tt_mpi_map operation; /* predefined operations: their names */
@@ -166,7 +168,8 @@ struct tt_mpi_call {
     struct tt_mpi_comm *record;
     tutti_team *team;
     struct tt_mpi_later *later; /* NULL: the call is blocking */
-    tutti_request *request;     /* of a call that is started; not set in others */
+    bool prepares;              /* the call is persistent: its request is made, but not started */
+    tutti_request *request;     /* of a call that is started or prepared; not set in others */
     enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does it */
     bool user;                  /* whether it has an operation of the program */
     int shape;                  /* of the trial; -1: none yet */

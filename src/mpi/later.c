@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nonblocking calls that Tutti does.
+ * Nonblocking and persistent calls that Tutti does.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -14,12 +14,17 @@ enum { LAST_SECONDS = 10 };
 /* A blocking call looks so many times in vain before it yields the processor each time. */
 enum { LOOKS_BEFORE_YIELD = 200 };
 
-/* Data that are unpacked when the call has ended. */
-struct to_unpack {
+/* Data that are packed when the call starts, or unpacked when it has ended. */
+struct copy {
     struct tt_mpi_layout layout; /* its type is a duplicate, unless it is bytes */
     const void *from;
     void *to;
     int64_t count;
+};
+
+struct copies {
+    struct copy *copy;
+    int n;
 };
 
 struct tt_mpi_later {
@@ -27,11 +32,15 @@ struct tt_mpi_later {
     struct tt_mpi_later *next; /* in the list */
     MPI_Request host;
     bool has_host; /* the host's request is made, and frees all this */
-    struct to_unpack *delivery;
-    int deliveries;
+    struct copies packs, deliveries;
     int64_t failed_ns; /* when another rank was found dead; 0: none was */
     bool told;         /* the error handler knows of call.status */
     char error[256];
+    /* Of a persistent call; `host` is not used then. */
+    int tag;            /* of the message that completes the stand-in */
+    atomic_bool active; /* started, and not yet ended */
+    bool freed;         /* while it was active */
+    struct tt_mpi_later *next_failed;
 };
 
 static bool well(const struct tt_mpi_call *call)
@@ -136,12 +145,18 @@ static int cancel(void *state, int complete)
     return MPI_SUCCESS;
 }
 
+static void delete_copies(struct copies *all)
+{
+    for (int i = 0; i < all->n; i++)
+        if (!all->copy[i].layout.bytes) tt_host.Type_free(&all->copy[i].layout.type);
+    free(all->copy);
+}
+
 static void delete (struct tt_mpi_later *later)
 {
     tt_mpi_release(&later->call);
-    for (int i = 0; i < later->deliveries; i++)
-        if (!later->delivery[i].layout.bytes) tt_host.Type_free(&later->delivery[i].layout.type);
-    free(later->delivery);
+    delete_copies(&later->packs);
+    delete_copies(&later->deliveries);
     free(later);
 }
 
@@ -165,9 +180,10 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     later->call.later = later;
     later->next = NULL;
     later->has_host = later->told = false;
-    later->delivery = NULL;
-    later->deliveries = 0;
+    later->packs = later->deliveries = (struct copies){0};
     later->failed_ns = 0;
+    later->freed = false;
+    atomic_init(&later->active, false);
     return &later->call;
 }
 
@@ -194,21 +210,157 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
     return call->later || status != TUTTI_OK ? status : wait_for(call);
 }
 
+const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
+
+static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy copy)
+{
+    if (copy.count == 0 || copy.layout.size == 0) return;
+    struct copy *larger = realloc(all->copy, (size_t)(all->n + 1) * sizeof *larger);
+    if (larger) all->copy = larger;
+    if (larger && !copy.layout.bytes)
+        call->code = tt_host.Type_dup(copy.layout.type, &copy.layout.type);
+    if (!larger) call->code = MPI_ERR_NO_MEM;
+    if (call->code == MPI_SUCCESS) all->copy[all->n++] = copy;
+}
+
+void tt_mpi_collect(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
+                    int64_t count, void *to)
+{
+    const struct copy copy = {.layout = *layout, .from = from, .to = to, .count = count};
+    if (call->prepares)
+        keep_copy(call, &call->later->packs, copy);
+    else
+        tt_mpi_pack(call, layout, from, count, to);
+}
+
 void tt_mpi_deliver(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
                     int64_t count, void *to)
 {
-    struct tt_mpi_later *later = call->later;
-    if (!later) {
+    const struct copy copy = {.layout = *layout, .from = from, .to = to, .count = count};
+    if (call->later)
+        keep_copy(call, &call->later->deliveries, copy);
+    else
         tt_mpi_unpack(call, layout, from, count, to);
+}
+
+/* Packs data, or unpacks them. */
+static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool packs)
+{
+    MPI_Comm comm = call->comm;
+    call->comm = tt_handle.world; /* the program may have freed its own */
+    for (int i = 0; well(call) && i < all->n; i++) {
+        const struct copy *c = &all->copy[i];
+        if (packs)
+            tt_mpi_pack(call, &c->layout, c->from, c->count, c->to);
+        else
+            tt_mpi_unpack(call, &c->layout, c->from, c->count, c->to);
+    }
+    call->comm = comm;
+}
+
+/* ---- The stand-in of a persistent call ---- */
+
+static struct {
+    MPI_Comm self;        /* a duplicate of MPI_COMM_SELF, on which the messages go */
+    atomic_uint prepared; /* calls: each has a tag of its own, as long as the host has so many */
+    unsigned tags;
+    struct tt_mpi_later
+        *failed; /* whose errors the program does not know; guarded by tt_mpi_lock */
+} stand_in;
+
+/* The error handler of our communicator: the program completes requests, and one of them failed. */
+static void hear(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    tt_mpi_lock();
+    struct tt_mpi_later *failed = stand_in.failed;
+    stand_in.failed = NULL;
+    tt_mpi_unlock();
+    for (struct tt_mpi_later *next; failed; failed = next) {
+        next = failed->next_failed;
+        struct tt_mpi_call call = {.function = failed->call.function,
+                                   .comm = failed->call.comm,
+                                   .status = failed->call.status};
+        if (atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed))
+            call.comm = tt_handle.world;
+        if (call.status == TUTTI_OK) call.status = TUTTI_ERR_MEMORY; /* a copy failed */
+        tt_mpi_failed(&call, failed->error);
+    }
+}
+
+bool tt_mpi_later_open(void)
+{
+    MPI_Errhandler handler;
+    int *most = NULL, found = 0;
+    tt_host.Comm_get_attr(tt_handle.world, MPI_TAG_UB, &most, &found);
+    stand_in.tags = found ? (unsigned)*most + 1 : 32768; /* MPI guarantees these */
+    if (tt_host.Comm_dup(tt_handle.self, &stand_in.self) != MPI_SUCCESS ||
+        tt_host.Comm_create_errhandler(hear, &handler) != MPI_SUCCESS)
+        return false;
+    bool ok = tt_host.Comm_set_errhandler(stand_in.self, handler) == MPI_SUCCESS;
+    tt_host.Errhandler_free(&handler);
+    return ok;
+}
+
+void tt_mpi_later_close(void)
+{
+    tt_host.Comm_free(&stand_in.self);
+}
+
+/* Frees a persistent call, which is not active. */
+static void delete_prepared(struct tt_mpi_later *later)
+{
+    if (later->call.request) (void)tt_mpi_tutti.request_free(later->call.request);
+    if (later->call.team) tt_mpi_drop_prepared(later->call.team);
+    delete (later);
+}
+
+static void free_prepared(struct tt_mpi_later *later)
+{
+    struct tt_mpi_comm *record = later->call.record;
+    delete_prepared(later);
+    give_record(record);
+}
+
+/* Completes the stand-in. Another thread may then start the call again, or free it. A call whose
+ * request was freed while it was active, which MPI forbids, is freed here. */
+static void complete_stand_in(struct tt_mpi_later *later)
+{
+    static char byte;
+    int bytes = !well(&later->call), tag = later->tag;
+    MPI_Request sent;
+    if (later->freed) {
+        free_prepared(later);
         return;
     }
-    if (count == 0 || layout->size == 0) return;
-    struct to_unpack d = {.layout = *layout, .from = from, .to = to, .count = count};
-    struct to_unpack *all = realloc(later->delivery, (size_t)(later->deliveries + 1) * sizeof *all);
-    if (all) later->delivery = all;
-    if (all && !layout->bytes) call->code = tt_host.Type_dup(layout->type, &d.layout.type);
-    if (!all) call->code = MPI_ERR_NO_MEM;
-    if (call->code == MPI_SUCCESS) all[later->deliveries++] = d;
+    if (bytes) {
+        tt_mpi_lock();
+        later->next_failed = stand_in.failed;
+        stand_in.failed = later;
+        tt_mpi_unlock();
+    }
+    atomic_store_explicit(&later->active, false, memory_order_release);
+    if (tt_host.Isend(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self, &sent) == MPI_SUCCESS)
+        tt_host.Request_free(&sent);
+}
+
+int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
+{
+    struct tt_mpi_later *later = call->later;
+    if (request && well(call) && call->request) {
+        unsigned number = atomic_fetch_add_explicit(&stand_in.prepared, 1, memory_order_relaxed);
+        later->tag = (int)(number % stand_in.tags);
+        call->code =
+            tt_host.Recv_init(NULL, 0, tt_handle.byte, 0, later->tag, stand_in.self, request);
+        if (call->code == MPI_SUCCESS) {
+            take_record(call->record);
+            return MPI_SUCCESS;
+        }
+    }
+    int code = call->code;
+    if (request && call->status != TUTTI_OK) code = tt_mpi_failed(call, NULL);
+    delete_prepared(later);
+    return code;
 }
 
 /* ---- The list ---- */
@@ -226,9 +378,14 @@ static bool has_ended(struct tt_mpi_later *later)
     struct tt_mpi_call *call = &later->call;
     if (later->failed_ns)
         return tt_mpi_now_ns() - later->failed_ns > LAST_SECONDS * INT64_C(1000000000);
-    if (!try_hold(call->record)) return false;
-    tutti_status status = free_if_ended(call, tt_mpi_tutti.request_check(call->request));
-    release(call->record);
+    tutti_status status;
+    if (call->prepares) { /* it has its own team, and keeps its request */
+        status = tt_mpi_tutti.request_check(call->request);
+    } else {
+        if (!try_hold(call->record)) return false;
+        status = free_if_ended(call, tt_mpi_tutti.request_check(call->request));
+        release(call->record);
+    }
     if (status == TUTTI_AGAIN) return false;
     call->status = status;
     if (status != TUTTI_OK) snprintf(later->error, sizeof later->error, "%s", tt_mpi_tutti.error());
@@ -240,14 +397,12 @@ static bool has_ended(struct tt_mpi_later *later)
 static void end(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
-    MPI_Comm comm = call->comm;
-    call->comm = tt_handle.world; /* the program may have freed its own */
-    for (int i = 0; well(call) && i < later->deliveries; i++) {
-        const struct to_unpack *d = &later->delivery[i];
-        tt_mpi_unpack(call, &d->layout, d->from, d->count, d->to);
-    }
-    call->comm = comm;
+    do_copies(call, &later->deliveries, false);
     atomic_fetch_sub_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
+    if (call->prepares) {
+        complete_stand_in(later);
+        return;
+    }
     atomic_fetch_sub_explicit(&call->record->started, 1, memory_order_release);
     tt_host.Grequest_complete(later->host);
 }
@@ -319,4 +474,32 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
         delete (later);
     }
     return code;
+}
+
+/* ---- Starting and freeing persistent calls ---- */
+
+void tt_mpi_later_start(struct tt_mpi_later *later)
+{
+    struct tt_mpi_call *call = &later->call;
+    call->status = TUTTI_OK;
+    call->code = MPI_SUCCESS;
+    later->failed_ns = 0;
+    later->error[0] = '\0';
+    atomic_store_explicit(&later->active, true, memory_order_relaxed);
+    do_copies(call, &later->packs, true);
+    if (well(call)) call->status = tt_mpi_tutti.start(call->request);
+    if (well(call)) {
+        append(later);
+        return;
+    }
+    snprintf(later->error, sizeof later->error, "%s", tt_mpi_tutti.error());
+    complete_stand_in(later);
+}
+
+void tt_mpi_later_free(struct tt_mpi_later *later)
+{
+    if (atomic_load_explicit(&later->active, memory_order_acquire))
+        later->freed = true;
+    else
+        free_prepared(later);
 }

@@ -19,7 +19,11 @@
     F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv) F(ibarrier) F(ibcast) \
     F(ireduce) F(iallreduce) F(ireduce_scatter_block) F(ireduce_scatter) F(igather) F(iallgather) \
     F(iallgatherv) F(iscatter) F(igatherv) F(iscatterv) F(iscan) F(iexscan) F(ialltoall) \
-    F(ialltoallv) F(test) F(request_check) F(request_free)
+    F(ialltoallv) F(test) F(request_check) F(request_free) F(start) \
+    F(barrier_init) F(bcast_init) F(reduce_init) F(allreduce_init) F(reduce_scatter_block_init) \
+    F(reduce_scatter_init) F(gather_init) F(allgather_init) F(allgatherv_init) F(scatter_init) \
+    F(gatherv_init) F(scatterv_init) F(scan_init) F(exscan_init) F(alltoall_init) \
+    F(alltoallv_init)
 /* clang-format on */
 
 #define TT_MPI_TUTTI_MEMBER(NAME) __typeof__(tutti_##NAME) *NAME;

@@ -167,10 +167,11 @@ struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
-void tt_mpi_count(const struct tt_mpi_shape *shape, int64_t bytes, int64_t ns,
-                  const struct tt_mpi_costs *costs);
-/* Counts a start of a persistent collective whose preparation was counted with these. */
-void tt_mpi_count_start(const struct tt_mpi_shape *shape, int64_t bytes);
+/* What is counted: a call, or a start of a persistent collective whose preparation was a call with
+ * the same shape and bytes. A start has no time and no costs. */
+enum tt_mpi_counted { TT_MPI_CALL, TT_MPI_START };
+void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
+                  int64_t ns, const struct tt_mpi_costs *costs);
 /* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
 struct tt_mpi_row *tt_mpi_rows(size_t *n);
 

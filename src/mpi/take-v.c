@@ -139,7 +139,7 @@ static void *packed(struct tt_mpi_call *call, struct lengths *s)
     char *room = tt_mpi_room(call, s->all);
     line_up(s, p);
     for (int r = 0; room && well(call) && r < p; r++)
-        tt_mpi_pack(call, &s->layout[r], s->buffer + s->place[r], s->count[r], room + s->at[r]);
+        tt_mpi_collect(call, &s->layout[r], s->buffer + s->place[r], s->count[r], room + s->at[r]);
     return room;
 }
 
@@ -193,7 +193,7 @@ static const void *single(struct tt_mpi_call *call, const struct tt_mpi_side *si
     if (side->layout.bytes && !overlap(side->buffer, side->bytes, other, reach))
         return side->buffer;
     void *room = tt_mpi_room(call, side->bytes);
-    if (room) tt_mpi_pack(call, &side->layout, side->buffer, side->count, room);
+    if (room) tt_mpi_collect(call, &side->layout, side->buffer, side->count, room);
     return room;
 }
 
@@ -207,7 +207,8 @@ static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_s
     if (!well(call)) return NULL;
     if (!in_place) return single(call, own, to, reach_of(s, call->record->members));
     if (!s->lie)
-        tt_mpi_pack(call, &s->layout[me], s->buffer + s->place[me], s->count[me], to + s->at[me]);
+        tt_mpi_collect(call, &s->layout[me], s->buffer + s->place[me], s->count[me],
+                       to + s->at[me]);
     return TUTTI_IN_PLACE;
 }
 

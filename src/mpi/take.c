@@ -10,7 +10,6 @@
  * The functions return false if the host does the call.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/take.h"
 
@@ -50,7 +49,7 @@ static const void *data_of(struct tt_mpi_call *call, const struct tt_mpi_side *s
 {
     if (side->layout.bytes) return side->buffer;
     void *room = tt_mpi_room(call, side->bytes);
-    if (room) tt_mpi_pack(call, &side->layout, side->buffer, side->count, room);
+    if (room) tt_mpi_collect(call, &side->layout, side->buffer, side->count, room);
     return room;
 }
 
@@ -75,7 +74,7 @@ static const void *apart(struct tt_mpi_call *call, const void *in, int64_t in_by
     const char *a = in, *b = out;
     if (in_bytes == 0 || out_bytes == 0 || a + in_bytes <= b || b + out_bytes <= a) return in;
     void *copy = tt_mpi_room(call, in_bytes);
-    if (copy) memcpy(copy, in, (size_t)in_bytes);
+    if (copy) tt_mpi_collect(call, &tt_mpi_bytes, in, in_bytes, copy);
     return copy;
 }
 
@@ -174,7 +173,7 @@ static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
     } else {
         d->from = TUTTI_IN_PLACE;
         if (well(call) && d->r.packed)
-            tt_mpi_pack(call, &d->in.layout, d->in.buffer, d->in.count, d->to);
+            tt_mpi_collect(call, &d->in.layout, d->in.buffer, d->in.count, d->to);
     }
     return well(call) && tt_mpi_reduction_bind(call, &d->r);
 }
@@ -189,9 +188,9 @@ static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
     d->to = target_of(call, &d->out);
     if (!well(call)) return false;
     if (d->r.packed)
-        tt_mpi_pack(call, &d->in.layout, d->in.buffer, d->in.count, copy);
-    else if (d->in.bytes > 0)
-        memcpy(copy, d->in.buffer, (size_t)d->in.bytes);
+        tt_mpi_collect(call, &d->in.layout, d->in.buffer, d->in.count, copy);
+    else
+        tt_mpi_collect(call, &tt_mpi_bytes, d->in.buffer, d->in.bytes, copy);
     return well(call) && tt_mpi_reduction_bind(call, &d->r);
 }
 
@@ -356,7 +355,7 @@ static const void *gathered_from(struct tt_mpi_call *call, const struct moved *d
         const struct tt_mpi_side *s = &d->pieces;
         int64_t each = s->count / call->record->members, me = call->record->rank;
         if (!s->layout.bytes && well(call))
-            tt_mpi_pack(call, &s->layout, element(s, me * each), each, (char *)to + me * d->n);
+            tt_mpi_collect(call, &s->layout, element(s, me * each), each, (char *)to + me * d->n);
         return TUTTI_IN_PLACE;
     }
     const void *from = data_of(call, &d->one);

@@ -9,10 +9,12 @@
 
 #include "mpi/later.h"
 
-/* Does a collective of Tutti, whose name and arguments follow, or starts it, and has its status as
- * its value. */
+/* Does a collective of Tutti, whose name and arguments follow, or starts or prepares it. The value
+ * is its status. */
 #define TT_MPI_RUN(CALL, NAME, ...)                                                                \
     (tt_mpi_blocks(CALL) ? tt_mpi_tutti.NAME(__VA_ARGS__)                                          \
+     : (CALL)->prepares                                                                            \
+         ? tt_mpi_tutti.NAME##_init(__VA_ARGS__, TUTTI_REQUEST_DEFAULT, &(CALL)->request)          \
      : tt_mpi_before_start(CALL)                                                                   \
          ? tt_mpi_after_start(CALL, tt_mpi_tutti.i##NAME(__VA_ARGS__, &(CALL)->request))           \
          : (CALL)->status)

@@ -32,6 +32,8 @@
  * be little compared with what the program does on the communicator. A long call counts as one more
  * for so many bytes. */
 enum { CALLS_BEFORE_TEAM = 500, CALLS_IF_ALL = 3, BYTES_OF_A_CALL = 4096 };
+/* So many persistent calls have teams at the same time: each team takes memory. */
+enum { MOST_PREPARED = 256 };
 /* How long a rank waits for the end of the job when another rank died. */
 enum { LAST_SECONDS = 10 };
 /* How long a rank waits in MPI_Init before it says so. */
@@ -44,6 +46,7 @@ static struct {
     int rank, ranks;
     int *node; /* of each rank, by the lowest rank that shares its memory */
     atomic_int tags;
+    atomic_int prepared;   /* teams of persistent calls */
     int (*progress)(void); /* of Open MPI */
     /* Functions of Open MPI, by which its progress begins and ceases to call a function. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
@@ -427,6 +430,36 @@ static void give_world(struct tt_mpi_comm *record)
     record->keeps = tt_mpi_nodes_of(record->members, NULL, job.node, record->layout);
 }
 
+/* Whether there may be one more team of a persistent call. Ranks free their requests in different
+ * orders, so that only the first rank of the communicator decides, for all. */
+static bool may_prepare(const struct tt_mpi_call *call)
+{
+    int may = atomic_load_explicit(&job.prepared, memory_order_relaxed) < MOST_PREPARED;
+    return tt_host.Bcast(&may, 1, tt_handle.integer, 0, call->comm) == MPI_SUCCESS && may;
+}
+
+/* Makes a team for a persistent call alone. */
+static bool has_own_team(struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    if (!may_prepare(call)) return leave(call, TT_MPI_LEFT_TEAM);
+    int n = record->members, *ranks = malloc((size_t)n * sizeof *ranks);
+    if (!ranks || !world_ranks(call->comm, n, ranks))
+        record->left = TT_MPI_LEFT_FOREIGN;
+    else
+        call->team = make_team(call->comm, record, ranks);
+    free(ranks);
+    if (call->team) atomic_fetch_add_explicit(&job.prepared, 1, memory_order_relaxed);
+    if (record->left != TT_MPI_TAKEN) return leave(call, record->left);
+    return call->team || leave(call, TT_MPI_LEFT_TEAM);
+}
+
+void tt_mpi_drop_prepared(tutti_team *team)
+{
+    atomic_fetch_sub_explicit(&job.prepared, 1, memory_order_relaxed);
+    if (job.client) tt_mpi_tutti.team_free(team);
+}
+
 /* Whether the communicator has a team, perhaps from now on; it is in call->team then. */
 static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
@@ -555,6 +588,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
 {
     call->choice = TT_MPI_TAKEN;
+    if (call->prepares) return has_own_team(call);
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return has_team(call, 1, CALLS_IF_ALL);
     set_shape(call, bytes);
     return decided(call) ? for_tutti(call) : try(call, bytes);

@@ -39,12 +39,16 @@ void tt_mpi_end(void);
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Whether Tutti does this call, which it can do: call->team is the team then, or call->status an
  * error. `bytes` is what the call moves, as all ranks know it; 0: they do not. Calls at which a
- * team is made or a trial ends are collective; a nonblocking call is none of these. */
+ * team is made or a trial ends are collective; a nonblocking call is none of these, but the
+ * preparation of each persistent call is one: it makes a team for this call. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
 /* Records when a call ended whose times are measured, on either side. */
 #define tt_mpi_measured TT_MPI_OWN(measured)
 void tt_mpi_measured(struct tt_mpi_call *call);
+/* Frees the team of a persistent call. Waits for nobody. */
+#define tt_mpi_drop_prepared TT_MPI_OWN(drop_prepared)
+void tt_mpi_drop_prepared(tutti_team *team);
 /* Frees the team of a communicator that is about to be freed. Waits for nobody. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);

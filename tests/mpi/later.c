@@ -5,6 +5,9 @@
  */
 #include <dlfcn.h>
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -156,6 +159,100 @@ static void looks(const char *path)
     for (int i = 0; i < FLYING; i++) land(i);
 }
 
+/* ---- Persistent calls ---- */
+
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+enum { KEPT = 5, ROUNDS = 12 };
+
+/* Stores the input of a round, and marks the output. */
+static void fill(int i, int round)
+{
+    for (int k = 0; k < length_of(i); k++) {
+        flight[i].in[k] = me + i + k + round;
+        flight[i].out[k] = i % 3 == 1 && me == 0 ? 1000 * i + k + round : -1;
+    }
+}
+
+/* A sum, a bcast whose type has gaps and is freed at once, or a barrier. */
+static void prepare(int i, MPI_Comm comm)
+{
+    int n = length_of(i);
+    MPI_Datatype gaps;
+    MPI_Type_vector((n + 1) / 2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    if (i % 3 == 0)
+        MPIX_Allreduce_init(flight[i].in, flight[i].out, n, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                            &request[i]);
+    else if (i % 3 == 1)
+        MPIX_Bcast_init(flight[i].out, 1, gaps, 0, comm, MPI_INFO_NULL, &request[i]);
+    else
+        MPIX_Barrier_init(comm, MPI_INFO_NULL, &request[i]);
+    MPI_Type_free(&gaps);
+}
+
+static void check(int i, int round)
+{
+    for (int k = 0; k < length_of(i); k++) {
+        int at = flight[i].out[k];
+        if (i % 3 == 0) EXPECT(at == p * (p - 1) / 2 + p * (i + k + round));
+        if (i % 3 == 1 && me > 0) EXPECT(at == (k % 2 ? -1 : 1000 * i + k + round));
+    }
+}
+
+/* Persistent calls that each rank starts in another order, among blocking calls, and beside
+ * persistent messages. The communicator is freed before the first start. */
+static void persistent(void)
+{
+    MPI_Comm comm;
+    MPI_Request all[KEPT + 2];
+    int token = 0, got, sum, index, done, next = (me + 1) % p, before = (me + p - 1) % p;
+    MPI_Comm_dup(world, &comm);
+    for (int i = 0; i < KEPT; i++) prepare(i, comm);
+    MPI_Comm_free(&comm);
+    MPI_Send_init(&token, 1, MPI_INT, next, 5, world, &all[KEPT]);
+    MPI_Recv_init(&got, 1, MPI_INT, before, 5, world, &all[KEPT + 1]);
+    for (int round = 0; round < ROUNDS; round++) {
+        token = me + round;
+        for (int i = 0; i < KEPT; i++) {
+            fill(i, round);
+            all[i] = request[(i + me + round) % KEPT]; /* another order on each rank */
+        }
+        if (round % 2)
+            MPI_Startall(KEPT + 2, all);
+        else
+            for (int i = 0; i < KEPT + 2; i++) MPI_Start(&all[i]);
+        MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, world);
+        EXPECT(sum == p * (p - 1) / 2);
+        if (round % 3 == 0) {
+            MPI_Waitall(KEPT + 2, all, MPI_STATUSES_IGNORE);
+        } else if (round % 3 == 1) {
+            for (int i = 0; i < KEPT + 2; i++)
+                MPI_Waitany(KEPT + 2, all, &index, MPI_STATUS_IGNORE);
+        } else {
+            for (done = 0; !done;) MPI_Testall(KEPT + 2, all, &done, MPI_STATUSES_IGNORE);
+        }
+        MPI_Waitany(KEPT + 2, all, &index, MPI_STATUS_IGNORE);
+        EXPECT(index == MPI_UNDEFINED && got == before + round);
+        for (int i = 0; i < KEPT; i++) check(i, round);
+    }
+    for (int i = me; i < me + KEPT + 2; i++) MPI_Request_free(&all[i % (KEPT + 2)]);
+}
+
+/* Calls that are prepared while others are, until there are no teams for more; some are freed at
+ * once, and some live when the program ends. */
+static void prepared(void)
+{
+    MPI_Request kept;
+    for (int i = 0; i < 600; i++) {
+        MPIX_Allreduce_init(&me, flight[0].out, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &kept);
+        MPI_Start(&kept);
+        MPI_Wait(&kept, MPI_STATUS_IGNORE);
+        EXPECT(flight[0].out[0] == p * (p - 1) / 2);
+        if (i % 2) MPI_Request_free(&kept);
+    }
+}
+#endif
+
 /* ---- Threads ---- */
 
 static MPI_Comm shared;
@@ -204,16 +301,30 @@ static void *work(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg;
     int two[2] = {me, 1}, sums[4], all = 0;
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+    int least = 0;
+    MPI_Request kept;
+    MPIX_Allreduce_init(&me, &least, 1, MPI_INT, MPI_MIN, own, MPI_INFO_NULL, &kept);
+#endif
     for (int i = 0; i < 300; i++) {
         MPI_Request call[3];
         MPI_Iallreduce(two, sums, 2, MPI_INT, MPI_SUM, own, &call[0]);
         MPI_Ibarrier(own, &call[1]);
         if (i % 3) MPI_Allreduce(&me, &all, 1, MPI_INT, MPI_MAX, own);
         MPI_Iscan(two, sums + 2, 2, MPI_INT, MPI_SUM, own, &call[2]);
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+        least = -1;
+        MPI_Start(&kept);
+        MPI_Wait(&kept, MPI_STATUS_IGNORE);
+        EXPECT(least == 0);
+#endif
         MPI_Waitall(3, call, MPI_STATUSES_IGNORE);
         EXPECT(sums[0] == p * (p - 1) / 2 && sums[1] == p && sums[3] == me + 1);
         EXPECT(i % 3 == 0 || all == p - 1);
     }
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+    MPI_Request_free(&kept);
+#endif
     return NULL;
 }
 
@@ -259,6 +370,25 @@ static void mismatch(void)
     EXPECT(handled == 1 && call == MPI_REQUEST_NULL);
 }
 
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+/* The same with a persistent call. */
+static void unlike(void)
+{
+    int in[4] = {0}, out[4];
+    MPI_Comm comm;
+    MPI_Errhandler own;
+    MPI_Request call;
+    MPI_Comm_dup(world, &comm);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(comm, own);
+    MPIX_Allreduce_init(in, out, 1 + me % 2, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &call);
+    EXPECT(MPI_Start(&call) == MPI_SUCCESS);
+    EXPECT(handled == 0);
+    EXPECT(MPI_Wait(&call, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    EXPECT(handled == 1);
+}
+#endif
+
 /* A rank is killed while the others wait. */
 static void die(void)
 {
@@ -281,6 +411,11 @@ int main(int argc, char **argv)
     if (strcmp(part, "crossed") == 0) crossed();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+    if (strcmp(part, "persistent") == 0) persistent();
+    if (strcmp(part, "prepared") == 0) prepared();
+    if (strcmp(part, "unlike") == 0) unlike();
+#endif
     if (strcmp(part, "die") == 0) die();
     MPI_Finalize();
     if (me == 0) printf("done\n");

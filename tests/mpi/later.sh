@@ -1,44 +1,56 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Nonblocking collectives: with Open MPI, Tutti does them, and the results are right; MPICH does
-# them itself, and the report says why.
+# Nonblocking and persistent collectives: with Open MPI, Tutti does them, and the results are right;
+# MPICH does them itself, and the report says why.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 "mpicc.$host" "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
 "mpicc.$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o take
+if [ "$host" = openmpi ]; then "mpicc.$host" -Wall -Werror -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent; fi
 why='left: this MPI cannot drive Tutti'
 if [ "$host" = openmpi ]; then why=taken; fi
 
 # All results. With an argument, the program makes no calls in which MPICH stores overlapping pieces
 # in another order.
-arguments=() numbers=(2 3 5) parts=(many driven crossed threads)
+arguments=() numbers=(2 3 5) parts=(many driven crossed threads persistent)
 if [ "$host" = mpich ]; then
     arguments=(2) numbers=(2) parts=(many driven)
 fi
-for ranks in "${numbers[@]}"; do
-    reported "$host" "$ranks" ./take "${arguments[@]}"
-    grep -qx 'all results are right' out || fail "on $ranks ranks"
-    [ ! -s err ] || fail "something is printed on $ranks ranks"
-    python3 - calls.json "$ranks" "$why" <<'PYTHON' || fail "the report on $ranks ranks"
+# check RANKS BEGINNING END: who did the functions whose names begin and end like that.
+check() {
+    python3 - calls.json "$why" "$@" <<'PYTHON' || fail "the report of $2*$3 on $1 ranks"
 import json
 import sys
 
+why, ranks, begin, end = sys.argv[2:]
 done = set()
 for row in json.load(open(sys.argv[1]))["calls"]:
-    if row["ranks"] != int(sys.argv[2]) or not row["function"].startswith("MPI_I"):
+    name = row["function"]
+    if row["ranks"] != int(ranks) or not name.startswith(begin) or not name.endswith(end):
         continue
-    if row["operation"] == "user" and sys.argv[3] == "taken":
+    if row["operation"] == "user" and why == "taken":
         assert row["choice"] == "left: type or operation", row
     else:
-        assert row["choice"] == sys.argv[3], row
-        done.add(row["function"][5:])
+        assert row["choice"] == why, row
+        done.add(name[len(begin) : len(name) - len(end)].lower())
 names = ("barrier bcast reduce allreduce scan exscan reduce_scatter reduce_scatter_block gather gatherv scatter scatterv "
          "allgather allgatherv alltoall alltoallv alltoallw")
 assert done == set(names.split()), done
 PYTHON
+}
+for ranks in "${numbers[@]}"; do
+    reported "$host" "$ranks" ./take "${arguments[@]}"
+    grep -qx 'all results are right' out || fail "on $ranks ranks"
+    [ ! -s err ] || fail "something is printed on $ranks ranks"
+    check "$ranks" MPI_I ''
+    [ "$host" = openmpi ] || continue
+    reported "$host" "$ranks" ./persistent
+    grep -qx 'all results are right' out || fail "persistent calls on $ranks ranks"
+    [ ! -s err ] || fail "something is printed for persistent calls on $ranks ranks"
+    check "$ranks" MPIX_ _init
 done
 
 # Calls in flight while the program does something else.
@@ -70,11 +82,30 @@ before=(tutti mpi)
 launch "$host" 3 ./later mismatch
 [ "$(cat out)" = 'done' ] || fail 'mismatch'
 grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
+before=(tutti mpi)
+launch "$host" 3 ./later unlike
+[ "$(cat out)" = 'done' ] || fail 'unlike'
+grep -q '^tutti: MPI: MPIX_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
+
+# There are teams for 256 persistent calls at a time, and the host does the others.
+reported "$host" 3 ./later prepared
+[ "$(cat out)" = 'done' ] || fail 'prepared'
+python3 - calls.json <<'PYTHON' || fail 'the report of persistent calls'
+import json
+import sys
+
+rows = {row["choice"]: row for row in json.load(open(sys.argv[1]))["calls"] if row["function"] == "MPIX_Allreduce_init"}
+calls = {choice: (row["calls"], row["starts"]) for choice, row in rows.items()}
+assert calls == {"taken": (511, 511), "left: no team could be made": (89, 89)}, calls
+PYTHON
 
 # By default, nonblocking calls are left to the host. One function can be switched off.
 before=(env TUTTI_MPI=on)
 reported "$host" 3 ./later driven
 grep '"MPI_I' calls.json | grep -vF '"left: nonblocking calls are not measured"' && fail 'the default'
+before=(env TUTTI_MPI=on)
+reported "$host" 3 ./later prepared
+grep '"MPIX_' calls.json | grep -vF '"left: nonblocking calls are not measured"' && fail 'the default of persistent calls'
 before=(env 'TUTTI_MPI=take,-ibcast')
 reported "$host" 3 ./later driven
 grep -q '"MPI_Ibcast".*"left: TUTTI_MPI"' calls.json || fail 'a call that is switched off'

@@ -30,8 +30,13 @@ export LD_LIBRARY_PATH=$TUTTI_BUILD/lib ASAN_OPTIONS=detect_leaks=0:exitcode=55 
 "mpicc.$host" -g "$here/take.c" -o take
 "mpicc.$host" -g "$here/choice.c" -o choice
 "mpicc.$host" -g -DNONBLOCKING "$here/take.c" -o itake
-"mpicc.$host" -g "$here/later.c" -o later -lpthread 2>/dev/null || fail 'the compiler'
-for run in 'take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5'; do
+"mpicc.$host" -g "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
+runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5')
+if [ "$host" = openmpi ]; then
+    "mpicc.$host" -g -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent
+    runs+=('take ./persistent' 'take ./later persistent')
+fi
+for run in "${runs[@]}"; do
     before=(env "TUTTI_MPI=${run%% *}")
     # shellcheck disable=SC2086
     launch "$host" 2 env LD_PRELOAD="$runtime:$work/libtutti_mpi.so" ${run#* }

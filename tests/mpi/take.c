@@ -4,7 +4,8 @@
  * predefined type and operation, in place and not, with types that have gaps and differ from rank
  * to rank, and with operations of the program. The program runs on any number of ranks. Each part
  * is repeated, because the first calls on a communicator are left to the host. Compiled with
- * NONBLOCKING, the program calls the nonblocking collectives instead.
+ * NONBLOCKING, the program calls the nonblocking collectives instead; with PERSISTENT also, it
+ * prepares, starts and frees persistent ones of Open MPI.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -31,7 +32,11 @@ static bool all_taken;
         }                                                                                          \
     } while (0)
 
-/* ---- Nonblocking calls ---- */
+/* ---- Nonblocking and persistent calls ---- */
+
+#ifdef PERSISTENT
+#include <mpi-ext.h>
+#endif
 
 #ifdef NONBLOCKING
 static MPI_Request begun[2];
@@ -41,6 +46,14 @@ static int complete(int code)
 {
     static int calls;
     int done = 0, in = -1, out = calls, index;
+#ifdef PERSISTENT
+    MPI_Status status;
+    if (calls % 2) EXPECT(MPI_Wait(begun, &status) == MPI_SUCCESS, "an inactive request");
+    if (calls % 3)
+        MPI_Start(begun);
+    else
+        MPI_Startall(1, begun);
+#endif
     switch (calls++ % 4) {
     case 0: MPI_Wait(begun, MPI_STATUS_IGNORE); break;
     case 1:
@@ -59,27 +72,38 @@ static int complete(int code)
         MPI_Waitall(2, begun, two);
         EXPECT(in == out, "%d", in);
     }
+#ifdef PERSISTENT
+    EXPECT(begun[0] != MPI_REQUEST_NULL, "the request is not freed");
+    MPI_Waitany(1, begun, &index, &status);
+    EXPECT(index == MPI_UNDEFINED, "the request is not active");
+    MPI_Request_free(begun);
+#endif
     EXPECT(begun[0] == MPI_REQUEST_NULL, "the request is freed");
     return code;
 }
 
-#define MPI_Barrier(...) complete(MPI_Ibarrier(__VA_ARGS__, begun))
-#define MPI_Bcast(...) complete(MPI_Ibcast(__VA_ARGS__, begun))
-#define MPI_Reduce(...) complete(MPI_Ireduce(__VA_ARGS__, begun))
-#define MPI_Allreduce(...) complete(MPI_Iallreduce(__VA_ARGS__, begun))
-#define MPI_Scan(...) complete(MPI_Iscan(__VA_ARGS__, begun))
-#define MPI_Exscan(...) complete(MPI_Iexscan(__VA_ARGS__, begun))
-#define MPI_Reduce_scatter(...) complete(MPI_Ireduce_scatter(__VA_ARGS__, begun))
-#define MPI_Reduce_scatter_block(...) complete(MPI_Ireduce_scatter_block(__VA_ARGS__, begun))
-#define MPI_Gather(...) complete(MPI_Igather(__VA_ARGS__, begun))
-#define MPI_Gatherv(...) complete(MPI_Igatherv(__VA_ARGS__, begun))
-#define MPI_Scatter(...) complete(MPI_Iscatter(__VA_ARGS__, begun))
-#define MPI_Scatterv(...) complete(MPI_Iscatterv(__VA_ARGS__, begun))
-#define MPI_Allgather(...) complete(MPI_Iallgather(__VA_ARGS__, begun))
-#define MPI_Allgatherv(...) complete(MPI_Iallgatherv(__VA_ARGS__, begun))
-#define MPI_Alltoall(...) complete(MPI_Ialltoall(__VA_ARGS__, begun))
-#define MPI_Alltoallv(...) complete(MPI_Ialltoallv(__VA_ARGS__, begun))
-#define MPI_Alltoallw(...) complete(MPI_Ialltoallw(__VA_ARGS__, begun))
+#ifdef PERSISTENT
+#define BEGIN(NAME, LOWER, ...) complete(MPIX_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, begun))
+#else
+#define BEGIN(NAME, LOWER, ...) complete(MPI_I##LOWER(__VA_ARGS__, begun))
+#endif
+#define MPI_Barrier(...) BEGIN(Barrier, barrier, __VA_ARGS__)
+#define MPI_Bcast(...) BEGIN(Bcast, bcast, __VA_ARGS__)
+#define MPI_Reduce(...) BEGIN(Reduce, reduce, __VA_ARGS__)
+#define MPI_Allreduce(...) BEGIN(Allreduce, allreduce, __VA_ARGS__)
+#define MPI_Scan(...) BEGIN(Scan, scan, __VA_ARGS__)
+#define MPI_Exscan(...) BEGIN(Exscan, exscan, __VA_ARGS__)
+#define MPI_Reduce_scatter(...) BEGIN(Reduce_scatter, reduce_scatter, __VA_ARGS__)
+#define MPI_Reduce_scatter_block(...) BEGIN(Reduce_scatter_block, reduce_scatter_block, __VA_ARGS__)
+#define MPI_Gather(...) BEGIN(Gather, gather, __VA_ARGS__)
+#define MPI_Gatherv(...) BEGIN(Gatherv, gatherv, __VA_ARGS__)
+#define MPI_Scatter(...) BEGIN(Scatter, scatter, __VA_ARGS__)
+#define MPI_Scatterv(...) BEGIN(Scatterv, scatterv, __VA_ARGS__)
+#define MPI_Allgather(...) BEGIN(Allgather, allgather, __VA_ARGS__)
+#define MPI_Allgatherv(...) BEGIN(Allgatherv, allgatherv, __VA_ARGS__)
+#define MPI_Alltoall(...) BEGIN(Alltoall, alltoall, __VA_ARGS__)
+#define MPI_Alltoallv(...) BEGIN(Alltoallv, alltoallv, __VA_ARGS__)
+#define MPI_Alltoallw(...) BEGIN(Alltoallw, alltoallw, __VA_ARGS__)
 #endif
 
 /* Makes the team of a communicator: only blocking calls do that. */

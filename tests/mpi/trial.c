@@ -269,10 +269,10 @@ static void rows(void **state)
     struct tt_mpi_shape shape = {.function = TT_MPI_Bcast, .ranks = 2, .type = tt_mpi_text("int")};
     struct tt_mpi_costs costs = {.host_ns = 9, .tutti_ns = 4, .saved_ns = 5};
     size_t n = 0;
-    tt_mpi_count(&shape, 8, 100, NULL);
-    tt_mpi_count(&shape, 15, 100, &costs);
-    tt_mpi_count(&shape, 9, 100, &costs);
-    tt_mpi_count(&shape, 16, 100, &costs);
+    tt_mpi_count(TT_MPI_CALL, &shape, 8, 100, NULL);
+    tt_mpi_count(TT_MPI_CALL, &shape, 15, 100, &costs);
+    tt_mpi_count(TT_MPI_CALL, &shape, 9, 100, &costs);
+    tt_mpi_count(TT_MPI_CALL, &shape, 16, 100, &costs);
     struct tt_mpi_row *row = tt_mpi_rows(&n);
     assert_non_null(row);
     assert_int_equal(n, 2);
