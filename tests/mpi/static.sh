@@ -36,4 +36,4 @@ launch mpich 3 ./calls
 grep -qE '^MPI_Allreduce .* taken$' err || fail 'nothing is taken'
 before=(env TUTTI_MPI=count)
 launch mpich 3 ./calls
-grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +8 +8 +168 ' err || fail 'no row'
+grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +0 +8 +8 +168 ' err || fail 'no row'
