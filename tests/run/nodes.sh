@@ -30,7 +30,7 @@ both() {
 conforms 4 2,1,1 env
 # In the runs that follow, a wait always makes this many yields before it sleeps. The first run,
 # job-wait and run-wait-policy try what it decides from the load of the machine.
-export TUTTI_YIELDS=300
+export TUTTI_YIELDS=20
 if [ "$how" = processes ]; then export TUTTI_TEST_BRIEF=1; fi
 runs_ahead 4 2,1,1 env
 export TUTTI_TEST_BRIEF=1

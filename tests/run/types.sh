@@ -9,7 +9,7 @@ types=$TUTTI_BUILD/tests/test-run-types-threads
 tutti run --timeout 3000 -n 3 "$types"
 tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-run-types-layout"
 # From here on a wait always makes this many yields before it sleeps (see nodes.sh).
-export TUTTI_YIELDS=300
+export TUTTI_YIELDS=20
 all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1
 export TUTTI_TEST_BRIEF=1
