@@ -174,7 +174,7 @@ refused=0
 for n in {4..20}; do
     got=0
     bash -c "ulimit -n $n; exec tutti run -n 3 true" >out 2>err || got=$?
-    [ "$got" -ne 0 ] && [ "$got" -ne 127 ] || continue
+    if [ "$got" -eq 0 ] || [ "$got" -eq 127 ]; then continue; fi
     refused=$((refused + 1))
     says err '^tutti: cannot .*: Too many open files \(a limit on descriptors: ulimit -n\)$'
 done
