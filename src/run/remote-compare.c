@@ -201,6 +201,33 @@ static enum tt_rank_state state_of(struct tt_team *t, int rank)
     return state;
 }
 
+/* Returns the bytes of the first message that this rank expects from the member in an execution,
+ * and that has not come; 0: there is none. */
+static int64_t missing(const struct tt_exec *exec, const struct tt_mirror *m)
+{
+    for (int lane = 0; lane < TT_LANES; lane++) {
+        const struct tt_message *first = m->ends[lane] ? m->ends[lane][exec->slot].first : NULL;
+        if (first) return first->left;
+    }
+    return 0;
+}
+
+/* The member has ended all calls that this rank has made, so all of its messages in them have come:
+ * those of a link arrive in order, and before its answer. If this rank still expects one in a call
+ * of pairs, the member has nothing for it there. The member learns that from this rank's last call,
+ * but its notice may come after its answer, when this rank has left. */
+static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)
+{
+    if (m->early.first) return TUTTI_AGAIN; /* a message that has come has not been handled yet */
+    for (uint64_t k = t->my_done; k < t->next; k++) {
+        const struct tt_exec *exec = t->running[tt_team_slot(t, k)];
+        bool runs = exec && exec->number == k && exec->pairs;
+        int64_t expected = runs && k < m->done && m->done != TT_REMOTE_LEFT ? missing(exec, m) : 0;
+        if (expected > 0) return tt_step_uneven(t, k, m->rank, t->me, 0, expected);
+    }
+    return TUTTI_OK;
+}
+
 bool tt_remote_has_pairs(const struct tt_team *t)
 {
     return t->remote && t->remote->pairs;
@@ -211,7 +238,8 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank)
     struct tt_mirror *m = t->remote->mirror[rank];
     if (m && m->doubted) return TUTTI_AGAIN;
     if (!is_partner(t, rank)) return TUTTI_OK;
-    if (!(m = tt_mirror_of(t, rank)) || m->settled) return TUTTI_OK;
+    if (!(m = tt_mirror_of(t, rank))) return TUTTI_OK;
+    if (m->settled) return compare_ended(t, m);
     enum tt_rank_state state = state_of(t, rank);
     if (m->done == TT_REMOTE_LEFT)
         return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;

@@ -137,6 +137,10 @@ expect 0 go behind-barrier 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a mismatch under way was lost'
 says err '^tutti: \[rank [0-2]\] error: tutti_finalize: the calls of the ranks do not match: '
 
+# A piece that its receiver expects, and that is never sent.
+expect 0 go unsent 10
+[ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a piece that is not sent was lost'
+
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
 pointer() {

@@ -173,6 +173,31 @@ static int behind_barrier(int argc, char **argv)
     return finalize_after_barrier(join(), 0) == TUTTI_ERR_MISMATCH ? 8 : 0;
 }
 
+/* unsent TIMES: that often, one client after the other, the last rank expects elements in an
+ * alltoallv from rank 0, which has none for it. Nobody waits for the call before it finalizes. Each
+ * rank counts its errors. */
+static int unsent(int argc, char **argv)
+{
+    enum { MOST = 16, EXPECTED = 5 };
+    static double in[1], out[EXPECTED];
+    int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
+    for (int i = 0; i < times; i++) {
+        tutti_client *client = join();
+        tutti_team *world = tutti_world(client);
+        tutti_request *request;
+        int64_t none[MOST] = {0}, from[MOST] = {0};
+        int last = tutti_size(world) - 1;
+        if (last >= MOST) return 7;
+        if (tutti_rank(world) == last) from[0] = EXPECTED;
+        tutti_status status =
+            tutti_ialltoallv(world, in, none, none, out, from, none, TUTTI_F64, &request);
+        tutti_status ended = tutti_finalize(client);
+        heard += (status == TUTTI_OK ? ended : status) == TUTTI_ERR_MISMATCH;
+    }
+    printf("heard %d of %d\n", heard, times);
+    return 0;
+}
+
 /* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -194,4 +219,5 @@ const struct scenario mismatches[] = {{"each", each},
                                       {"once-more", once_more},
                                       {"under-way", under_way},
                                       {"behind-barrier", behind_barrier},
+                                      {"unsent", unsent},
                                       {NULL, NULL}};
