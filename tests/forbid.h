@@ -32,14 +32,21 @@ static inline int forbid(long number, int error)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
+/* The error of a forbidden call: FORBID_ERROR, a number, or the usual one. */
+static inline int forbid_error(int usual)
+{
+    const char *error = getenv("FORBID_ERROR");
+    return error ? atoi(error) : usual;
+}
+
 /* Calls forbid() by name: memfd, membarrier, readv and writev (of other processes), cma (both), or
  * dumpable (only root can access the memory of this process). Returns 0 on success. */
 static inline int forbid_named(const char *what)
 {
     if (strcmp(what, "memfd") == 0) return forbid(SYS_memfd_create, EPERM);
     if (strcmp(what, "membarrier") == 0) return forbid(SYS_membarrier, ENOSYS);
-    if (strcmp(what, "readv") == 0) return forbid(SYS_process_vm_readv, EPERM);
-    if (strcmp(what, "writev") == 0) return forbid(SYS_process_vm_writev, ENOSYS);
+    if (strcmp(what, "readv") == 0) return forbid(SYS_process_vm_readv, forbid_error(EPERM));
+    if (strcmp(what, "writev") == 0) return forbid(SYS_process_vm_writev, forbid_error(ENOSYS));
     if (strcmp(what, "cma") == 0) return forbid_named("readv") || forbid_named("writev");
     if (strcmp(what, "dumpable") == 0) return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0;
     return 1;

@@ -375,16 +375,24 @@ static void note_lost_locked(struct tt_watch *w, struct peer *p)
     atomic_store_explicit(&w->look_ns, 0, memory_order_relaxed);
 }
 
-bool tt_watch_lost(struct tt_fabric *f, int rank)
+/* Begins to look for the cause. Returns false if this rank cannot find one. */
+static bool seek_cause(struct tt_fabric *f, int rank)
 {
     struct tt_watch *w = f->watch;
-    if (!w || rank == f->me || tt_fabric_shares(f, rank)) return false;
+    if (!w || rank == f->me) return false;
     pthread_mutex_lock(&w->lock);
     begin_locked(f, rank);
     struct peer *p = atomic_load(&w->peer[rank]);
     note_lost_locked(w, p);
     pthread_mutex_unlock(&w->lock);
     return p != NULL;
+}
+
+void tt_watch_lost(struct tt_fabric *f, int rank)
+{
+    if (seek_cause(f, rank)) return;
+    if (rank != f->me && tt_fabric_shares(f, rank)) tt_fabric_await_record(f, rank);
+    tt_common_fail(f->job, f->common, rank, TT_CAUSE_LOST, 0);
 }
 
 bool tt_watch_seeks(const struct tt_fabric *f)

@@ -37,10 +37,10 @@ uint16_t tt_watch_process_port(void);
  * cheap after the first time. When the rank's connection has ended, what it sent before gets half a
  * second to arrive. If this rank still waits for it after that, the rank is marked as failed. */
 void tt_watch(struct tt_fabric *f, int rank);
-/* The network's connection to that rank of another node has broken. Either its process has ended,
- * which the next looks find out, or it cannot be reached any more. Returns false if nobody watches
- * here: then the caller must decide. Any thread. */
-bool tt_watch_lost(struct tt_fabric *f, int rank);
+/* The network's connection to that rank has broken. Either its process has ended, which the next
+ * looks find out, or it cannot be reached any more. If nobody watches here, waits for what the
+ * launcher records (tt_fabric_await_record). Any thread. */
+void tt_watch_lost(struct tt_fabric *f, int rank);
 /* Whether tt_watch_lost was called for some rank and the cause is not known yet; then tt_watch_look
  * must be called soon. */
 bool tt_watch_seeks(const struct tt_fabric *f);

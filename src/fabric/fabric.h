@@ -223,6 +223,12 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
  * the text of an error only. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
+/* The connection to a rank of this node has ended, or its process has. If the launcher records how
+ * ranks end (f->watch is NULL), waits until it has recorded the end of this one, or the rank has
+ * left the client. If the process seems to live, or the launcher has collected it without a record,
+ * waits for a second only. */
+void tt_fabric_await_record(const struct tt_fabric *f, int rank);
+
 /* Put a wrapper in front of f->ops if TUTTI_FAULT, TUTTI_TRACE or TUTTI_REPORT ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);
 /* Check the texts of TUTTI_FAULT, which returns ARG if a word is wrong, and TUTTI_NODES. They do

@@ -52,49 +52,68 @@ static tutti_status bad_address(int rank, char *here, bool written, uint64_t the
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }
 
-static bool is_refusal(int error)
+/* Whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but a filter
+ * of system calls may return any error, or 0. The arguments are valid and never of length 0, so for
+ * other reasons the kernel returns only the three errors below, and EINTR. */
+static bool is_refusal(ssize_t n, int error)
 {
-    return error == EPERM || error == EACCES || error == ENOSYS;
+    return n == 0 || (error != EFAULT && error != ESRCH && error != ENOMEM);
 }
 
-static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access)
+static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access, int error)
 {
     if (tt_fabric_may(f, rank, access) && tt_log_on(TT_LOG_fabric))
         tt_log("the system does not let rank %d %s the memory of rank %d any more: %s", f->me,
-               access == TT_READS ? "read" : "write", rank, strerror(errno));
+               access == TT_READS ? "read" : "write", rank, error ? strerror(error) : "no bytes");
     tt_fabric_forbid(f, rank, access);
     return TUTTI_ERR_UNSUPPORTED;
 }
 
+/* Whether the process has given up its memory, as it does before the kernel closes its files. */
+static bool has_ended(const struct tt_job_rank *r)
+{
+    uint64_t word;
+    struct iovec mine = {&word, sizeof word};
+    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
+    return process_vm_readv(atomic_load(&r->pid), &mine, 1, &its, 1, 0) < 0 && errno == ESRCH;
+}
+
 /* The kernel knows that a process is gone before the launcher's guard does, so the guard's record
  * is waited for. A process stays in the process table until its parent, the guard, has collected
- * it, which may take long on a busy machine. The record comes soon after that. Other launchers
- * record nothing. */
-static void await_record(struct tt_fabric *f, int rank)
+ * it, which may take long on a busy machine. The record comes soon after that. */
+void tt_fabric_await_record(const struct tt_fabric *f, int rank)
 {
-    enum { MOST_MS = 10000, COLLECTED_MS = 1000 };
+    enum { MOST_MS = 10000, SHORT_MS = 1000 };
     const struct tt_job_rank *r = &f->job->rank[rank];
     const struct timespec pause = {.tv_nsec = 1000000};
-    pid_t pid = atomic_load_explicit(&r->pid, memory_order_relaxed);
-    for (int ms = 0, collected = 0; ms < MOST_MS && collected < COLLECTED_MS; ms++) {
-        if (atomic_load(&r->rank_status.state) == TT_RANK_FAILED) return;
-        collected += kill(pid, 0) != 0;
+    pid_t pid = atomic_load(&r->pid);
+    if (f->watch || pid <= 0) return;
+    for (int ms = 0, none_due = 0; ms < MOST_MS && none_due < SHORT_MS; ms++) {
+        if (tt_common_state(f->job, f->common, rank) >= TT_RANK_LEFT) return;
+        none_due += kill(pid, 0) != 0 || !has_ended(r);
         nanosleep(&pause, NULL);
     }
 }
 
-/* A rank that failed because of another rank may also have freed what it had opened. */
+/* A rank that failed because of another rank may also have freed what it had opened. A process
+ * without memory has ended, and all that it sent is in the memory that the ranks share. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
 {
     char text[160];
     int error = errno;
-    if (error == ESRCH) await_record(f, rank);
+    if (error == ESRCH) {
+        tt_fabric_await_record(f, rank);
+        if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT)
+            tt_common_miss(f->job, f->common, rank);
+        else
+            tt_job_fail(f->job, rank, TT_CAUSE_GONE, 0);
+    }
     int first = tt_common_first_failed(f->job, f->common);
     if (first >= 0)
         return tt_fail(TUTTI_ERR_PEER, "%s",
                        tt_common_cause_text(f->job, f->common, first, text, sizeof text));
     errno = error;
-    return tt_fail_errno(error == ESRCH ? TUTTI_ERR_PEER : TUTTI_ERR_SYSTEM,
+    return tt_fail_errno(TUTTI_ERR_SYSTEM,
                          "cannot reach %lld bytes at %#llx in the memory of rank %d",
                          (long long)len, (unsigned long long)there, rank);
 }
@@ -112,9 +131,8 @@ static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, c
         ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
         if (n <= 0) {
             if (n < 0 && errno == EINTR) continue;
-            if (n < 0 && is_refusal(errno)) return refused(f, rank, access);
-            bool bad = n < 0 && errno == EFAULT;
-            if (bad && tt_common_first_failed(f->job, f->common) < 0)
+            if (is_refusal(n, errno)) return refused(f, rank, access, n < 0 ? errno : 0);
+            if (errno == EFAULT && tt_common_first_failed(f->job, f->common) < 0)
                 return bad_address(rank, here, access == TT_READS, there, len);
             return lost(f, rank, len, there);
         }

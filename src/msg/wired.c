@@ -169,9 +169,7 @@ static void lost(void *arg, tutti_status status)
 {
     struct tt_peer *peer = arg;
     (void)status;
-    struct tt_fabric *f = peer->owner->f;
-    if (tt_watch_lost(f, peer->rank)) return;
-    tt_common_fail(f->job, f->common, peer->rank, TT_CAUSE_LOST, 0);
+    tt_watch_lost(peer->owner->f, peer->rank);
 }
 
 static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *address,

@@ -249,9 +249,7 @@ static void break_unless_sent(struct tt_team *t, tutti_status status)
 
 void tt_remote_lost(struct tt_team *t, int rank)
 {
-    struct tt_fabric *f = t->fabric;
-    if (tt_watch_lost(f, t->job_rank[rank])) return;
-    tt_common_fail(f->job, f->common, t->job_rank[rank], TT_CAUSE_LOST, 0);
+    tt_watch_lost(t->fabric, t->job_rank[rank]);
 }
 
 /* Handles the status of sending to a member: PEER marks the member as failed, unless it has left,

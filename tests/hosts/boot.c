@@ -12,8 +12,11 @@
  *               or cuts its host off. Each of the others prints a line such as "rank 0: after
  *               8123 ms: rank 6 on h3 cannot be reached: ..."
  *   left WHOM   all others watch rank WHOM, which leaves in order
+ *   reach WHOM  rank WHOM kills itself, and the others on its host then try to read and write its
+ *               memory. Each of these prints "rank 1: PEER: rank 0 on h1 is gone: ..."
  *   join        does nothing else
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +170,31 @@ static void left(int whom)
         watch(whom);
 }
 
+/* Whether rank `whom` has given up its memory. */
+static bool has_ended(int whom)
+{
+    char state = 0;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)atomic_load(&fabric.job->rank[whom].pid));
+    FILE *file = fopen(path, "r");
+    if (!file) return true;
+    int got = fscanf(file, "%*d (%*[^)]) %c", &state);
+    fclose(file);
+    return got != 1 || state == 'Z' || state == 'X';
+}
+
+static void reach(int whom)
+{
+    uint64_t word = 0;
+    if (whom == fabric.me) (void)raise(SIGKILL);
+    while (!has_ended(whom)) usleep(1000);
+    tt_address there = atomic_load(&fabric.job->rank[whom].probe);
+    tutti_status status = fabric.me & 1 ? tt_fabric_read(&fabric, whom, &word, there, sizeof word)
+                                        : tt_fabric_write(&fabric, whom, there, &word, sizeof word);
+    printf("rank %d: %s: %s\n", fabric.me, status == TUTTI_ERR_PEER ? "PEER" : "another status",
+           tutti_error());
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "join";
@@ -177,6 +205,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "ring") == 0) ring();
     if (strcmp(what, "watch") == 0) watch(whom);
     if (strcmp(what, "left") == 0) left(whom);
+    if (strcmp(what, "reach") == 0) reach(whom);
     fflush(stdout);
     leave();
     return 0;
