@@ -71,7 +71,8 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
  * rank calls tutti_init and another rank never does, the call returns PEER when that other rank
- * ends. Any thread. Errors:
+ * ends; on several hosts, the first client may wait for TUTTI_BOOT_TIMEOUT instead. Any thread.
+ * Errors:
  *
  *     ARG       client is NULL, or this process is a child of the process that joined
  *     LIMIT     the job already has 16 clients that some rank has not finalized; all ranks get it

@@ -316,7 +316,7 @@ bool tt_address_records_find(const uint8_t *list, size_t n, int client, const ui
         uint64_t number = get(&r, 4);
         *bytes = get(&r, 4);
         *record = take(&r, *bytes);
-        if (r.good && number == (uint64_t)client) return true;
+        if (r.good && (client == TT_ANY_CLIENT || number == (uint64_t)client)) return true;
     }
     return false;
 }

@@ -91,8 +91,9 @@ bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *byt
 /* Appends an address record to a list of these, at its end `to`. In the list, the number of the
  * client and the length come before each address record. Returns the number of bytes written. */
 size_t tt_address_records_add(uint8_t *to, int client, const uint8_t *record, size_t bytes);
-/* Finds the address record of a client in a list of n bytes. Returns false if it is not there, or
- * the bytes are no such list. */
+enum { TT_ANY_CLIENT = -1 };
+/* Finds the address record of a client, or of any one, in a list of n bytes. Returns false if it is
+ * not there, or the bytes are no such list. */
 bool tt_address_records_find(const uint8_t *list, size_t n, int client, const uint8_t **record,
                              size_t *bytes);
 

@@ -586,7 +586,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_reply_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_late(f, rank, asked)) return TUTTI_AGAIN;
-    tutti_status status = tt_machines_end_record(f, asked->reply, rank, &record);
+    tutti_status status = tt_machines_end_record(f->client, asked->reply, rank, &record);
     bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};
     if (!reachable) return unreachable(f, rank);

@@ -13,7 +13,9 @@
  *           nodes, where a rank fetches only those that it needs.
  *
  * A rank that fails before the first fence still takes part in it, so that no node waits for
- * another in vain. The others wait no longer than TUTTI_BOOT_TIMEOUT for a rank that died.
+ * another in vain. A rank that waits in a fence looks whether another one has died. Before the
+ * job's first client it sees only ranks of its own node, so it waits no longer than
+ * TUTTI_BOOT_TIMEOUT.
  */
 #include "boot/machines.h"
 
@@ -140,13 +142,13 @@ struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank)
     return tt_directory()->ask(rank, RECORDS_KEY);
 }
 
-static tutti_status read_record(const struct tt_fabric *f, int rank, const uint8_t *bytes, size_t n,
+static tutti_status read_record(int client, int rank, const uint8_t *bytes, size_t n,
                                 struct tt_address_record *record)
 {
     const uint8_t *its;
     size_t its_bytes;
-    if (!tt_address_records_find(bytes, n, f->client, &its, &its_bytes))
-        return tt_fail(TUTTI_ERR_PEER, "rank %d has left client %d", rank, f->client);
+    if (!tt_address_records_find(bytes, n, client, &its, &its_bytes))
+        return tt_fail(TUTTI_ERR_PEER, "rank %d has left client %d", rank, client);
     if (tt_address_record_read(record, its, its_bytes)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT,
                    "rank %d published an invalid address record of %zu bytes: does its host run "
@@ -154,13 +156,13 @@ static tutti_status read_record(const struct tt_fabric *f, int rank, const uint8
                    rank, its_bytes);
 }
 
-tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_reply *reply, int rank,
+tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
                                     struct tt_address_record *record)
 {
     size_t n = 0;
     uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
     tutti_status status = tt_reply_end(reply, bytes, bytes ? TT_ADDRESS_RECORDS_BYTES : 0, &n);
-    if (status == TUTTI_OK) status = read_record(f, rank, bytes, n, record);
+    if (status == TUTTI_OK) status = read_record(client, rank, bytes, n, record);
     tt_free(bytes);
     return status;
 }
@@ -258,6 +260,8 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
 }
 
 #define SECOND INT64_C(1000000000)
+/* how often a rank that waits in a fence looks whether another one has died */
+#define LOOK_NS (SECOND / 10)
 
 /* The state of this process in such a job. A process joins only one job, so there is only one. */
 struct machines_member {
@@ -391,16 +395,39 @@ static tutti_status open_inbox(struct machines_member *m)
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
 }
 
-static tutti_status fence(void)
+/* Waits until all ranks have come to the fence. Returns an error if one of them never will. */
+static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
+{
+    char text[160];
+    int64_t until_ns = boot_deadline();
+    while (!tt_reply_answered(reply, tt_min(tt_clock_ns() + LOOK_NS, until_ns))) {
+        if (tt_clock_ns() >= until_ns)
+            return tt_fail(TUTTI_ERR_BOOT,
+                           "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
+                           boot_timeout());
+        if (f) tt_watch_comers(f);
+        int ended = f ? tt_job_first_ended(f->job) : -1;
+        if (ended >= 0)
+            return tt_fail(TUTTI_ERR_PEER, "%s",
+                           tt_job_cause_text(f->job, ended, text, sizeof text));
+    }
+    return TUTTI_OK;
+}
+
+/* Ends the fence without its answer if a rank has died. No later fence of the job can succeed then,
+ * so the ranks need not agree on how this one ended. The other nodes are notified. f: NULL if this
+ * rank has no client yet. */
+static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
-    if (reply && !tt_reply_answered(reply, boot_deadline())) {
-        (void)tt_reply_end(reply, NULL, 0, NULL);
-        return tt_fail(TUTTI_ERR_BOOT,
-                       "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
-                       boot_timeout());
-    }
-    return tt_reply_end(reply, NULL, 0, NULL);
+    tutti_status status = reply ? await_all(f, reply) : TUTTI_OK;
+    if (f) tt_watch_came(f);
+    if (status == TUTTI_OK) return tt_reply_end(reply, NULL, 0, NULL);
+    char text[256];
+    snprintf(text, sizeof text, "%s", tutti_error());
+    (void)tt_reply_end(reply, NULL, 0, NULL);
+    if (status == TUTTI_ERR_PEER) tt_watch_notify(f);
+    return tt_fail(status, "%s", text);
 }
 
 /* Brings the names of the sockets to all ranks, where the provider needs a fence for that. In the
@@ -409,8 +436,8 @@ static tutti_status fence(void)
 static tutti_status bring_doors(struct machines_member *m)
 {
     if (tt_directory()->at_once) return TUTTI_OK;
-    TT_TRY(fence());
-    TT_TRY(fence());
+    TT_TRY(fence(NULL));
+    TT_TRY(fence(NULL));
     m->doored = true;
     return TUTTI_OK;
 }
@@ -494,18 +521,20 @@ static tutti_status same_size(const struct machines_member *m, const struct tt_j
 
 /* ---- Joining and leaving ---- */
 
-/* The leader publishes the node's terms; then all ranks meet in the fence. */
-static tutti_status exchange(struct machines_member *m, int client, const struct tt_terms *terms)
+/* The leader publishes the node's terms; then all ranks meet in the fence. f: NULL if this rank has
+ * no client. */
+static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
+                             const struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
-    const uint32_t number = (uint32_t)client;
+    const uint32_t number = f ? (uint32_t)f->client : 0;
     m->agreed = true;
     if (m->rank == m->first) {
         memcpy(bytes, &number, sizeof number);
         size_t n = sizeof number + tt_terms_write(terms, bytes + sizeof number);
         TT_TRY(tt_directory()->put(TT_SCOPE_ALL, TERMS_KEY, bytes, n));
     }
-    return fence();
+    return fence(f);
 }
 
 /* Reports this rank's error where values need a fence: the next fence fails at all ranks. */
@@ -527,7 +556,7 @@ static void come_in_vain(struct machines_member *m, tutti_status status)
     snprintf(terms.version, sizeof terms.version, "%s", tutti_version());
     snprintf(terms.why, sizeof terms.why, "rank %d cannot go on: %.120s", m->rank,
              tutti_status_text(status));
-    (void)exchange(m, 0, &terms);
+    (void)exchange(m, NULL, &terms);
 }
 
 static tutti_status join(struct machines_member *m, struct tt_segment *segment)
@@ -717,7 +746,7 @@ static tutti_status refuse(struct tt_fabric *f, tutti_status status, const struc
 {
     char text[256];
     snprintf(text, sizeof text, "%s", tutti_error());
-    (void)exchange(&joined.member, f->client, terms);
+    (void)exchange(&joined.member, f, terms);
     return tt_fail(status, "%s", text);
 }
 
@@ -726,7 +755,7 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
     struct tt_terms mine = terms_of(f, status);
     joined.member.shown = false;
     if (status != TUTTI_OK) return refuse(f, status, &mine);
-    TT_TRY(exchange(&joined.member, f->client, &mine));
+    TT_TRY(exchange(&joined.member, f, &mine));
     TT_TRY(compare_all(f, &mine));
     come_all(f);
     return TUTTI_OK;
@@ -743,7 +772,7 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
     tt_assert(bytes <= TT_WIRE_ADDRESS);
     joined.member.shown = true;
     tutti_status shown = put_record(f, port, wire, bytes);
-    tutti_status met = fence();
+    tutti_status met = fence(f);
     return met != TUTTI_OK ? met : shown;
 }
 
@@ -777,7 +806,8 @@ void tt_machines_take_notices(struct tt_fabric *f)
     struct tt_notice notice;
     int asker;
     const struct machines_member *m = &joined.member;
-    if (m->inbox < 0 || !tt_machines_has(f->job)) return;
+    /* A rank that has not seen the nodes' terms does not know the token yet. */
+    if (m->inbox < 0 || !tt_machines_has(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
         if (!notice.asks)
             tt_notice_note(f->job, &notice);

@@ -38,9 +38,10 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
  * and leaves PMIx for good. Errors: BOOT, MEMORY. */
 tutti_status tt_machines_detach(const struct tt_fabric *f);
 
-/* Asks for the address record of a rank, and reads it once the reply has come. */
+/* Asks for the address records of a rank, and reads that of a client once the reply has come;
+ * client TT_ANY_CLIENT: one of them. */
 struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
-tutti_status tt_machines_end_record(const struct tt_fabric *f, struct tt_reply *reply, int rank,
+tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
                                     struct tt_address_record *record);
 /* Removes the address record of this rank's client with that number from those that are published,
  * because the client has ended. */

@@ -35,10 +35,23 @@ static bool is_rank(const struct tt_job_page *job, int rank)
     return rank >= 0 && rank < job->size;
 }
 
+/* Notes a notice about a client that no rank of this node has come to yet, or that all have left.
+ * Only the end of a process matters to other clients. */
+static void note_end(struct tt_job_page *job, const struct tt_notice *n)
+{
+    enum tt_cause cause = (enum tt_cause)n->cause;
+    bool refused = atomic_load(&job->rank[n->from].rank_status.state) == TT_RANK_FAILED;
+    if (!n->left && !refused && tt_cause_ends(cause)) tt_job_fail(job, n->about, cause, n->code);
+}
+
 void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
 {
     struct tt_common *common = tt_common_find(job, (int)n->client);
-    if (!common || !is_rank(job, n->from) || !is_rank(job, n->about)) return;
+    if (!is_rank(job, n->from) || !is_rank(job, n->about)) return;
+    if (!common) {
+        note_end(job, n);
+        return;
+    }
     if (n->from != n->about && tt_common_state(job, common, n->from) == TT_RANK_FAILED) return;
     if (n->why[0]) tt_common_give_reason(common, n->team, n->why);
     if (n->left)

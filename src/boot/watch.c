@@ -11,6 +11,10 @@
  *               it is judged
  *   DONE        it is not watched any more
  *
+ * While a rank waits in tutti_init for the ranks of other nodes (tt_watch_comers), it watches only
+ * their processes: it reads the address record of any client that such a rank had before, and
+ * connects to the port of the process at once. A rank without such a record is not watched.
+ *
  * If the network's link to a rank has broken (tt_watch_lost), the rank is judged as soon as its
  * connection has ended, since nothing more can come over the link. If its connection stands or
  * cannot be made, the rank cannot be reached any more.
@@ -59,6 +63,7 @@ struct peer {
     enum state state;
     /* if CONNECTING: to the port of the process, because the port of the client is closed */
     bool doubted;
+    bool comes;          /* this rank waits for it in tutti_init, and watches only its process */
     enum tt_cause cause; /* if ENDED */
     int64_t since_ns;    /* begin of the state; if CONNECTING, begin of ASKED before it */
     int64_t retry_ns;
@@ -71,7 +76,8 @@ struct peer {
     struct peer *next; /* the next one that is not DONE */
 };
 
-/* `lock` is held to begin a watch, to look, and to send notices. An entry of `peer` is set once. */
+/* `lock` is held to begin a watch, to look, and to send notices. An entry of `peer` is set once,
+ * except that tt_watch_came removes entries before the client is in use. */
 struct tt_watch {
     pthread_mutex_t lock;
     pthread_t answerer; /* if `stop` >= 0 */
@@ -149,7 +155,7 @@ static void doubt(struct tt_fabric *f, struct peer *p)
 static void connected(struct peer *p)
 {
     p->state = UP;
-    if (!p->doubted) return;
+    if (!p->doubted || p->comes) return;
     log_end(p, "it has left the client, and its process goes on");
     end(p, TT_CAUSE_LEFT);
 }
@@ -172,17 +178,25 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
  * that the process has ended. */
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
-    if (is_to_come(f, p)) {
+    if (!p->comes && is_to_come(f, p)) {
         if (!in_time(f, p)) silent(f, p);
         return;
     }
-    tutti_status status = tt_machines_end_record(f, p->reply, p->rank, &p->record);
+    if (p->comes && p->reply && !tt_reply_answered(p->reply, 0)) return;
+    int client = p->comes ? TT_ANY_CLIENT : f->client;
+    tutti_status status = tt_machines_end_record(client, p->reply, p->rank, &p->record);
     p->reply = NULL;
+    if (p->comes && (status != TUTTI_OK || p->record.process == 0)) {
+        log_end(p, "its process is not known");
+        p->state = DONE;
+        return;
+    }
     if (status != TUTTI_OK) {
         log_end(p, tutti_error());
         end(p, status == TUTTI_ERR_PEER ? TT_CAUSE_LEFT : TT_CAUSE_GONE);
         return;
     }
+    p->doubted = p->comes;
     p->state = CONNECTING;
     try_connecting(f, p);
 }
@@ -333,12 +347,13 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
 }
 
 /* Begins to watch a rank. If there is no memory, the next call tries again. */
-static void begin_locked(struct tt_fabric *f, int rank)
+static void begin_locked(struct tt_fabric *f, int rank, bool comes)
 {
     struct tt_watch *w = f->watch;
     struct peer *p = atomic_load(&w->peer[rank]) ? NULL : tt_calloc(1, sizeof *p);
     if (!p) return;
     p->rank = rank;
+    p->comes = comes && !is_here(f, p);
     p->since_ns = tt_clock_ns();
     atomic_store(&p->wanted_ns, p->since_ns);
     if (!is_here(f, p))
@@ -352,7 +367,7 @@ static void begin_locked(struct tt_fabric *f, int rank)
     atomic_store(&w->peer[rank], p);
 }
 
-void tt_watch(struct tt_fabric *f, int rank)
+static void watch(struct tt_fabric *f, int rank, bool comes)
 {
     struct tt_watch *w = f->watch;
     if (!w || rank == f->me) return;
@@ -362,8 +377,29 @@ void tt_watch(struct tt_fabric *f, int rank)
         return;
     }
     if (pthread_mutex_trylock(&w->lock) != 0) return;
-    begin_locked(f, rank);
+    begin_locked(f, rank, comes);
     pthread_mutex_unlock(&w->lock);
+}
+
+void tt_watch(struct tt_fabric *f, int rank)
+{
+    watch(f, rank, false);
+}
+
+/* The ranks of a node divide the ranks of other nodes among them. In a large job a node watches
+ * only those nodes that it sends notices to, and gets notices about the others. */
+static bool watches_comer(const struct tt_fabric *f, int rank)
+{
+    const struct tt_job_rank *its = &f->job->rank[rank], *mine = &f->job->rank[f->me];
+    return f->client > 0 && tt_notice_goes(mine->node, its->node, f->job->nodes) &&
+           rank % f->job->arenas == mine->arena;
+}
+
+void tt_watch_comers(struct tt_fabric *f)
+{
+    for (int r = 0; f->watch && r < f->size; r++)
+        if (tt_fabric_shares(f, r) || watches_comer(f, r)) watch(f, r, true);
+    tt_watch_look(f);
 }
 
 /* Records that the link to the rank has broken. That is no news if the rank's end is known. */
@@ -381,7 +417,7 @@ static bool seek_cause(struct tt_fabric *f, int rank)
     struct tt_watch *w = f->watch;
     if (!w || rank == f->me) return false;
     pthread_mutex_lock(&w->lock);
-    begin_locked(f, rank);
+    begin_locked(f, rank, false);
     struct peer *p = atomic_load(&w->peer[rank]);
     note_lost_locked(w, p);
     pthread_mutex_unlock(&w->lock);
@@ -507,6 +543,29 @@ static void in_child(void)
 static void handle_forks(void)
 {
     (void)pthread_atfork(before_fork, after_fork, in_child);
+}
+
+/* A fork of another thread must not find a peer that is half removed, so `all.lock` is held. */
+void tt_watch_came(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w) return;
+    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&all.lock);
+    for (struct peer **at = &w->active, *p; (p = *at) != NULL;)
+        if (p->comes)
+            *at = p->next;
+        else
+            at = &p->next;
+    for (int r = 0; r < w->size; r++) {
+        struct peer *p = atomic_load(&w->peer[r]);
+        if (!p || !p->comes) continue;
+        atomic_store(&w->peer[r], NULL);
+        hang_up(p);
+        tt_free(p);
+    }
+    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void enlist(struct tt_watch *w)

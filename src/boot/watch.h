@@ -37,6 +37,14 @@ uint16_t tt_watch_process_port(void);
  * cheap after the first time. When the rank's connection has ended, what it sent before gets half a
  * second to arrive. If this rank still waits for it after that, the rank is marked as failed. */
 void tt_watch(struct tt_fabric *f, int rank);
+/* This rank waits in tutti_init until the ranks of other nodes come to the client. To be called
+ * again and again while it does. Finds out that a process has ended: of any rank of this node, and,
+ * if the job has had a client before, of the ranks of other nodes that this rank looks after. Only
+ * one thread uses the client yet. */
+void tt_watch_comers(struct tt_fabric *f);
+/* The ranks have come, or this rank waits no longer: ends those watches of other nodes' ranks. */
+void tt_watch_came(struct tt_fabric *f);
+
 /* The network's connection to that rank has broken. Either its process has ended, which the next
  * looks find out, or it cannot be reached any more. If nobody watches here, waits for what the
  * launcher records (tt_fabric_await_record). Any thread. */

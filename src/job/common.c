@@ -221,8 +221,10 @@ enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct t
                                    int rank)
 {
     bool ended = atomic_load(&job->rank[rank].rank_status.state) == TT_RANK_FAILED;
-    uint32_t state = atomic_load(&common->rank[rank].rank_status.state);
-    return ended && state != TT_RANK_LEFT ? TT_RANK_FAILED : (enum tt_rank_state)state;
+    const struct tt_member *member = &common->rank[rank];
+    uint32_t state = atomic_load(&member->rank_status.state);
+    bool left = state == TT_RANK_LEFT || atomic_load(&member->left_ns);
+    return ended && !left ? TT_RANK_FAILED : (enum tt_rank_state)state;
 }
 
 const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job,
@@ -231,7 +233,8 @@ const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job
     const struct tt_rank_status *its = &common->rank[rank].rank_status,
                                 *process = &job->rank[rank].rank_status;
     uint32_t here = atomic_load(&its->order), everywhere = atomic_load(&process->order);
-    return here && (!everywhere || here < everywhere) ? its : process;
+    bool left = atomic_load(&its->cause) == TT_CAUSE_LEFT;
+    return here && (left || !everywhere || here < everywhere) ? its : process;
 }
 
 int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common *common)
@@ -242,6 +245,38 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
         if (tt_common_state(job, common, r) != TT_RANK_FAILED) continue;
         uint32_t order = atomic_load(&tt_common_rank_status(job, common, r)->order);
         if (order >= least) continue;
+        first = r;
+        least = order;
+    }
+    return first;
+}
+
+bool tt_cause_ends(enum tt_cause cause)
+{
+    switch (cause) {
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_ABSENT:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: return true;
+    case TT_CAUSE_NONE:
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_SETTING:
+    case TT_CAUSE_LOST:
+    case TT_CAUSE_LEFT: break;
+    }
+    return false;
+}
+
+int tt_job_first_ended(const struct tt_job_page *job)
+{
+    int first = -1;
+    uint32_t least = UINT32_MAX;
+    for (int r = 0; r < job->size; r++) {
+        const struct tt_rank_status *its = &job->rank[r].rank_status;
+        if (atomic_load(&its->state) != TT_RANK_FAILED) continue;
+        uint32_t order = atomic_load(&its->order);
+        if (!tt_cause_ends((enum tt_cause)atomic_load(&its->cause)) || order >= least) continue;
         first = r;
         least = order;
     }

@@ -59,11 +59,12 @@ const struct tt_finding *tt_common_finding(const struct tt_common *common, int i
 void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
                        enum tt_cause cause, int code);
 
-/* Returns the status of a rank in a client. FAILED also if the rank's process ended before it
- * left. */
+/* Returns the status of a rank in a client. FAILED also if the rank's process ended before it left,
+ * or before a notice came that it was leaving. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank);
-/* Returns how a rank failed: with this client or with its process, whichever came first. */
+/* Returns how a rank failed: with this client or with its process, whichever came first. A rank
+ * that left this client in order did so before its process ended. */
 const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job,
                                                    const struct tt_common *common, int rank);
 /* Returns the failed rank to name in an error: the one that failed first, since others fail because
@@ -76,6 +77,12 @@ char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common
 
 /* Does the same for how the rank's process ended, whatever happened in a client before. */
 char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n);
+/* Whether a rank that failed for this cause has failed in all clients: its process has ended, or
+ * its host is cut off. */
+bool tt_cause_ends(enum tt_cause cause);
+/* Of the ranks whose processes have ended, or whose hosts are cut off, returns the one that was
+ * found first; -1: there is none. */
+int tt_job_first_ended(const struct tt_job_page *job);
 
 /* ---- Warnings about settings ---- */
 

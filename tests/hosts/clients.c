@@ -3,10 +3,17 @@
  * clients N: creates N clients, one after the other, and frees each before it creates the next.
  * Each rank prints how long the first and the last ten took, for information; the test checks what
  * was put into PMIx (put-count.c).
+ *
+ * clients missing WHOM MANNER: every rank creates a client. Then rank WHOM kills itself ("kill"),
+ * exits ("exit"), or frees its client and exits ("finalize"), while the others create a second
+ * client. They print the status and the error of that, and of a later call on the first client.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <tutti/tutti.h>
 
@@ -30,8 +37,33 @@ static int one(int *rank)
     return failed;
 }
 
+static int end(tutti_client *client, const char *manner)
+{
+    usleep(300000); /* so that most often the others wait in tutti_init by then */
+    if (strcmp(manner, "kill") == 0) (void)raise(SIGKILL);
+    if (strcmp(manner, "exit") == 0) _exit(0);
+    return tutti_finalize(client) != TUTTI_OK;
+}
+
+static int missing(int whom, const char *manner)
+{
+    tutti_client *first, *second;
+    if (tutti_init(&first) != TUTTI_OK) return 1;
+    tutti_team *world = tutti_world(first);
+    int rank = tutti_rank(world);
+    if (tutti_barrier(world) != TUTTI_OK) return 1;
+    if (rank == whom) return end(first, manner);
+    tutti_status status = tutti_init(&second);
+    printf("rank %d: init %d: %s\n", rank, (int)status, tutti_error());
+    status = tutti_barrier(world);
+    printf("rank %d: barrier %d: %s\n", rank, (int)status, tutti_error());
+    (void)tutti_finalize(first);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "missing") == 0) return missing(atoi(argv[2]), argv[3]);
     int n = argc > 1 ? atoi(argv[1]) : TEN, rank = 0;
     double begin = now_ms(), first = 0, last = 0;
     for (int i = 0; i < n; i++) {

@@ -28,3 +28,20 @@ all() {
 # A rank reads or writes the memory of a process that has ended, before it watches that process.
 job h1:3 "$TUTTI_BUILD/tests/hosts-boot" reach 0
 all 2 '^rank [12]: PEER: rank 0 on h1 is gone: its process ended$'
+
+# A rank ends, on the host of some others or alone on its host, while the others wait for it in
+# tutti_init for a further client. All must learn of it there, and not wait until their time is
+# over. A call on the first client says whether the rank left that client before it ended.
+for victim in 0 3; do
+    on=h$((1 + victim / 3))
+    for manner in kill exit finalize; do
+        job h1:3,h2:1 env TUTTI_BOOT_TIMEOUT=120 TUTTI_PEER_TIMEOUT=60 "$TUTTI_BUILD/tests/hosts-clients" missing $victim $manner
+        all 3 "^rank [0-3]: init 8: rank $victim on $on is gone: its process ended\$"
+        if [ $manner = finalize ]; then
+            all 3 "^rank [0-3]: barrier 8: rank $victim left the job while it was still needed\$"
+        else
+            all 3 "^rank [0-3]: barrier 8: rank $victim on $on is gone: its process ended\$"
+        fi
+    done
+done
+echo 'a rank that has gone is reported with its cause'
