@@ -197,14 +197,21 @@ void tt_jobs_free(struct tt_jobs *jobs)
 
 /* ---- A job ---- */
 
+/* Returns the number that the process of a rank has here; 0: the rank is on another machine or in
+ * another PID namespace, or has no process yet. */
+static pid_t pid_of(const struct tt_job_page *page, int rank)
+{
+    const struct tt_job_rank *r = &page->rank[rank];
+    return r->arena >= 0 && tt_roll_process(r) != TT_ROLL_UNSEEN ? atomic_load(&r->pid) : 0;
+}
+
 pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[TT_STARTER_NAME])
 {
     pid_t rank = found_in;
     name[0] = '\0';
     if (page->threads) return 0;
     for (int r = page->size - 1; r >= 0; r--)
-        if (page->rank[r].arena >= 0 && tt_roll_process(atomic_load(&page->rank[r].pid)))
-            rank = atomic_load(&page->rank[r].pid);
+        if (pid_of(page, r) && tt_roll_process(&page->rank[r])) rank = pid_of(page, r);
     pid_t parent = parent_of(rank);
     if (strcmp(proc_text(parent, "comm", name, TT_STARTER_NAME), "tutti-guard") != 0) return parent;
     parent = parent_of(parent);
@@ -215,44 +222,44 @@ pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[T
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid)
 {
     bool has = pid == starter || pid == found_in;
-    for (int r = 0; r < page->size; r++)
-        has = has || (page->rank[r].arena >= 0 && atomic_load(&page->rank[r].pid) == pid);
+    for (int r = 0; r < page->size; r++) has = has || pid_of(page, r) == pid;
     return has;
 }
 
-/* Whether a process is in another PID namespace than this one. There it has a number of its own,
- * which follows the number here in the line NSpid. */
-static bool is_in_other_namespace(pid_t pid)
+/* Returns the number that a process has in its own PID namespace; 0: not known. It is the last
+ * number in the line NSpid, after the one that it has here. */
+static pid_t own_number_of(pid_t pid)
 {
     char text[4096];
-    int here, there;
     const char *line = strstr(proc_text(pid, "status", text, sizeof text), "NSpid:");
-    return line && sscanf(line, "NSpid: %d %d", &here, &there) == 2;
+    int number = 0, used;
+    for (line = line ? line + 6 : ""; sscanf(line, " %d%n", &number, &used) == 1;) line += used;
+    return number;
 }
 
-static bool is_running(pid_t pid)
+static bool is_alive(char state)
 {
-    char state = tt_roll_process(pid);
     return state && state != 'Z' && state != 'X';
 }
 
-static pid_t pid_of(const struct tt_job_page *page, int rank)
+/* Whether a rank of this machine runs. Nobody can look whether a rank in another PID namespace
+ * does, so it counts as running. */
+static bool is_running(const struct tt_job_page *page, int rank)
 {
-    return page->rank[rank].arena >= 0 ? atomic_load(&page->rank[rank].pid) : 0;
+    return page->rank[rank].arena >= 0 && is_alive(tt_roll_process(&page->rank[rank]));
 }
 
-/* The memory of a job of threads belongs to one process; a child of that process has a copy. The
- * processes of ranks of other PID namespaces have other numbers here, so nobody can look whether
- * they run. */
+/* The memory of a job of threads belongs to one process; a child of that process has a copy. */
 bool tt_job_runs(const struct tt_job_page *page, pid_t found_in)
 {
-    bool published = false, shared = !page->threads;
+    bool published = false;
+    pid_t owner = page->threads ? own_number_of(found_in) : 0;
     for (int r = 0; r < page->size; r++) {
-        pid_t pid = pid_of(page, r);
-        if ((shared || pid == found_in) && is_running(pid)) return true;
+        pid_t pid = page->rank[r].arena >= 0 ? atomic_load(&page->rank[r].pid) : 0;
+        if ((!page->threads || pid == owner) && is_running(page, r)) return true;
         published = published || pid > 0;
     }
-    return !published || is_in_other_namespace(found_in);
+    return !published;
 }
 
 char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text, size_t n)
@@ -260,7 +267,7 @@ char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text,
     char name[32];
     pid_t running = found_in;
     for (int r = page->size - 1; r >= 0; r--)
-        if (is_running(pid_of(page, r))) running = pid_of(page, r);
+        if (pid_of(page, r) && is_running(page, r)) running = pid_of(page, r);
     if (!*proc_text(running, "cmdline", text, n))
         snprintf(text, n, "[%s]", proc_text(running, "comm", name, sizeof name));
     return text;

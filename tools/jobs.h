@@ -38,8 +38,8 @@ pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[T
  * was found. */
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid);
 /* Whether a rank of the job runs on this machine. After the last one, children of ranks may still
- * hold the job's memory. Also true if no rank has a process yet, and if the job was found in
- * another PID namespace, where nobody can look from here. */
+ * hold the job's memory. Also true if no rank has a process yet, and if a rank is in another PID
+ * namespace, where nobody can look from here. */
 bool tt_job_runs(const struct tt_job_page *page, pid_t found_in);
 /* The command line of the lowest rank that is here and still runs, or else of the process in which
  * the job was found. If a process has cleared its command line, its name in brackets. */

@@ -151,7 +151,7 @@ static bool start_one(struct tt_guard *g, int rank, pid_t guard)
         return false;
     }
     g->rank[rank] = (struct tt_launch_rank){.pid = pid, .running = true};
-    atomic_store(&tt_segment_page(&g->segment)->rank[rank].pid, pid);
+    tt_segment_set_process(&tt_segment_page(&g->segment)->rank[rank], pid);
     g->running++;
     tt_assert(tt_guard_valid(g));
     return true;

@@ -39,9 +39,16 @@ static const char *state_text(const struct tt_roll_rank *r)
     case 'D': return "in-kernel";
     case 'Z':
     case 'X': return "ended";
+    case TT_ROLL_UNSEEN: return "unknown";
     case 0: return r->pid ? "gone" : "-";
     default: return "sleeping";
     }
+}
+
+/* What precedes the text about a rank whose number and state are not those of a process here. */
+static const char *where_text(const struct tt_roll_rank *r)
+{
+    return r->state == TT_ROLL_UNSEEN ? "in another PID namespace; " : "";
 }
 
 /* ---- Text ---- */
@@ -69,7 +76,7 @@ static void print_rank(const struct tt_roll *roll, int r)
 {
     char text[TEXT_SIZE];
     const struct tt_roll_rank *rank = &roll->rank[r];
-    printf("%6d %8d  %-9s  %s\n", r, rank->pid, state_text(rank),
+    printf("%6d %8d  %-9s  %s%s\n", r, rank->pid, state_text(rank), where_text(rank),
            tt_roll_whole(roll, r, text, sizeof text));
 }
 
@@ -87,8 +94,8 @@ static void print_absent(const struct tt_job_page *page)
     for (int r = 0; r < page->size; r++) {
         struct tt_roll_rank rank = {.here = page->rank[r].arena >= 0,
                                     .pid = atomic_load(&page->rank[r].pid)};
-        rank.state = rank.here ? tt_roll_process(rank.pid) : 0;
-        printf("%6d %8d  %-9s  %s\n", r, rank.pid, state_text(&rank),
+        rank.state = rank.here ? tt_roll_process(&page->rank[r]) : 0;
+        printf("%6d %8d  %-9s  %s%s\n", r, rank.pid, state_text(&rank), where_text(&rank),
                "in no client of the library");
     }
 }
@@ -108,7 +115,9 @@ static void add_rows(cJSON *rows, const struct tt_roll *roll, pid_t found_in, pi
         cJSON_AddNumberToObject(row, "rank", r);
         cJSON_AddNumberToObject(row, "pid", rank->pid);
         cJSON_AddStringToObject(row, "state", state_text(rank));
-        cJSON_AddStringToObject(row, "doing", tt_roll_doing(roll, r, text, sizeof text));
+        int where = snprintf(text, sizeof text, "%s", where_text(rank));
+        tt_roll_doing(roll, r, text + where, sizeof text - (size_t)where);
+        cJSON_AddStringToObject(row, "doing", text);
         if (rank->waits)
             cJSON_AddNumberToObject(row, "for_s",
                                     (double)tt_max(0, roll->now_ns - rank->is.since_ns) / 1e9);

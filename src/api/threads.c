@@ -126,7 +126,7 @@ static tutti_status create(const struct brought *of, int processes, struct tt_se
     for (int i = 0; i < processes; i++)
         for (int64_t k = 0; k < of[i].threads; k++, rank++) {
             job->rank[rank].process = i;
-            atomic_store(&job->rank[rank].pid, (int32_t)of[i].pid);
+            tt_segment_set_process(&job->rank[rank], (pid_t)of[i].pid);
         }
     return TUTTI_OK;
 }

@@ -451,7 +451,7 @@ static tutti_status come(struct tt_fabric *f)
     tt_common_warn(f->job, f->common, f->me, &f->warnings);
     TT_TRY(all_match(f));
     tt_common_publish_cores(f->common);
-    atomic_store(&me->pid, (int32_t)getpid());
+    tt_segment_set_process(me, getpid());
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
     begin_cost(f);
     begin_machine(f);

@@ -459,7 +459,7 @@ static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
             return tt_fail(status, "only %d of this machine's %d ranks came within %d s", i, n,
                            boot_timeout());
         if (rank < m->size && m->node[rank] == m->node[m->rank])
-            atomic_store(&job->rank[rank].pid, (int32_t)pid);
+            tt_segment_set_process(&job->rank[rank], pid);
     }
     return TUTTI_OK;
 }

@@ -238,6 +238,20 @@ void tt_segment_unmap(struct tt_segment *s)
     s->base = NULL;
 }
 
+uint64_t tt_segment_pid_space(void)
+{
+    struct stat is;
+    return stat("/proc/self/ns/pid", &is) == 0 ? (uint64_t)is.st_ino : 0;
+}
+
+/* A process that unshares its PID namespace replaces what its launcher has recorded. A reader in
+ * between finds the old pid with the new namespace, and so takes it for no process of its own. */
+void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid)
+{
+    atomic_store(&rank->pid_space, tt_segment_pid_space());
+    atomic_store(&rank->pid, (int32_t)pid);
+}
+
 void tt_segment_close(struct tt_segment *s)
 {
     tt_segment_unmap(s);

@@ -87,13 +87,14 @@ struct tt_wake_word {
 enum { TT_WAKE_WORDS = 8 };
 
 /* The record of a rank of the job, on any node. `arena` is its number among the ranks of this node;
- * -1: it is on another node. pid is set by the rank when it joins, and by the launcher when it
- * starts the rank. */
+ * -1: it is on another node. tt_segment_set_process sets pid and pid_space: the rank calls it when
+ * it joins, and the launcher when it starts the rank. */
 struct tt_job_rank {
     _Alignas(TT_LINE) struct tt_wake_word wake_word[TT_WAKE_WORDS];
     _Alignas(TT_LINE) struct tt_rank_status rank_status; /* of its process */
     _Atomic uint32_t clients; /* clients that it has come to and not left */
     _Atomic int32_t pid;
+    _Atomic uint64_t pid_space; /* the PID namespace in which it has that pid; 0: not known */
     int32_t arena;
     int32_t process; /* in a nested job: the number of the process that its thread is in */
     int32_t node;    /* the node that it is on, from 0 in the order of ranks */
@@ -238,6 +239,10 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
 /* Checks that the page is that of a job with this library's layout. `bytes` is how many bytes are
  * mapped, or how long the file is. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
+/* Records the process of a rank. `pid` is its number in the PID namespace of the caller. */
+void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid);
+/* A number that only the PID namespace of this process has on this machine; 0: not known. */
+uint64_t tt_segment_pid_space(void);
 void tt_segment_close(struct tt_segment *s);
 /* Unmaps the memory but keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);

@@ -61,9 +61,25 @@ static bool fetch(const struct tt_source *s, int64_t at, void *to, size_t n)
 
 /* ---- Processes ---- */
 
-char tt_roll_process(int pid)
+/* Returns the PID namespace whose numbers are the names in /proc; 0: not known. A process that is
+ * in a namespace below that of its /proc has several numbers there. */
+static uint64_t space_of_proc(void)
+{
+    char line[512];
+    int here, below, numbers = 1;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "NSpid:", 6) == 0) numbers = sscanf(line, "NSpid: %d %d", &here, &below);
+    if (file) fclose(file);
+    return numbers == 1 ? tt_segment_pid_space() : 0;
+}
+
+char tt_roll_process(const struct tt_job_rank *rank)
 {
     char path[64], line[512];
+    int pid = atomic_load(&rank->pid);
+    uint64_t space = pid > 0 ? space_of_proc() : 0;
+    if (pid > 0 && (space == 0 || atomic_load(&rank->pid_space) != space)) return TT_ROLL_UNSEEN;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = pid > 0 ? fopen(path, "re") : NULL;
     if (!file) return 0;
@@ -263,7 +279,7 @@ static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, i
     rank->here = in_job->arena >= 0;
     if (!rank->here) return TUTTI_OK;
     rank->pid = atomic_load(&in_job->pid);
-    rank->state = tt_roll_process(rank->pid);
+    rank->state = tt_roll_process(in_job);
     rank->ended_ns = atomic_load(&roll->common->rank[r].ended_ns);
     rank->ended_team = atomic_load(&roll->common->rank[r].ended_team);
     rank->waits = read_activity(s, roll, roll->common, r, &rank->is);
@@ -537,9 +553,8 @@ static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank
     add(t, "its calls fail: %s; ", tutti_status_text((tutti_status)atomic_load(&its->code)));
 }
 
-/* Returns a text if the process is gone or has ended, else NULL. A process can be seen to be
- * gone only from its own PID namespace. `state` is also 0 as long as the process has not
- * published its pid, so `pid` is tested, too. */
+/* Returns a text if the process is gone or has ended, else NULL. `state` is also 0 as long as the
+ * process has not published its pid, so `pid` is tested, too. */
 static const char *process_fault(const struct tt_roll_rank *r)
 {
     if (r->pid > 0 && r->state == 0) return "its process is gone";

@@ -49,7 +49,7 @@ struct tt_roll_team {
 /* What one rank does. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* the letter in /proc/PID/stat; 0: no such process, or it is on another host */
+    char state; /* as tt_roll_process; 0 also if it is on another host */
     bool here;
     bool waits; /* it waits, and `is` says for what */
     struct tt_activity is;
@@ -85,8 +85,11 @@ tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *pa
                           struct tt_roll *roll);
 void tt_roll_free(struct tt_roll *roll);
 
-/* The state of a process: a letter of /proc/PID/stat; 0: there is no such process. */
-char tt_roll_process(int pid);
+/* The state of a rank's process: a letter of /proc/PID/stat; 0: there is no such process, or it has
+ * not published its pid; TT_ROLL_UNSEEN: its pid is a number of a PID namespace other than the one
+ * that /proc shows, so the process with this number in /proc is not the rank. */
+enum { TT_ROLL_UNSEEN = '?' };
+char tt_roll_process(const struct tt_job_rank *rank);
 
 /* ---- Text ---- */
 

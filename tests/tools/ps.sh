@@ -145,6 +145,39 @@ wait_for is_gone "$ended"
 expect 0 tutti ps
 [ "$(lines out "^ +0 +$ended ")" -eq 0 ] || fail 'a job that has ended is shown'
 
+# The processes of a job in another PID namespace have other numbers here. Nobody can look at them,
+# and a process that has such a number here is another one. The job runs until its ranks end.
+spaces=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
+# there N DOING: whether the process in the other namespace has N ranks that do this.
+there() {
+    inside=$(pgrep -P "$job") && tutti ps "$inside" >out 2>err &&
+        [ "$(lines out "^ +[0-2] +[0-9]+ +unknown +in another PID namespace; $2")" -eq "$1" ]
+}
+if "${spaces[@]}" true 2>job.err; then
+    begin "${spaces[@]}" tutti run -n 3 "$missing" outside
+    wait_for there 3 '(in|outside) '
+    says out ", started by tutti \\(pid $inside\\), "
+    [ "$(lines out 'its process is gone')" -eq 0 ] || fail 'other processes count as ranks'
+    expect 0 tutti ps --json "$inside"
+    says out '"state":[[:space:]]*"unknown"'
+    says out '"doing":[[:space:]]*"in another PID namespace; '
+    # Rank 0 has the number 3 there; the process with the number 3 here is not that rank.
+    says out '"pid":[[:space:]]*3,'
+    expect 1 tutti ps 3
+    end
+    expect 1 tutti ps "$inside"
+    # A program that does not use the library.
+    begin "${spaces[@]}" tutti run -n 2 sleep 600
+    wait_for there 2 'in no client'
+    kill -9 "$job"
+    wait "$job" || true
+    # Ranks that are threads.
+    begin "${spaces[@]}" "$missing" outside 3
+    wait_for there 3 '(in|outside) '
+    says out "^3 threads of .* \\(pid $inside\\)"
+    end
+fi
+
 # A program that has cleared its command line has the name of its process.
 begin "$rank" nameless
 wait_for shows '^ +0 +[0-9]+ .* outside the library'
