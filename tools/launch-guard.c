@@ -294,14 +294,23 @@ static void first_failure(struct tt_guard *g, int code)
 
 /* ---- Ranks that end ---- */
 
-/* Whether the job may still end well without this rank. The rank that failed first is lost, and so
- * is every rank that a signal killed. If another rank exits with a code of its own after that, it
- * continued, and its code says that it could not go on; it is not lost. If the user asked the job
- * to end, no rank counts as lost. */
-static bool is_loss(const struct tt_guard *g, int status)
+/* What the other ranks learn of a rank that has exited with 0. LEFT: its last call of the library
+ * was tutti_finalize, or a tutti_init that failed. */
+static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
+{
+    if (atomic_load(&rank->rank_status.state) == TT_RANK_ABSENT) return TT_CAUSE_ABSENT;
+    return atomic_load(&rank->clients) > 0 ? TT_CAUSE_EXIT : TT_CAUSE_LEFT;
+}
+
+/* Whether the job may still end well without this rank: a signal killed it, or it exited before it
+ * had left by tutti_finalize. The others can recover from that, however many ranks end so. A rank
+ * that has left by tutti_finalize first and then exits with a code other than 0 reports an error by
+ * its code; it is not lost. If the user asked the job to end, no rank counts as lost. */
+static bool is_loss(const struct tt_guard *g, int rank)
 {
     if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;
-    return WIFSIGNALED(status) || g->first_code == 0;
+    return WIFSIGNALED(g->rank[rank].status) ||
+           cause_of_exit(&tt_segment_page(&g->segment)->rank[rank]) != TT_CAUSE_LEFT;
 }
 
 static void lose(struct tt_guard *g, int rank, int code)
@@ -313,6 +322,7 @@ static void lose(struct tt_guard *g, int rank, int code)
 static void rank_failed(struct tt_guard *g, int rank, int code)
 {
     int status = g->rank[rank].status;
+    bool lost = is_loss(g, rank);
     enum tt_cause cause = WIFSIGNALED(status) ? TT_CAUSE_SIGNAL : TT_CAUSE_EXIT;
     tt_job_fail(tt_segment_page(&g->segment), rank, cause,
                 WIFSIGNALED(status) ? WTERMSIG(status) : code);
@@ -321,7 +331,7 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
         tt_launch_say_end(g, rank);
     else
         g->rank[rank].unsaid = true;
-    if (is_loss(g, status))
+    if (lost)
         lose(g, rank, code);
     else if (g->code == 0)
         first_failure(g, code);
@@ -333,13 +343,6 @@ static void settle_losses(struct tt_guard *g)
     int lost = 0;
     for (int i = 0; i < g->ranks; i++) lost += g->rank[i].lost;
     if (g->code == 0 && lost == g->ranks) g->code = g->first_code;
-}
-
-/* What the other ranks learn of a rank that has exited with 0. */
-static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
-{
-    if (atomic_load(&rank->rank_status.state) == TT_RANK_ABSENT) return TT_CAUSE_ABSENT;
-    return atomic_load(&rank->clients) > 0 ? TT_CAUSE_EXIT : TT_CAUSE_LEFT;
 }
 
 /* A rank that exits with 0 does not end the job, but the other ranks must not wait for it. */

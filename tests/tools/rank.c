@@ -241,6 +241,20 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
+/* Ranks 1 and 3 exit without tutti_finalize. The others go on without them. */
+static int exit_two(void)
+{
+    tutti_client *client;
+    tutti_team *world, *team, *rest;
+    if (!joined(&client, &world) || tutti_barrier(world) != TUTTI_OK) return 1;
+    if (rank_number() == 1 || rank_number() == 3) _exit(3);
+    for (team = world; tutti_size(team) > tutti_size(world) - 2; team = rest) {
+        if (tutti_team_shrink(team, &rest) != TUTTI_OK) return 8;
+        if (team != world && tutti_team_free(team) != TUTTI_OK) return 8;
+    }
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 static char **arguments; /* of main */
 
 /* Waits until the script creates the file "go". */
@@ -370,6 +384,7 @@ int main(int argc, char **argv)
                 {"join-in-child", join_in_child},
                 {"join-beside-threads", join_beside_threads},
                 {"join-as-other", join_as_other},
+                {"exit-two", exit_two},
                 {"outlived", outlived},
                 {"nameless", nameless}};
     arguments = argv;

@@ -39,12 +39,19 @@ done
 lost 0 continue '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
 says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
 lost 137 continue-fail '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
-# A rank that continues and later fails by itself decides the exit code, whether another one is
-# killed before or after it.
-lost 3 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
+# Ranks that exit are lost, too, however many, and whether another one is killed before or after.
+lost 0 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
+says err '^tutti: ranks 0-1 were lost; the others ended with code 0, and so does the job$'
+lost 0 continue '[ $TUTTI_RANK = 1 ] || exit 3'
+says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
+# A rank that has left the job by tutti_finalize and then exits decides the exit code, whether
+# another one is killed before or after it.
+export RANK=$rank
+lost 3 continue '"$RANK" add || exit 9; [ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; exit 0'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job that failed ended well'
-lost 3 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
+lost 3 continue '"$RANK" add || exit 9; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; [ $TUTTI_RANK = 0 ] && kill -9 $$; exit 0'
 # No rank is left.
+lost 4 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
 lost 137 continue 'kill -9 $$'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job of which nobody is left ended well'
 expect 6 tutti run -n 1 --on-failure continue sh -c 'exit 6'

@@ -23,6 +23,11 @@ says err '^tutti: rank 0 exited without tutti_finalize$'
 expect 0 tutti run -n 3 --timeout 3000 "$rank" stay-away
 [ "$(lines out 'a member of the team failed: .*rank 1 ')" -eq 2 ] || fail 'not every other rank knows'
 
+# Two ranks exit at the same time without tutti_finalize, and the others recover: both are lost.
+expect 0 tutti run -n 5 --on-failure continue --timeout 3000 "$rank" exit-two
+says err '^tutti: ranks 1,3 were lost; the others ended with code 0, and so does the job$'
+expect 3 tutti run -n 5 --on-failure continue-fail --timeout 3000 "$rank" exit-two
+
 # A rank is linked to another version of the library.
 expect 1 tutti run -n 3 "$rank" join-as-other
 says err '^init: the job was started by version .*, this rank is linked to version 0.0.9$'
