@@ -368,6 +368,7 @@ void tt_request_delete(tutti_request *request)
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     request->exec->state = TT_EXEC_IDLE;
+    tt_exec_settle_debt(request->exec);
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
     free_packed(request);
@@ -487,6 +488,7 @@ tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_r
 static inline tutti_status finish(tutti_request *request)
 {
     request->under_way = false;
+    tt_exec_settle_debt(request->exec);
     if (tt_unlikely(request->packed != NULL))
         tt_packed_end(request->packed, request->exec->status == TUTTI_OK);
     return tt_likely(request->exec->status == TUTTI_OK) ? TUTTI_OK
@@ -504,6 +506,7 @@ tutti_status tutti_start(tutti_request *request)
                                       "tutti_wait or by tutti_test until that returns TUTTI_OK");
     if (tt_unlikely(request->packed != NULL)) tt_packed_begin(request->packed);
     request->under_way = true;
+    if (!request->exec->blocks) tt_exec_owe(request->exec);
     tt_exec_start(request->exec);
     tt_exec_advance(request->exec);
     return TUTTI_OK;

@@ -119,6 +119,8 @@ struct tt_member {
      * watchdog */
     _Atomic int64_t ended_ns;
     _Atomic uint64_t ended_team;
+    /* requests that this rank has started and its program has not completed; only it stores */
+    _Atomic uint32_t requests;
     /* this node has notified all other nodes that this rank failed (boot/notice.h) */
     _Atomic uint32_t noticed;
 };

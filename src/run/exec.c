@@ -425,6 +425,44 @@ static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
     return false;
 }
 
+/* Counts the requests of this rank that are under way. Calls of one client do not overlap, so no
+ * other thread stores at the same time. */
+static void count_request(const struct tt_team *t, int more)
+{
+    _Atomic uint32_t *requests = &t->fabric->common->rank[t->fabric->me].requests;
+    uint32_t now = atomic_load_explicit(requests, memory_order_relaxed) + (uint32_t)more;
+    atomic_store_explicit(requests, now, memory_order_relaxed);
+}
+
+static _Atomic uint64_t *owed_in(const struct tt_exec *exec)
+{
+    return &tt_team_opening(exec->team, exec->team->me, exec->slot)->owed;
+}
+
+void tt_exec_owe(struct tt_exec *exec)
+{
+    exec->owed = true;
+    count_request(exec->team, 1);
+}
+
+/* If the execution did not fail, it had a slot, which another execution may have now. The number in
+ * the slot is then a later one, or it is this one and the newer execution has no use for it. */
+void tt_exec_settle_debt(struct tt_exec *exec)
+{
+    if (!exec->owed) return;
+    exec->owed = false;
+    count_request(exec->team, -1);
+    uint64_t mine = exec->number + 1;
+    if (exec->status == TUTTI_OK &&
+        atomic_load_explicit(owed_in(exec), memory_order_relaxed) == mine)
+        atomic_store_explicit(owed_in(exec), 0, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) void publish_owed(const struct tt_exec *exec)
+{
+    atomic_store_explicit(owed_in(exec), exec->number + 1, memory_order_relaxed);
+}
+
 /* Begins the execution in its slot. The call and the openings are written, and the window is
  * backed, before `shape` is stored with release. So a member that has seen `shape` or a signal of
  * this execution finds all of them. */
@@ -441,6 +479,7 @@ static void run(struct tt_exec *exec)
     t->running[exec->slot] = exec;
     begin_lanes(exec);
     if (t->published[exec->slot] != exec->shape) publish_signature(exec);
+    if (tt_unlikely(exec->owed)) publish_owed(exec);
     if (exec->plan->opens || exec->plan->segments) tt_access_open(exec);
     t->history = (t->history ^ (uint32_t)exec->shape) * 0x9e3779b1u;
     exec->mark = exec->base | t->history;
@@ -695,6 +734,10 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
     is->team = t->id;
     is->number = exec->number;
     memcpy(is->signature, exec->signature, sizeof is->signature);
+    if (!exec->owed) {
+        struct tt_call_signature *signature = (struct tt_call_signature *)is->signature;
+        signature->flags |= TT_SIGNATURE_BLOCKS;
+    }
     for (int r = 0; r < t->map.p; r++)
         if (r != t->me && tt_exec_waits_for(exec, r)) tt_waiting_name(is, t->job_rank[r]);
 }

@@ -67,6 +67,7 @@ struct tt_exec {
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
     bool finds_windows; /* before it reads another member's window, it has to find it */
     bool blocks;        /* the caller waits from the start on (tt_exec_block) */
+    bool owed;          /* the execution is of a request that is under way (tt_exec_owe) */
     bool pairs;         /* each two members compare their counts for each other */
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
@@ -107,6 +108,12 @@ static inline void tt_exec_block(struct tt_exec *exec)
     exec->blocks = true;
     exec->shape ^= TT_SHAPE_BLOCKS;
 }
+
+/* Publishes for the roll call that the exec, which the caller starts next, is of a request that is
+ * under way; the second function publishes that the program has completed the request. An execution
+ * may end long before that. */
+void tt_exec_owe(struct tt_exec *exec);
+void tt_exec_settle_debt(struct tt_exec *exec);
 
 /* Starts the exec. If its slot is in use, queues it. If the team is broken, completes it at once
  * with the team's error. */

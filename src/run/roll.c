@@ -165,20 +165,37 @@ static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
            head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
 }
 
-/* Reads the calls that the rank has begun and not completed. The numbers may be those of a corrupt
- * memory, and a team has no more such calls than slots. */
-static void read_open_calls(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                            struct tt_roll_team *t)
+/* Whether execution k is of a request that the rank's program has not completed. */
+static bool is_owed(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                    uint64_t k)
+{
+    uint64_t owed;
+    int slot = (int)(k & ((UINT64_C(1) << head->slots_log2) - 1));
+    int64_t at =
+        block + head->opening + slot * 2 * TT_LINE + (int64_t)offsetof(struct tt_opening, owed);
+    return fetch(s, at, &owed, sizeof owed) && owed == k + 1;
+}
+
+/* Reads the calls of the rank whose slots no later call has taken. The numbers may be those of a
+ * corrupt memory, and a team has no more such calls than slots. */
+static void read_calls(const struct tt_source *s, int64_t block, const struct tt_head *head,
+                       struct tt_roll_team *t)
 {
     uint64_t slots = UINT64_C(1) << head->slots_log2;
-    uint64_t first = t->begun - t->done > slots ? t->begun - slots : t->done;
-    for (uint64_t k = first; k < t->begun; k++) {
+    for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
-        if (!fetch_signature(s, block, head, k, &call)) continue;
-        if (call.flags & TT_SIGNATURE_FAILED) {
+        bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
+        /* A call that ended before an older one has neither flag, and neither has a call that waits
+         * for nobody, such as tutti_team_free. */
+        bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
+        if (!owed && (k < t->done || over)) {
+            t->completed = k + 1;
+            t->has_last = known;
+            if (known) t->last = call;
+        } else if (known && call.flags & TT_SIGNATURE_FAILED) {
             t->failures++;
             t->failed = (struct tt_roll_call){k, call};
-        } else if (!t->has_now) {
+        } else if (known && owed && !t->has_now) {
             t->has_now = true;
             t->now = (struct tt_roll_call){k, call};
         }
@@ -196,10 +213,10 @@ static void read_team(const struct tt_source *s, int64_t block, const struct tt_
         uint64_t begun = begun_in(s, block, head, slot);
         if (begun > t->begun) t->begun = begun;
     }
-    t->has_last = t->done > 0 && fetch_signature(s, block, head, t->done - 1, &t->last);
-    read_open_calls(s, block, head, t);
+    read_calls(s, block, head, t);
     t->is_in = t->begun > t->done && fetch_signature(s, block, head, t->begun - 1, &t->newest) &&
                t->newest.flags & TT_SIGNATURE_BLOCKS && !(t->newest.flags & TT_SIGNATURE_FAILED);
+    t->owes_newest = t->begun > t->done && is_owed(s, block, head, t->begun - 1);
 }
 
 /* ---- A rank ---- */
@@ -282,6 +299,7 @@ static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, i
     rank->state = tt_roll_process(in_job);
     rank->ended_ns = atomic_load(&roll->common->rank[r].ended_ns);
     rank->ended_team = atomic_load(&roll->common->rank[r].ended_team);
+    rank->requests = atomic_load(&roll->common->rank[r].requests);
     rank->waits = read_activity(s, roll, roll->common, r, &rank->is);
     if (!rank->waits) read_elsewhere(s, roll, r);
     return read_teams(s, roll, r);
@@ -318,7 +336,13 @@ enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 struct roll_text {
     char *at;
     size_t left;
+    bool several; /* the text is about several ranks */
 };
+
+static const char *it_has(const struct roll_text *t)
+{
+    return t->several ? "they have" : "it has";
+}
 
 __attribute__((format(printf, 2, 3))) static void add(struct roll_text *t, const char *format, ...)
 {
@@ -340,7 +364,7 @@ static int count_picked(const bool *picked, int size)
 
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n)
 {
-    struct roll_text t = {buffer, n};
+    struct roll_text t = {.at = buffer, .left = n};
     const char *comma = "";
     add(&t, "%s ", count_picked(picked, size) == 1 ? "rank" : "ranks");
     for (int r = 0; r < size; r++) {
@@ -422,27 +446,45 @@ static void add_call(struct roll_text *t, const struct tt_roll *roll,
 static bool is_named(const struct tt_roll_rank *r, const struct tt_roll_team *team)
 {
     if (!r->waits) return team->is_in;
-    return r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id &&
-           r->is.number < team->begun && team->begun > team->done;
+    return r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id;
 }
 
-/* Adds the collectives that the rank has started and not ended, except the one that it is in. */
+/* Whether the call that the text names already is of a request. */
+static bool names_request(const struct tt_roll *roll, const struct tt_roll_rank *r)
+{
+    struct tt_call_signature call;
+    memcpy(&call, r->is.signature, sizeof call);
+    if (r->waits) return r->is.doing == TT_DOING_COLLECTIVE && !(call.flags & TT_SIGNATURE_BLOCKS);
+    bool owes = false;
+    for (int i = r->first; i < r->first + r->teams; i++)
+        owes = owes || (roll->team[i].is_in && roll->team[i].owes_newest);
+    return owes;
+}
+
+/* Adds the requests that the rank has started and its program has not completed, except the one
+ * that the text names already. Names one of them whose call is still in a slot. */
 static void add_requests(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
-    uint64_t requests = 0;
     const struct tt_roll_team *one = NULL;
-    for (int i = r->first; i < r->first + r->teams; i++) {
-        const struct tt_roll_team *team = &roll->team[i];
-        bool named = is_named(r, team);
-        requests += team->begun - team->done - team->failures - named;
-        if (!named && team->has_now) one = team;
-    }
-    if (requests == 0) return;
-    add(t, ", %llu request%s under way", (unsigned long long)requests, requests > 1 ? "s" : "");
+    uint32_t named = names_request(roll, r), requests = r->requests - named;
+    for (int i = r->first; i < r->first + r->teams; i++)
+        if (roll->team[i].has_now && !is_named(r, &roll->team[i])) one = &roll->team[i];
+    if (r->requests <= named) return;
+    add(t, ", %u request%s under way", requests, requests > 1 ? "s" : "");
     if (!one) return;
     add(t, requests > 1 ? ", one of them " : ": ");
     add_call(t, roll, &one->now.signature, one->id, one->now.number);
+}
+
+/* Whether the program of the rank may have completed a collective although no slot shows one. */
+static bool may_have_completed(const struct tt_roll *roll, int rank)
+{
+    const struct tt_roll_rank *r = &roll->rank[rank];
+    bool may = false;
+    for (int i = r->first; i < r->first + r->teams; i++)
+        may = may || roll->team[i].done > r->requests;
+    return may;
 }
 
 /* Chooses the team whose last call is printed: the team that the roll call is about, else the
@@ -453,7 +495,7 @@ static const struct tt_roll_team *team_to_print(const struct tt_roll *roll, int 
     const struct tt_roll_team *best = NULL;
     for (int i = r->first; i < r->first + r->teams; i++) {
         const struct tt_roll_team *t = &roll->team[i];
-        if (t->done > 0 &&
+        if (t->completed > 0 &&
             (!best || t->id == roll->about || (t->id == 0 && best->id != roll->about)))
             best = t;
     }
@@ -509,12 +551,10 @@ static void add_outside(struct roll_text *t, const struct tt_roll *roll, int ran
     if (!add_elsewhere(t, &roll->rank[rank])) add(t, "outside the library");
     add_requests(t, roll, rank);
     add_failed(t, roll, rank);
-    if (!team) {
-        add(t, "; it has completed no collective");
-        return;
-    }
-    add(t, "; it last completed ");
-    add_call(t, roll, team->has_last ? &team->last : NULL, team->id, team->done - 1);
+    if (!team && !may_have_completed(roll, rank)) add(t, "; %s completed no collective", it_has(t));
+    if (!team) return;
+    add(t, t->several ? "; they last completed " : "; it last completed ");
+    add_call(t, roll, team->has_last ? &team->last : NULL, team->id, team->completed - 1);
 }
 
 static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int rank)
@@ -550,15 +590,19 @@ static void add_failure(struct roll_text *t, const struct tt_roll *roll, int ran
 static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank);
-    add(t, "its calls fail: %s; ", tutti_status_text((tutti_status)atomic_load(&its->code)));
+    add(t, "%s calls fail: %s; ", t->several ? "their" : "its",
+        tutti_status_text((tutti_status)atomic_load(&its->code)));
 }
 
 /* Returns a text if the process is gone or has ended, else NULL. `state` is also 0 as long as the
- * process has not published its pid, so `pid` is tested, too. */
-static const char *process_fault(const struct tt_roll_rank *r)
+ * process has not published its pid, so `pid` is tested, too. several: for the text of several
+ * ranks. */
+static const char *process_fault(const struct tt_roll_rank *r, bool several)
 {
-    if (r->pid > 0 && r->state == 0) return "its process is gone";
-    return r->state == 'Z' || r->state == 'X' ? "its process has ended" : NULL;
+    if (r->pid > 0 && r->state == 0)
+        return several ? "their processes are gone" : "its process is gone";
+    if (r->state != 'Z' && r->state != 'X') return NULL;
+    return several ? "their processes have ended" : "its process has ended";
 }
 
 /* Whether the rank runs here and may make calls, although they may all fail: after an error such as
@@ -568,7 +612,7 @@ static bool is_active(const struct tt_roll *roll, int rank)
     const struct tt_roll_rank *r = &roll->rank[rank];
     const struct tt_rank_status *process = &roll->job->rank[rank].rank_status;
     enum tt_rank_state state = tt_common_state(roll->job, roll->common, rank);
-    if (!r->here || process_fault(r)) return false;
+    if (!r->here || process_fault(r, false)) return false;
     if (state != TT_RANK_FAILED) return state != TT_RANK_LEFT;
     return atomic_load(&process->state) != TT_RANK_FAILED &&
            atomic_load(&tt_common_rank_status(roll->job, roll->common, rank)->cause) ==
@@ -583,7 +627,9 @@ static int64_t outside_since(const struct tt_roll *roll, int rank)
     const struct tt_roll_team *last = r->here && !r->waits ? team_to_print(roll, rank) : NULL;
     bool in = false;
     for (int i = r->first; i < r->first + r->teams; i++) in = in || roll->team[i].is_in;
-    if (!last || in || last->id != r->ended_team || !is_active(roll, rank)) return 0;
+    /* The last collective that ended may be of a request that is under way. */
+    if (!last || in || last->id != r->ended_team || last->completed < last->done) return 0;
+    if (!is_active(roll, rank)) return 0;
     return r->ended_ns;
 }
 
@@ -592,12 +638,14 @@ static bool is_waiting(const struct tt_roll *roll, int rank)
     return roll->rank[rank].waits && is_active(roll, rank);
 }
 
-char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n)
+/* Writes what the rank does. several: the text is for some ranks that do the same. */
+static char *doing(const struct tt_roll *roll, int rank, bool several, char *buffer, size_t n)
 {
-    struct roll_text t = {buffer, n};
+    struct roll_text t = {buffer, n, several};
     const struct tt_roll_rank *r = &roll->rank[rank];
     enum tt_rank_state state = tt_common_state(roll->job, roll->common, rank);
-    const char *host = roll->job->rank[rank].host, *fault = r->here ? process_fault(r) : NULL;
+    const char *host = roll->job->rank[rank].host,
+               *fault = r->here ? process_fault(r, several) : NULL;
     if (r->state == 'T' || r->state == 't') add(&t, "stopped, as by SIGSTOP; ");
     if (state == TT_RANK_FAILED && is_active(roll, rank)) add_status(&t, roll, rank);
     if (state == TT_RANK_FAILED && !is_active(roll, rank))
@@ -618,6 +666,11 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
     else
         add_outside(&t, roll, rank);
     return buffer;
+}
+
+char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n)
+{
+    return doing(roll, rank, false, buffer, n);
 }
 
 /* ---- All ranks ---- */
@@ -680,11 +733,12 @@ static char *time_text(const struct group *g, char *text, size_t n)
 
 static void print_group(struct group *g, const char *before, FILE *out)
 {
-    char names[NAMES_SIZE], time[64];
+    char names[NAMES_SIZE], time[64], text[TEXT_SIZE];
     int size = g->roll->job->size, first = 0;
     while (!g->members[first]) first++;
+    bool several = count_picked(g->members, size) > 1;
     fprintf(out, "%s%s: %s", before, tt_roll_names(g->members, size, names, sizeof names),
-            text_of(g, first));
+            doing(g->roll, first, several, text, sizeof text));
     fprintf(out, "%s", time_text(g, time, sizeof time));
     leave_out_members(g);
     if (count_picked(g->awaited, size) > 0)
@@ -733,7 +787,7 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
 {
     char names[NAMES_SIZE], time[64];
     tt_roll_doing(roll, rank, buffer, n);
-    struct roll_text t = {buffer + strlen(buffer), n - strlen(buffer)};
+    struct roll_text t = {.at = buffer + strlen(buffer), .left = n - strlen(buffer)};
     bool *flags = tt_calloc(2 * (size_t)roll->job->size, sizeof *flags);
     struct group g = {.roll = roll,
                       .members = flags,

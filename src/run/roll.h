@@ -38,10 +38,14 @@ struct tt_roll_team {
     int rank, size; /* rank: the member, in the job; size: members of the team */
     uint64_t begun, done;
     uint64_t failures; /* how many of the calls that it has begun and not completed failed */
-    /* `last` is its last completed call. Of the calls that it has begun and not completed, `now` is
-     * the oldest that has not failed, and `failed` the last that has. is_in: it has not returned
-     * from `newest`, the call that it has begun last. */
-    bool has_last, has_now, is_in;
+    /* The calls that have ended and whose request, if they have one, its program has completed:
+     * `completed` is 1 + the number of the last one; 0: there is none, or none is in a slot any
+     * more. If the slot of that call is in use again, has_last is false, else `last` is the call.
+     * `now` is the oldest call in a slot whose request is under way, and `failed` the last call
+     * that failed. is_in: the rank has not returned from `newest`, the call that it has begun last,
+     * and owes_newest: that is of a request. */
+    uint64_t completed;
+    bool has_last, has_now, is_in, owes_newest;
     struct tt_call_signature last, newest;
     struct tt_roll_call now, failed;
 };
@@ -51,7 +55,8 @@ struct tt_roll_rank {
     int pid;    /* 0: not known */
     char state; /* as tt_roll_process; 0 also if it is on another host */
     bool here;
-    bool waits; /* it waits, and `is` says for what */
+    uint32_t requests; /* that it has started and its program has not completed */
+    bool waits;        /* it waits, and `is` says for what */
     struct tt_activity is;
     int64_t ended_ns; /* when its last collective ended, on team `ended_team`; 0: not known */
     uint64_t ended_team;

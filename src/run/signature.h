@@ -11,10 +11,11 @@
 /* Flags of a call. TT_SIGNATURE_IN_ORDER: operands are combined in rank order. TT_SIGNATURE_COUNTS:
  * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
  * plan file gives the schedule, and `print` depends on the file. TT_SIGNATURE_BLOCKS is set only in
- * the slot of an execution, for the roll call: its caller waits for it. TT_SIGNATURE_CONTENTS: two
- * ranks compare the contents of their pieces for each other. TT_SIGNATURE_FAILED is set only in the
- * slot of an execution, for the roll call: the execution ended with an error, so it is not counted
- * as done. */
+ * the slot of an execution, for the roll call: its caller waits for it; in what a rank publishes
+ * while it waits (fabric/waiting.h), it says that the call is no request. TT_SIGNATURE_CONTENTS:
+ * two ranks compare the contents of their pieces for each other. TT_SIGNATURE_FAILED is set only in
+ * the slot of an execution, for the roll call: the execution ended with an error, so it is not
+ * counted as done. */
 enum tt_signature_flag {
     TT_SIGNATURE_IN_ORDER = 1,
     TT_SIGNATURE_IN_PLACE = 2,

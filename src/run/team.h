@@ -101,10 +101,14 @@ struct tt_head {
 };
 _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
-/* The buffers that a rank opens in an execution. The rank writes this before its first signal. */
+/* The buffers that a rank opens in an execution. The rank writes this before its first signal.
+ * `owed` is for the roll call (tt_exec_owe): 1 + the number of an execution whose request the
+ * program of this rank has not completed. If that is not the execution that the slot has, the
+ * number means nothing. */
 struct tt_opening {
     _Alignas(TT_LINE) tt_address at[3]; /* IN OUT TMP */
     int64_t bytes[3];
+    _Atomic uint64_t owed;
 };
 
 _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");

@@ -131,6 +131,38 @@ static void requests(tutti_client *client, int me)
     must(tutti_barrier(world), "barrier");
 }
 
+/* Rank 2 has started a request. The other ranks have completed it, and rank 2 has made `later`
+ * calls since then, so that its own part has probably ended. The other ranks wait in a barrier. */
+static void under_way(tutti_client *client, int me, int later)
+{
+    tutti_team *world = tutti_world(client);
+    tutti_request *request;
+    double one = 1, sum = 0;
+    must(tutti_barrier(world), "barrier");
+    must(tutti_iallreduce(world, &one, &sum, 1, TUTTI_F64, TUTTI_SUM, &request), "iallreduce");
+    if (me != 2) must(tutti_wait(request), "wait");
+    for (int i = 0; i < later; i++) add(world);
+    if (me == 2) stay_outside();
+    must(tutti_barrier(world), "barrier");
+    must(tutti_wait(request), "wait");
+    must(tutti_request_free(request), "free");
+}
+
+static void under_way_0(tutti_client *client, int me)
+{
+    under_way(client, me, 0);
+}
+
+static void under_way_1(tutti_client *client, int me)
+{
+    under_way(client, me, 1);
+}
+
+static void under_way_40(tutti_client *client, int me)
+{
+    under_way(client, me, 40);
+}
+
 /* Rank 1 is late for two barriers, one after the other. */
 static void twice(tutti_client *client, int me)
 {
@@ -225,12 +257,13 @@ static void act(tutti_client *client, void *arg)
     static const struct {
         const char *name;
         void (*act)(tutti_client *client, int me);
-    } all[] = {{"outside", outside},   {"elsewhere", elsewhere}, {"stopped", stopped},
-               {"dead", dead},         {"mismatch", mismatch},   {"left", left},
-               {"requests", requests}, {"agree", agree},         {"free", free_team},
-               {"messages", messages}, {"twice", twice},         {"finalize", finalize},
-               {"further", further},   {"brief", brief},         {"shrink", shrink},
-               {"of", team_of}};
+    } all[] = {{"outside", outside},    {"elsewhere", elsewhere}, {"stopped", stopped},
+               {"dead", dead},          {"mismatch", mismatch},   {"left", left},
+               {"requests", requests},  {"agree", agree},         {"free", free_team},
+               {"messages", messages},  {"twice", twice},         {"finalize", finalize},
+               {"further", further},    {"brief", brief},         {"shrink", shrink},
+               {"of", team_of},         {"way-0", under_way_0},   {"way-1", under_way_1},
+               {"way-40", under_way_40}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -98,11 +98,23 @@ called_once
 
 begin tutti run -n 4 "$missing" finalize
 says err 'rank 0: in tutti_finalize, for [0-9.]+ s; waits for ranks? [1-3]'
-says err 'ranks 1-3: outside the library'
+says err 'ranks 1-3: outside the library; they have completed no collective$'
 end 0
 
 begin tutti run -n 4 "$missing" requests
 says err 'rank 1: outside the library, 2 requests under way, one of them barrier.* on the world \(call 2\); it last completed barrier.* \(call 1\)'
+end 0
+
+# A request is under way until its program has completed it, whether its collective has ended or
+# not, and whether its slot has another call meanwhile. The rank has not completed that collective.
+begin tutti run -n 4 "$missing" way-0
+says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 2\); it last completed barrier\(\) on the world \(call 1\)(, [0-9.]+ s ago)?$'
+end 0
+begin tutti run -n 4 "$missing" way-1
+says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 2\); it last completed allreduce.* on the world \(call 3\)(, [0-9.]+ s ago)?$'
+end 0
+begin tutti run -n 4 "$missing" way-40
+says err 'rank 2: outside the library, 1 request under way; it last completed allreduce.* on the world \(call 42\), [0-9.]+ s ago$'
 end 0
 
 begin tutti run -n 4 "$missing" absent
