@@ -66,7 +66,8 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * while others still need that rank), the other clients go on working; but a rank whose process
  * dies has failed in all clients. A process may finalize its clients in any order, and may make
  * more clients afterwards, even if it has finalized all of them. If nobody launched the job, each
- * client is a job of one rank, also inside tutti_threads.
+ * client is a job of one rank, also inside tutti_threads, and also in a child process of a process
+ * that has such clients: the child may make clients of its own, but cannot use those of its parent.
  *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
@@ -74,7 +75,8 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * ends; on several hosts, the first client may wait for TUTTI_BOOT_TIMEOUT instead. Any thread.
  * Errors:
  *
- *     ARG       client is NULL, or this process is a child of the process that joined
+ *     ARG       client is NULL, or this process is a child of the process that joined the job of
+ *               a launcher
  *     LIMIT     the job already has 16 clients that some rank has not finalized; all ranks get it
  *     PEER      a rank died before it called tutti_init, or could not make its client
  *     MISMATCH  an environment variable that must be the same on all ranks differs

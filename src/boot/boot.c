@@ -93,6 +93,24 @@ static tutti_status name_place(int64_t *fd, int64_t *size)
     return TUTTI_OK;
 }
 
+/* Whether the launcher has recorded that the process which it started as this rank has ended. This
+ * process runs, so it is another one, which that process has left behind. */
+static bool is_left_behind(const struct tt_job_page *job, int rank)
+{
+    const struct tt_rank_status *its = &job->rank[rank].rank_status;
+    uint32_t cause = atomic_load(&its->cause);
+    return atomic_load(&its->state) == TT_RANK_FAILED &&
+           (cause == TT_CAUSE_SIGNAL || cause == TT_CAUSE_EXIT || cause == TT_CAUSE_ABSENT);
+}
+
+static tutti_status left_behind(int rank)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "the process that was started as rank %d has ended, and this is another one, "
+                   "which it left behind by daemon() or fork(): only the former can join",
+                   rank);
+}
+
 /* A rank is one process: a second process would not know what the first has left in the arena. */
 static tutti_status be_first(struct tt_job_page *job)
 {
@@ -100,6 +118,7 @@ static tutti_status be_first(struct tt_job_page *job)
     struct tt_rank_status *rank_status = &job->rank[launched.rank].rank_status;
     if (atomic_compare_exchange_strong(&rank_status->state, &absent, TT_RANK_JOINED))
         return TUTTI_OK;
+    if (is_left_behind(job, launched.rank)) return left_behind(launched.rank);
     return tt_fail(TUTTI_ERR_BOOT, "rank %d has joined this job before", launched.rank);
 }
 
@@ -526,6 +545,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     tutti_status here = unwatched ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
+    if (here != TUTTI_OK && is_left_behind(f->job, f->me)) here = left_behind(f->me);
     print_warnings(f);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
     return here;

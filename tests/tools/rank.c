@@ -2,6 +2,8 @@
  *
  * A rank that does what the tests of `tutti run` need: rank WHAT. See the table at the end.
  */
+#include <stdbool.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,6 +291,21 @@ static int nameless(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+/* The process that was started as rank 0 ends, and its child tries to join. Rank 1 keeps the job
+ * alive meanwhile and does not join. */
+static int join_as_daemon(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    pid_t parent = getpid();
+    if (rank_number() == 1) await_go();
+    if (rank_number() == 1 || fork() != 0) return 0;
+    while (getppid() == parent) usleep(1000);
+    bool has_joined = joined(&client, &world);
+    int go = open("go", O_WRONLY | O_CREAT, 0600);
+    return has_joined || go < 0;
+}
+
 /* A child process may not join the job beside its parent, which continues. */
 static int join_in_child(void)
 {
@@ -384,6 +401,7 @@ int main(int argc, char **argv)
                 {"join-in-child", join_in_child},
                 {"join-beside-threads", join_beside_threads},
                 {"join-as-other", join_as_other},
+                {"join-as-daemon", join_as_daemon},
                 {"exit-two", exit_two},
                 {"outlived", outlived},
                 {"nameless", nameless}};

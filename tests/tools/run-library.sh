@@ -80,6 +80,14 @@ says err '^init: rank 0 has joined this job before$'
 expect 0 tutti run -n 2 --timeout 3000 "$rank" join-in-child
 [ "$(lines out '^child: an argument is wrong: this process is a child of the one that joined the job')" -eq 2 ] ||
     fail 'a child joined'
+# A process that the started one leaves behind is no rank, whether it joins before or after the
+# launcher has noticed that the started one has ended.
+rm -f go
+expect 0 tutti run -n 2 --timeout 3000 "$rank" join-as-daemon
+says err '^init: the process that was started as rank 0 has ended, and this is another one, which it left behind by daemon'
+# Without a launcher, the child of a rank makes a job of its own.
+expect 0 "$rank" join-in-child
+says out '^child: done: $'
 expect 0 "$rank" join-again
 [ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
 
