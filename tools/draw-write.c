@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "command.h"
 #include "draw.h"
@@ -14,16 +15,24 @@
 #include "picture.h"
 #include "png.h"
 
+/* Whether the path is a name with this ending, in capitals or not. */
+static bool has_ending(const char *path, const char *ending)
+{
+    size_t n = strlen(path), k = strlen(ending);
+    return n > k && strcasecmp(path + n - k, ending) == 0;
+}
+
+bool tt_draw_is_png(const char *path)
+{
+    return has_ending(path, ".png");
+}
+
 enum tt_draw_format tt_draw_format_of(const char *path)
 {
     static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json", ".goal"};
-    size_t n = strlen(path);
-    bool png = n > 4 && strcmp(path + n - 4, ".png") == 0;
-    if (strcmp(path, "-") == 0 || png) return TT_DRAW_AS_svg;
-    for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--) {
-        size_t k = strlen(endings[i]);
-        if (n > k && strcmp(path + n - k, endings[i]) == 0) return (enum tt_draw_format)i;
-    }
+    if (strcmp(path, "-") == 0 || tt_draw_is_png(path)) return TT_DRAW_AS_svg;
+    for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--)
+        if (has_ending(path, endings[i])) return (enum tt_draw_format)i;
     return TT_DRAW_FORMATS_N;
 }
 

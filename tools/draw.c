@@ -123,7 +123,7 @@ static void arg_output(const struct argp_state *state, const char *path, struct 
         argp_error(state,
                    "--output: '%s' ends in none of .svg .png .html .dot .json .trace.json .goal",
                    path);
-    draw->png = strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".png") == 0;
+    draw->png = tt_draw_is_png(path);
 }
 
 static enum tt_scheme arg_scheme(const struct argp_state *state, const char *text)

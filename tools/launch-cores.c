@@ -34,6 +34,8 @@ static bool load(struct tt_cores *c)
         hwloc_topology_set_type_filter(c->topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);
     /* hwloc attaches NUMA nodes to groups if no other object has the same processors. */
     hwloc_topology_set_type_filter(c->topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+    /* Without this flag, cores would be counted from 0 among those of the cpuset. */
+    hwloc_topology_set_flags(c->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(c->topology) != 0) return false;
     c->loaded = true;
     c->real = hwloc_topology_is_thissystem(c->topology);

@@ -378,6 +378,15 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
     return false;
 }
 
+/* Whether each PROBLEM is one. Prints the error of the first that is not. */
+static bool are_problems(const struct tune_arguments *a)
+{
+    struct tt_problem problem;
+    int i = 0;
+    while (i < a->problems && tt_problem_open(&problem, a->problem[i])) i++;
+    return i == a->problems;
+}
+
 int tt_tune_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -387,9 +396,11 @@ int tt_tune_main(int argc, char **argv)
     struct tuning t = {.a = &a};
     if (!a.problem) return TT_EXIT_FAILED;
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    if (!find_output(a.output, t.path)) {
+    int code = !are_problems(&a) ? TT_EXIT_USAGE : TT_EXIT_OK;
+    if (code == TT_EXIT_OK && !find_output(a.output, t.path)) code = TT_EXIT_FAILED;
+    if (code != TT_EXIT_OK) {
         tt_free(a.problem);
-        return TT_EXIT_FAILED;
+        return code;
     }
     t.of = each_problem(&t, true);
     printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");

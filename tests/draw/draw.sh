@@ -313,6 +313,10 @@ wrong 'there is no rank 4: there are 4 ranks' barrier/p4 --ranks 4-5
 wrong 'there is no rank 9' alltoall/u8/8/p9@mesh:3x3 --from 9
 wrong 'is after' barrier/p4 --ranks 3-1
 wrong 'hypercube does not apply: it ' alltoall/u8/8/p5 -a hypercube
+expect 0 tutti draw barrier/p4 -o PICTURE.SVG
+grep -q '<svg' PICTURE.SVG || fail 'capitals in the ending'
+expect 0 tutti draw barrier/p4 -o picture.Trace.JSON
+grep -q '"ph"' picture.Trace.JSON || fail 'capitals in the ending'
 expect 2 tutti draw barrier/p4 -o picture.gif
 says err "'picture.gif' ends in none of .*\\.png"
 expect 2 tutti draw barrier/p4 --what time -o no.dot

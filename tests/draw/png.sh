@@ -47,6 +47,8 @@ for what in network routes steps; do
     expect 0 tutti draw alltoall/u8/1K/p8@hypercube:3 -a pairwise --what $what --scheme dark -o $what.png
     python3 look.py $what.png 191f26
 done
+expect 0 tutti draw barrier/p4 -o CAPITALS.PNG
+python3 look.py CAPITALS.PNG ffffff
 expect 0 tutti draw machine -o machine.png
 python3 look.py machine.png ffffff
 

@@ -53,6 +53,20 @@ last=${processors[n - 1]}
 expect 0 taskset -c "$last" tutti run -n 3 python3 -c "$affinity"
 [ "$(lines out "^$last\$")" -eq 3 ] || fail 'elsewhere than allowed'
 
+# The report numbers the cores of the machine, also in a cpuset that has only some of them. The test
+# makes a cpuset where it may, with cgroups of version 1.
+expect 0 taskset -c "$last" tutti run -n 1 --report-bindings true
+cp err outside
+if cpuset=$(mktemp -d /sys/fs/cgroup/cpuset/tutti.XXXXXX 2>err); then
+    cat /sys/fs/cgroup/cpuset/cpuset.mems >"$cpuset/cpuset.mems"
+    echo "$last" >"$cpuset/cpuset.cpus"
+    got=0
+    sh -c 'echo $$ >"$0/tasks" && exec tutti run -n 1 --report-bindings true' "$cpuset" >out 2>err || got=$?
+    rmdir "$cpuset"
+    [ "$got" -eq 0 ] || fail "tutti run ended with $got in a cpuset"
+    diff outside err || fail 'another core in a cpuset'
+fi
+
 # Options and variables that change the binding.
 run -n 2 --bind none --report-bindings
 [ "$(lines out "^$mine\$")" -eq 2 ] || fail 'bound'

@@ -51,6 +51,6 @@ expect 0 touch occupied
 expect 1 tutti tune barrier/p2 --output occupied/wisdom
 says err 'occupied/wisdom cannot be written: Not a directory'
 [ ! -s out ] || fail 'it measured what it cannot keep'
-expect 1 tutti tune nonsense
+expect 2 tutti tune nonsense
 expect 2 tutti tune barrier/p2 --ranks 3
 expect 2 tutti tune --sizes 0
