@@ -456,6 +456,21 @@ static void write_label(const struct view *v, double x, double y, const char *te
     tt_svg_text(x, y, "small label", "start", text, v->out);
 }
 
+/* The width of the label of a bar in DejaVu Sans, one of the wide fonts, since a label that is too
+ * long would run under the next bar. Labels consist of small letters, digits and a few signs. */
+static double label_width(const char *text)
+{
+    static const unsigned char percent[] = {61, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98,
+                                            64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53};
+    double width = 0;
+    for (; *text; text++)
+        width += *text >= 'a' && *text <= 'z' ? percent[*text - 'a']
+                 : *text == ' '               ? 32
+                 : *text == '='               ? 84
+                                              : 64;
+    return 0.1 * width;
+}
+
 /* Writes the call in one line, or in two: "allreduce" above "n=5 tree". Returns false if there is
  * no room. */
 static bool label_whole(const struct view *v, const struct tt_call_bar *bar, double x, double y,
@@ -466,14 +481,13 @@ static bool label_whole(const struct view *v, const struct tt_call_bar *bar, dou
     const char *by = c->name[bar->algorithm];
     tt_calls_text(c, bar, what, sizeof what);
     snprintf(text, sizeof text, "%s%s%s", what, *by ? " by " : "", by);
-    if (tt_svg_text_width(text, 10) <= wide) {
+    if (label_width(text) <= wide) {
         write_label(v, x, y, text);
         return true;
     }
     tt_calls_count_text(bar, count);
     snprintf(what, sizeof what, "%s%s%s", count, count[0] && *by ? " " : "", by);
-    if (v->row < TWO_LINES ||
-        fmax(tt_svg_text_width(c->name[bar->coll], 10), tt_svg_text_width(what, 10)) > wide)
+    if (v->row < TWO_LINES || fmax(label_width(c->name[bar->coll]), label_width(what)) > wide)
         return false;
     write_label(v, x, y - 6, c->name[bar->coll]);
     write_label(v, x, y + 6, what);
@@ -486,7 +500,7 @@ static void label(const struct view *v, const struct tt_call_bar *bar, double x,
 {
     const char *name = v->calls->name[bar->coll];
     if (label_whole(v, bar, x, y, wide)) return;
-    if (tt_svg_text_width(name, 10) <= wide) write_label(v, x, y, name);
+    if (label_width(name) <= wide) write_label(v, x, y, name);
 }
 
 /* Draws a bar. A call that takes hardly any time is still drawn as a mark; of several calls at the

@@ -330,3 +330,38 @@ says err 'cannot write /no/such/folder/picture.svg: No such file'
 expect 1 tutti draw alltoall/u8/8/p64 -a pairwise --what plan -o no.dot
 says err 'too many for a graph'
 if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti draw barrier/p4 >/dev/full'; fi
+
+# The labels of calls in a run fit into their bars, also in a wide font.
+mkdir labels
+python3 - <<'PYTHON'
+import json
+
+what = {"name": "process_name", "ph": "M", "pid": 0, "args": {"run": 7, "ranks": 1, "last": 1000, "host": "here"}}
+team = {"name": "team", "ph": "M", "pid": 0, "args": {"team": 0, "id": "0"}}
+calls, at = [], 0
+for n, long in enumerate(range(80, 102, 2)):
+    args = {"team": 0, "execution": n, "bytes": 8, "n": 1, "type": "f64", "op": "sum", "call": "allreduce",
+            "algorithm": "composed", "blocks": 1}
+    calls.append({"ph": "X", "cat": "call", "name": "allreduce", "pid": 0, "tid": 0, "ts": at, "dur": long, "args": args})
+    at += long
+json.dump([what, team] + calls, open("labels/rank-0.json", "w"))
+PYTHON
+expect 0 tutti draw labels -o labels.svg
+python3 - labels.svg <<'PYTHON'
+import sys
+import xml.etree.ElementTree as tree
+# Widths of DejaVu Sans, a wide font, in thousandths of the font's size.
+wide = dict(zip("abcdefghijklmnopqrstuvwxyz", (613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525)))
+bars, bad, labels = [], [], 0
+for item in tree.parse(sys.argv[1]).iter():
+    kind = item.get("class", "")
+    if kind.startswith("call r"):
+        bars.append([float(item.get(k)) for k in ("x", "y", "width", "height")])
+    if kind == "small label":
+        labels += 1
+        x, y = float(item.get("x")), float(item.get("y"))
+        end = x + 0.01 * sum(wide.get(c, 636) for c in item.text)
+        if not any(b[0] < x and end <= b[0] + b[2] and b[1] < y < b[1] + b[3] for b in bars):
+            bad.append(item.text)
+assert labels > 0 and not bad, f"{len(bad)} of {labels} labels are longer than their bars: {bad}"
+PYTHON
