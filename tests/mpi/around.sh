@@ -43,7 +43,7 @@ grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool
 if [ "$host" = openmpi ]; then
     before=(env OMPI_MCA_mca_base_env_list=HOME tutti mpi --count)
     launch "$host" 1 sh -c 'echo "$OMPI_MCA_mca_base_env_list"'
-    grep -qx 'HOME;LD_PRELOAD;TUTTI_MPI' out || fail 'the launcher is not asked to pass the variables'
+    grep -qx 'HOME;LD_PRELOAD;TUTTI_MPI;TUTTI_MPI_WISDOM' out || fail 'the launcher is not asked to pass the variables'
     before=(tutti mpi --count)
     launch "$host" 2 -x HOME ./around call
     grep -qE '^MPI_Allreduce +2 ' err || fail 'not counted with -x'

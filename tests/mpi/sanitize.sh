@@ -22,7 +22,9 @@ options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=ad
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
     -c "$sources"/{backend,host,team,type,later,take,take-v}.c) &
-(cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,find}.c)
+(cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,kept,find}.c &&
+    gcc "${options[@]}" -Dtt_fail=tt_mpi_fail -Dtt_fail_errno=tt_mpi_fail_errno -Dtt_setting=tt_mpi_environment \
+        -Dtt_calloc=calloc -Dtt_free=free -c "$TUTTI_SOURCE/src/base/cache-file.c") || fail 'the other files'
 wait $! || fail 'the backend'
 gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.so -ldl -lpthread || fail 'the library'
 
@@ -31,7 +33,8 @@ export LD_LIBRARY_PATH=$TUTTI_BUILD/lib ASAN_OPTIONS=detect_leaks=0:exitcode=55 
 "mpicc.$host" -g "$here/choice.c" -o choice
 "mpicc.$host" -g -DNONBLOCKING "$here/take.c" -o itake
 "mpicc.$host" -g "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
-runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5')
+export TUTTI_MPI_WISDOM=$work/wisdom # the second run of choice reads what the first one has written
+runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5' 'on ./choice mixed 5')
 if [ "$host" = openmpi ]; then
     "mpicc.$host" -g -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent
     runs+=('take ./persistent' 'take ./later persistent')
