@@ -25,16 +25,25 @@ tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...);
 const char *tt_mpi_environment(const char *name);
 
 /* A variable that is empty counts as not set. */
+static const char *unless_empty(const char *value)
+{
+    return value && *value ? value : NULL;
+}
+
 const char *tt_mpi_environment(const char *name)
 {
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
+    return unless_empty(getenv(name));
+}
+
+static const char *file_set(void)
+{
+    return unless_empty(getenv("TUTTI_MPI_WISDOM"));
 }
 
 /* Says why the file that the user named is not used. */
 static void complain(const char *why)
 {
-    if (tt_mpi_environment("TUTTI_MPI_WISDOM")) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
+    if (file_set()) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
 }
 
 tutti_status tt_mpi_fail(tutti_status status, const char *format, ...)
@@ -272,7 +281,7 @@ void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
 static bool find_path(char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY];
-    const char *given = tt_mpi_environment("TUTTI_MPI_WISDOM");
+    const char *given = file_set();
     if (given && strcmp(given, "0") == 0) return false;
     return tt_file_path("TUTTI_MPI_WISDOM", "mpi", path, why);
 }
