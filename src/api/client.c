@@ -195,6 +195,16 @@ static tutti_status return_last(tutti_status status, const char *text)
     return tt_fail(status, "%s", text);
 }
 
+/* Leaves the teams. Requests count as under way in memory that the ranks share. After this rank has
+ * left the client, another one may clear that, so that deleting requests must not touch it then. */
+static void leave_teams(tutti_client *client)
+{
+    for (tutti_team *t = client->teams; t; t = t->next) {
+        for (tutti_request *r = t->requests; r; r = r->next) tt_exec_settle_debt(r->exec);
+        tt_team_depart(&t->run);
+    }
+}
+
 tutti_status tutti_finalize(tutti_client *client)
 {
     char text[512];
@@ -205,7 +215,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_wait_set_lock(&client->fabric.policy, NULL); /* no other thread uses the client any more */
     tutti_status status = settle_all(client, text, sizeof text);
     if (in_flight(client)) tt_common_fail(f->job, f->common, f->me, TT_CAUSE_LEFT, 0);
-    for (tutti_team *t = client->teams; t; t = t->next) tt_team_depart(&t->run);
+    leave_teams(client);
     tt_remote_leave(client->remote_teams);
     tt_msg_leave(client->msg);
     tt_watch_leave(&client->fabric);
