@@ -79,7 +79,8 @@ enum tt_setting_kind {
     X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, "300", "seconds that all ranks have for coming") \
     X(MPI, TT_TEXT, OWN, "on", "under MPI programs: on, off, or count, which counts their calls") \
     X(MPI_REPORT, TT_TEXT, OWN, "standard error", "the file for these counts; .json: as JSON") \
-    X(MPI_WISDOM, TT_TEXT, OWN, "in the cache folder", "the file of such choices; 0: none") \
+    X(MPI_WISDOM, TT_TEXT, OWN, "in the cache folder", \
+      "the file of choices between Tutti and the MPI; 0: none") \
     X(RANK, TT_TEXT, OWN, "set by tutti run", "the rank of this process") \
     X(SIZE, TT_TEXT, OWN, "set by tutti run", "the ranks of the job") \
     X(JOB, TT_TEXT, OWN, "set by tutti run", "what the ranks of the job share")

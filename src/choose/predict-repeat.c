@@ -144,7 +144,7 @@ static uint64_t last_value(const struct tt_flag_log *log, int n)
     return n > 0 ? log->raise[n - 1].value : 0;
 }
 
-/* What a rank awaits grows like the flag. */
+/* Whether the values that ranks await have grown like the flags. */
 static bool alike_asked(const struct tt_predictor *s)
 {
     for (int w = 0; w < s->p; w++) {

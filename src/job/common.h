@@ -80,8 +80,8 @@ char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, s
 /* Whether a rank that failed for this cause has failed in all clients: its process has ended, or
  * its host is cut off. */
 bool tt_cause_ends(enum tt_cause cause);
-/* Of the ranks whose processes have ended, or whose hosts are cut off, returns the one that was
- * found first; -1: there is none. */
+/* Returns the rank that was found first among those whose processes have ended, or whose hosts are
+ * cut off; -1: there is none. */
 int tt_job_first_ended(const struct tt_job_page *job);
 
 /* ---- Warnings about settings ---- */

@@ -42,8 +42,8 @@ enum {
     /* bytes of the text of two calls (run/signature.h) and the words between them */
     TT_FINDING_TEXT = 384,
     TT_FACTS_ALGORITHM = 256,
-    TT_TRACE_PATH =
-        4352,       /* PATH_MAX, and the name of a file that begins with a client and a rank */
+    /* PATH_MAX, and the name of a file that begins with a client and a rank */
+    TT_TRACE_PATH = 4352,
     TT_FINDINGS = 8 /* teams of a client for which the cause of their failure is recorded */
 };
 /* clients of a job at a time; a client counts until every rank has finalized it */

@@ -313,7 +313,7 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
     free(text);
 }
 
-/* What a new file consists of. Of the lines before, the oldest go if there are too many. */
+/* A new file consists of these. If there are too many lines, the oldest ones go. */
 struct new_file {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;

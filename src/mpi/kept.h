@@ -25,7 +25,7 @@
 
 enum { TT_MPI_KEPT = 512, TT_MPI_LAYOUT = 64, TT_MPI_KEPT_LINE = 512 };
 
-/* What holds for all decisions of a job. */
+/* This holds for all decisions of a job. */
 struct tt_mpi_place {
     char host[64];    /* "open-mpi-v4.1.4" */
     char version[24]; /* of Tutti */

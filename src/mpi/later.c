@@ -36,7 +36,7 @@ struct tt_mpi_later {
     int64_t failed_ns; /* when another rank was found dead; 0: none was */
     bool told;         /* the error handler knows of call.status */
     char error[256];
-    /* Of a persistent call; `host` is not used then. */
+    /* A persistent call has these, and does not use `host`. */
     int tag;            /* of the message that completes the stand-in */
     atomic_bool active; /* started, and not yet ended */
     bool freed;         /* while it was active */

@@ -65,7 +65,7 @@ void tt_mpi_later_start(struct tt_mpi_later *later);
 #define tt_mpi_later_free TT_MPI_OWN(later_free)
 void tt_mpi_later_free(struct tt_mpi_later *later);
 
-/* What the host's progress drives. */
+/* The host's progress drives these. */
 #define tt_mpi_in_flight TT_MPI_OWN(in_flight)
 extern struct tt_mpi_flights tt_mpi_in_flight;
 

@@ -167,8 +167,8 @@ struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
-/* What is counted: a call, or a start of a persistent collective whose preparation was a call with
- * the same shape and bytes. A start has no time and no costs. */
+/* These are counted: a call, and a start of a persistent collective whose preparation was a call
+ * with the same shape and bytes. A start has no time and no costs. */
 enum tt_mpi_counted { TT_MPI_CALL, TT_MPI_START };
 void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
                   int64_t ns, const struct tt_mpi_costs *costs);

@@ -96,7 +96,7 @@ static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
     return first < n && ranks[first] == r ? first : -1;
 }
 
-/* What a rank has for another one, or expects from it, is described so where the plan moves bytes
+/* This describes what a rank has for another one, or expects from it, where the plan moves bytes
  * and the ranks may use types of their own: the packed bytes of all pieces; what the user calls
  * their type, for error messages (TT_TYPE_EACH: they have several); and a hash of the basic types
  * that the pieces consist of, piece by piece. What one rank sends matches what the other one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the roll call reads of a job before it reads what the ranks do: the states of the processes,
+ * The roll call reads this of a job before it reads what the ranks do: the states of the processes,
  * and the job's page.
  */
 #include <stdio.h>

@@ -371,7 +371,7 @@ static void mismatch(void)
 }
 
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-/* The same with a persistent call. */
+/* Does the same with a persistent call. */
 static void unlike(void)
 {
     int in[4] = {0}, out[4];
