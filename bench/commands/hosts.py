@@ -2,8 +2,8 @@
 """Measures Tutti between several hosts: network namespaces of this machine, joined by a bridge.
 
 Measures the bandwidth between two hosts beside ucx_perftest, and what a second context that pulls
-adds to it; and allreduce and alltoall on all hosts beside Open MPI over the same links, and beside
-what sockets alone can do. Prints tables, and each target with the measured figure. Nothing else
+adds to it; and allreduce, alltoall, bcast and reduce on all hosts beside Open MPI over the same
+links, and beside what sockets alone can do. Prints tables, and each target with the measured figure. Nothing else
 should run on the machine meanwhile.
 """
 import argparse
@@ -19,7 +19,7 @@ from harness.table import words_of_targets
 
 STREAMS, QUICK_STREAMS = [64 << 10, 1 << 20, 4 << 20], [1 << 20]
 SIZES, QUICK_SIZES = [8, 4 << 10, 64 << 10, 1 << 20], [8, 64 << 10]
-COLLECTIVES = ["allreduce", "alltoall"]
+COLLECTIVES = ["allreduce", "alltoall", "bcast", "reduce"]
 PARTS = ["stream", "pull", *COLLECTIVES]
 BOUNDS = {"one-place": 0.9, "allreduce": 1.3, "alltoall": 1.3}
 SKIPPED = 77
