@@ -302,7 +302,7 @@ static void say_model(void)
 
 static void say_waiting(void)
 {
-    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores());
+    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores(), false);
     begin_section("waiting");
     if (!report.all)
         line("looks", "%d, then %d yields, then sleep (2 ranks)", policy.spins, policy.yields);
@@ -322,7 +322,7 @@ struct otherwise {
 
 static struct otherwise otherwise_of(const struct tt_known_setting *setting)
 {
-    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores());
+    struct tt_wait_policy policy = tt_wait_policy_for(2, tt_usable_cores(), false);
     struct otherwise o = {.from = "default"};
     const char *name = setting->name;
     snprintf(o.value, sizeof o.value, "%s", setting->otherwise);

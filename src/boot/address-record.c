@@ -87,6 +87,7 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
     at = put_bytes(at, terms->version, sizeof terms->version);
     at = put(at, (uint32_t)terms->status, 4);
     at = put(at, (uint32_t)terms->cores, 4);
+    at = put(at, (uint32_t)terms->online, 4);
     at = put(at, (uint32_t)terms->accesses, 4);
     at = put(at, (uint32_t)terms->read_cost, 4);
     at = put(at, (uint64_t)terms->stamp, 8);
@@ -232,6 +233,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     get_bytes(&r, t.version, sizeof t.version, sizeof t.version);
     t.status = (int32_t)get(&r, 4);
     t.cores = (int32_t)get(&r, 4);
+    t.online = (int32_t)get(&r, 4);
     t.accesses = (int32_t)get(&r, 4);
     t.read_cost = (int32_t)get(&r, 4);
     t.stamp = (int64_t)get(&r, 8);
@@ -249,7 +251,7 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n)
     get_bytes(&r, t.why, why, sizeof t.why - 1);
     if (!ends(&r) || !is_padded(t.version, sizeof t.version) || strlen(t.why) != why ||
         !is_text(t.version, sizeof t.version) || !is_text(t.why, sizeof t.why) || t.cores < 1 ||
-        t.ranks < 1)
+        t.online < 1 || t.ranks < 1)
         return false;
     *terms = t;
     return true;

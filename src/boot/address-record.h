@@ -20,7 +20,7 @@ enum {
          * clients. */
     2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
-    TT_TERMS_BYTES = 292 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
+    TT_TERMS_BYTES = 296 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
                      (int)sizeof(struct tt_machine) + (int)sizeof(struct tt_wisdom), /* at most */
     TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,                                          /* at most */
     TT_TERMS_WHY = 160
@@ -43,6 +43,7 @@ struct tt_terms {
     /* a tutti_status: the error because of which the node's ranks cannot go on, or OK */
     int32_t status;
     int32_t cores;    /* processors that its ranks may use together */
+    int32_t online;   /* processors of its kernel */
     int32_t accesses; /* TT_READS, TT_WRITES: what its ranks can do with each other's memory */
     int32_t read_cost;
     int64_t stamp; /* of the job's page there */

@@ -515,7 +515,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->streams = atomic_load(&f->common->streams);
     f->machine = f->common->machine;
     f->wisdom = f->common->wisdom;
-    f->policy = tt_wait_policy_for(f->job->arenas, f->cores);
+    f->policy = tt_wait_policy_for(f->job->arenas, f->cores, false);
     settle_accesses(f);
     f->fences = atomic_load(&f->job->fences);
     return TUTTI_OK;

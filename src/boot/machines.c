@@ -51,14 +51,6 @@ static uint64_t machines_kernel(void)
     return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
 }
 
-/* Returns how many processors hosts with one kernel have together. `reported` is the sum of the
- * processors that they reported. Hosts may share processors, so the result is at most the number
- * that the kernel has. */
-static int machines_cores(int reported)
-{
-    return (int)tt_max(1, tt_min(reported, sysconf(_SC_NPROCESSORS_ONLN)));
-}
-
 /* ---- Address records ---- */
 
 /* Under PMIx, an address record says how the clients of a rank, and their further contexts, can be
@@ -550,7 +542,7 @@ static void refuse_fence(const struct machines_member *m, tutti_status status)
  * it. */
 static void come_in_vain(struct machines_member *m, tutti_status status)
 {
-    struct tt_terms terms = {.status = (int32_t)status, .cores = 1};
+    struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1};
     if (!tt_directory()->at_once) refuse_fence(m, status);
     if (m->agreed || m->nodes < 2 || !tt_directory()->at_once) return;
     snprintf(terms.version, sizeof terms.version, "%s", tutti_version());
@@ -627,6 +619,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
 {
     struct tt_terms t = {.status = (int32_t)here,
                          .cores = f->cores,
+                         .online = (int32_t)tt_max(1, sysconf(_SC_NPROCESSORS_ONLN)),
                          .accesses = (f->reads ? TT_READS : 0) | (f->writes ? TT_WRITES : 0),
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
@@ -702,12 +695,30 @@ static void mark(struct tt_fabric *f, int64_t stamp)
     if (f->me == joined.member.first) f->job->stamp = stamp;
 }
 
+/* The ranks and processors of nodes. Nodes with one kernel may have the same processors, so
+ * together they have at most those of the kernel. All ranks use the numbers in the terms, because a
+ * container may show its processes other numbers. */
+struct kernel_use {
+    int ranks, cores, online;
+};
+
+static void add_use(struct kernel_use *use, const struct tt_terms *terms)
+{
+    use->ranks += terms->ranks;
+    use->cores += terms->cores;
+    use->online = (int)tt_max(use->online, terms->online);
+}
+
+static int cores_of(const struct kernel_use *use)
+{
+    return (int)tt_min(use->cores, use->online);
+}
+
 static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine)
 {
     struct tt_terms theirs;
-    int neighbours = 0, shared = 0; /* ranks on this kernel, and processors */
-    uint64_t first = 0;             /* the kernel of node 0 */
-    f->cores = 0;
+    struct kernel_use all = {0}, here = {0};
+    uint64_t first = 0; /* the kernel of node 0 */
     f->one_kernel = true;
     for (int node = 0; node < f->job->nodes; node++) {
         int leader = leader_of(f->job, node);
@@ -715,20 +726,21 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
         if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);
-        f->cores += theirs.cores;
+        add_use(&all, &theirs);
         f->direct = f->direct && (theirs.accesses & TT_READS);
         f->reads_only = f->reads_only || !(theirs.accesses & TT_WRITES);
         if (node == 0) first = theirs.kernel;
         f->one_kernel = f->one_kernel && first != 0 && theirs.kernel == first;
-        if (theirs.kernel == mine->kernel) neighbours += theirs.ranks;
-        if (theirs.kernel == mine->kernel) shared += theirs.cores;
+        if (theirs.kernel == mine->kernel) add_use(&here, &theirs);
         if (node > 0) continue;
         f->read_cost = theirs.read_cost;
         f->machine = theirs.machine;
         f->wisdom = theirs.wisdom;
         mark(f, theirs.stamp);
     }
-    if (mine->kernel) f->policy = tt_wait_policy_for(neighbours, machines_cores(shared));
+    f->cores = f->one_kernel ? cores_of(&all) : all.cores;
+    if (mine->kernel)
+        f->policy = tt_wait_policy_for(here.ranks, cores_of(&here), f->job->nodes > 1);
     return TUTTI_OK;
 }
 

@@ -64,14 +64,14 @@ struct tt_wait_policy {
     int64_t sleep_ns; /* the longest sleep */
     struct tt_wait_hook hook;
     struct tt_lock *lock; /* of the client, which waits release; NULL: its threads share nothing */
-    bool exact;           /* makes all yields, also while others want the processors */
+    bool exact;           /* makes all yields, also while others seem to want the processors */
     bool can_sleep;
     const struct tt_wake_descriptor *wake; /* NULL: none */
 };
 
-/* Returns the wait policy for this many ranks of a node on this many cores. More ranks than cores
- * means no spin but many yields. */
-struct tt_wait_policy tt_wait_policy_for(int ranks, int cores);
+/* Returns the wait policy for this many ranks on this many cores. More ranks than cores means no
+ * spin but many yields. `between`: the job has several nodes. */
+struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between);
 /* Replaces the hook of a policy. */
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
 /* Makes waits release this lock. */

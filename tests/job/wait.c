@@ -103,6 +103,19 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     free(job);
 }
 
+/* Where ranks share processors and wait for other nodes, no rank judges whether others use the
+ * processors: what the kernel does for the network, and ranks in other containers, would count as
+ * other programs. */
+static void only_a_single_node_judges_others(void **state)
+{
+    (void)state;
+    unsetenv("TUTTI_YIELDS");
+    assert_false(tt_wait_policy_for(8, 2, false).exact);
+    assert_true(tt_wait_policy_for(8, 2, true).exact);
+    assert_false(tt_wait_policy_for(2, 2, true).exact);
+    assert_true(tt_wait_policy_for(8, 2, true).yields < tt_wait_policy_for(8, 2, false).yields);
+}
+
 /* Waits for 100 ms, and returns whether the thread did not want to sleep. */
 static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page *job)
 {
@@ -230,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hook_comes_after_its_looks),
         cmocka_unit_test(a_hook_comes_before_each_sleep),
+        cmocka_unit_test(only_a_single_node_judges_others),
         cmocka_unit_test(a_waiter_sleeps_where_others_calculate),
         cmocka_unit_test(a_waiter_yields_to_ranks_of_its_job),
     };
