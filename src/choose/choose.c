@@ -151,11 +151,6 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-static bool is_adjacent_kernel(const struct tt_map *map)
-{
-    return is_one_kernel(map) && is_adjacent(map);
-}
-
 /* The rows for several nodes come from simulations in which a message between nodes costs ten times
  * as much as one within a node, and the ranks of a node share a port (bench/results/simulated.md
  * has the figures). The rows for few nodes with few ranks come from measurements on nodes of 4, 2,
@@ -175,15 +170,13 @@ struct spread_row {
 static const struct spread_row spread[] = {
     {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
+    {&tt_bcast_logical, 2 << 10, 4 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_bcast_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_logical, 2 << 10, 512 << 10, FEW, FEW, true, is_one_kernel},
-    {&tt_reduce_binomial, 512 << 10, 2 << 20, FEW, FEW, true, is_adjacent_kernel},
-    {&tt_reduce_logical, 512 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
+    {&tt_reduce_logical, 2 << 10, 4 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_reduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},

@@ -15,9 +15,11 @@
  */
 #include "coll/logical.h"
 
-/* SLICE: the length of a slice in bytes, if the call does not say. FEW: a WIN, or a message, of at
- * most this many bytes is laid out without regard to cache lines. */
-enum { SLICE = 32 << 10, FEW = 1024 };
+/* SLICE: the length of a slice in bytes, if the call does not say. LONG_SLICE: the same if ranks on
+ * one kernel share processors. Then the nodes do not work at the same time, and each slice costs
+ * turns of the ranks. FEW: a WIN, or a message, of at most this many bytes is laid out without
+ * regard to cache lines. */
+enum { SLICE = 32 << 10, LONG_SLICE = 256 << 10, FEW = 1024 };
 
 static const char needs_memory[] = "has no memory for the table of nodes";
 static const char needs_adjacent[] =
@@ -58,10 +60,15 @@ static int64_t room(const struct tt_call *call, const struct logical_layout *w, 
     return free / parts / call->sz * call->sz;
 }
 
+static int64_t slice_on(const struct tt_map *map)
+{
+    return map->one_kernel && map->p > map->cores ? LONG_SLICE : SLICE;
+}
+
 static void cut(const struct tt_call *call, const struct tt_map *map, unsigned directions,
                 struct logical_layout *w)
 {
-    int64_t bytes = tt_call_bytes(call), wanted = tt_slice_bytes(call, SLICE);
+    int64_t bytes = tt_call_bytes(call), wanted = tt_slice_bytes(call, slice_on(map));
     int64_t once = room(call, w, map->win_bytes, directions, 1);
     int64_t half = room(call, w, map->win_bytes, directions, 2);
     bool shares = w->tree.nodes.n < map->p; /* some node has two ranks */

@@ -194,7 +194,36 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 128 << 10, &map)->name, "halving");
     assert_string_equal(chosen(TT_COLL_reduce, 32 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_reduce, 128 << 10, &map)->name, "binomial");
+    assert_string_equal(chosen(TT_COLL_reduce, 512 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, 512 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, (512 << 10) + 1, &map)->name, "composed");
+}
+
+static int64_t most_messages(const struct tt_problem *problem, const struct tt_map *map)
+{
+    struct plans all;
+    assert_true(plans_make(&all, &tt_bcast_logical, problem, map));
+    int64_t messages = plans_worst(&all).messages;
+    plans_free(&all);
+    return messages;
+}
+
+/* A slice between nodes is longer if containers of one machine share processors. */
+static void slices_are_long_where_nodes_share_processors(void **state)
+{
+    (void)state;
+    int node[] = {0, 0, 0, 0, 1, 1, 2, 3};
+    struct tt_problem problem = plans_problem(TT_COLL_bcast, 8, 128 << 10);
+    struct tt_map map = plans_map(8);
+    map.nodes = 4;
+    map.node = node;
+    map.win_bytes = 1 << 20;
+    map.one_kernel = true;
+    int64_t short_slices = most_messages(&problem, &map);
+    map.cores = 2;
+    assert_int_equal(most_messages(&problem, &map) * 8, short_slices);
+    map.one_kernel = false;
+    assert_int_equal(most_messages(&problem, &map), short_slices);
 }
 
 /* On a hypercube the choice changes at the length m* of the textbook, for t_s = 1 us and t_w =
@@ -246,6 +275,7 @@ int main(void)
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
         cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
+        cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
