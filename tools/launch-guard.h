@@ -132,7 +132,7 @@ int tt_output_stop(struct tt_output *output);
  * many cores as it has threads. NULL: the user's request cannot be met; the error was printed. */
 struct tt_cores *tt_cores_new(int ranks, const struct tt_launch_options *options);
 /* Prints what the user may not expect: that a rank gets fewer cores than --cores-per-rank asks for,
- * and, on a terminal, that the ranks are not bound because of other jobs. */
+ * and, on a terminal, that the ranks share processors because of other jobs. */
 void tt_cores_say(const struct tt_cores *cores);
 /* Binds this process as rank `rank`. Returns 0 or an errno. */
 int tt_cores_bind(const struct tt_cores *cores, int rank);

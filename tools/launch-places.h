@@ -14,9 +14,10 @@
  * free for other jobs. If there are more ranks than cores, ranks are bound to single processors,
  * first one of each core. If there are more ranks than processors, processors are shared in turn:
  * on an idle host two ranks on one processor take turns by yielding, and under load neither waits
- * for one that the scheduler has moved. If another job of the user has taken so many processors
- * that the ranks do not fit beside it, they are not bound, since two bound ranks on a processor
- * cannot get out of each other's way.
+ * for one that the scheduler has moved. If another job of the user leaves fewer processors free
+ * than there are ranks, the ranks share those that are free: a rank that waits on a processor of
+ * the other job would delay all ranks of that job, and would hardly help its own (docs/tuning.md
+ * has figures). If no processor is free, the ranks share all of them with the other job.
  */
 #ifndef TT_LAUNCH_PLACES_H
 #define TT_LAUNCH_PLACES_H
@@ -30,8 +31,9 @@ struct tt_places {
     int n;               /* 0: ranks are not bound */
     hwloc_bitmap_t *set; /* rank i is bound to set[i % n] */
     char unbound[120];   /* why ranks are not bound, if n is 0 */
-    bool crowded;        /* that is because of other jobs of this user */
-    int units, each;     /* cores or processors that there are, and how many of them a rank has */
+    bool crowded;        /* other jobs of this user leave fewer free than the ranks would use */
+    int units, usable;   /* cores or processors that there are, and those that ranks may get */
+    int each;            /* how many of them a rank has */
 };
 
 /* The request. `taken` may be NULL; binding.cores of 0 means 1. */

@@ -166,19 +166,30 @@ run -n 1 --report-bindings
 [ "$(cat out)" != "$(places one)" ] || fail 'two jobs on the same processor'
 expect 0 tutti info
 says out '^  taken +processors? .*, by other jobs of this user$'
-# Too few processors are left: ranks are unbound, unless binding was requested.
+# Too few processors are left: ranks share them, unless binding to cores was requested.
 run -n "$n" --report-bindings
-[ "$(lines out "^$mine\$")" -eq "$n" ] || fail 'bound to what is taken'
-says err '^tutti: rank 0: not bound: beside other jobs of this user [0-9]+ of [0-9]+ processors are free$'
+diff <(sort out) <(reported | sort) || fail 'reported is something else beside another job'
+! grep -qx "$(places one)" out || fail 'bound to what is taken'
 # On a terminal, one line says so, and what to do about it.
 on_terminal() { python3 -c 'import pty, sys
 pty.spawn(sys.argv[1:])' tutti run "$@" true </dev/null >out 2>&1; }
 on_terminal -n "$n"
-[ "$(lines out 'the ranks are not bound: beside other jobs .* are free; --bind core binds them')" -eq 1 ] || fail 'not said'
+[ "$(lines out 'other jobs of this user leave [0-9]+ of [0-9]+ processors, .*; --bind core uses all')" -eq 1 ] || fail 'not said'
 on_terminal -n "$n" --bind none
-[ "$(lines out 'not bound')" -eq 0 ] || fail 'said although nothing was to be bound'
+[ "$(lines out 'other jobs')" -eq 0 ] || fail 'said although nothing was to be bound'
+on_terminal -n 1
+[ "$(lines out 'other jobs')" -eq 0 ] || fail 'said although one processor is free'
 run -n "$n" --bind core
 [ "$(sort -u out | wc -l)" -gt 1 ] || fail 'not bound as asked for'
+grep -qx "$(places one)" out || fail 'not bound to what is taken, although asked for'
+# No processor is left: the ranks of a further job share all of them.
+begin more -n "$((n - 1))"
+wait_for is_bound more
+run -n "$n"
+[ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'not bound in turn to what other jobs hold'
+on_terminal -n 1
+[ "$(lines out 'other jobs of this user use all [0-9]+ processors')" -eq 1 ] || fail 'not said that all are taken'
+end more
 # A job that is not bound occupies no processors.
 begin free --bind none -n 1
 wait_for is_bound free
