@@ -170,13 +170,15 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * calculates for long. That rank gives the processor back by a yield as soon as it waits, so there
  * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
  * more than the steps. Which of the two it was, the processor time of the ranks tells: ranks that
- * yield or calculate use all the time of their processors, unless others get some of it.
+ * yield or calculate use all the time of their processors, unless others get some of it. Only the
+ * processors of the rank that judges count, because others may be idle meanwhile.
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The times are read and written without memory ordering: whichever value a thread reads,
  * both ways of waiting are correct. */
 static _Atomic int64_t first_long_ns, last_long_ns; /* 0: never */
-static _Atomic int64_t first_used_ns;   /* processor time of the ranks at the first long yield */
+/* processor time of all ranks, and of those bound as this process is, at the first long yield */
+static _Atomic int64_t first_used_ns, first_here_ns;
 static _Atomic int64_t wanted_until_ns; /* 0: they are not wanted */
 /* since when others have wanted them, and when the last sleeps for that reason ended; 0: never */
 static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
@@ -201,38 +203,72 @@ static bool processors_are_wanted(void)
     return false;
 }
 
-/* Returns the processor time that the processes of the ranks of this node have used; -1: unknown,
- * because a rank is in another PID namespace, for example. Threads of one process follow each
- * other. */
-static int64_t used_by_ranks(const struct tt_job_page *job)
+/* Processor time that ranks have used. A process counts once; its ranks follow each other. */
+struct used {
+    int64_t all_ns;  /* of all ranks of this node; -1: not known */
+    int64_t here_ns; /* of those that may run on the same processors as this thread */
+    int here;        /* the number of the latter */
+};
+
+/* Returns the processor time that a process has used; -1: unknown, because the rank is in another
+ * PID namespace, for example. */
+static int64_t used_by(pid_t pid)
 {
-    int64_t sum = 0;
-    pid_t last = 0;
-    for (int r = 0; r < job->size; r++) {
-        pid_t pid = atomic_load_explicit(&job->rank[r].pid, memory_order_relaxed);
-        clockid_t clock;
-        struct timespec used;
-        if (job->rank[r].arena < 0 || pid == last) continue;
-        if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-            return -1;
-        sum += (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-        last = pid;
-    }
-    return sum;
+    clockid_t clock;
+    struct timespec used;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return -1;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Whether the ranks used the processors alone, or nearly so, in a time of `ns` in which they used
- * them for `used_ns` together. */
-static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, int64_t used_ns)
+static bool runs_on(pid_t pid, const cpu_set_t *mine)
 {
-    return used_ns * 100 >= ns * w->policy->cores * OWN_PERCENT;
+    cpu_set_t its;
+    return sched_getaffinity(pid, sizeof its, &its) == 0 && CPU_EQUAL(&its, mine);
+}
+
+static struct used used_by_ranks(const struct tt_job_page *job, const cpu_set_t *mine)
+{
+    struct used used = {0};
+    pid_t last = 0;
+    for (int r = 0; r < job->size && used.all_ns >= 0; r++) {
+        pid_t pid = atomic_load_explicit(&job->rank[r].pid, memory_order_relaxed);
+        if (job->rank[r].arena < 0) continue;
+        bool here = runs_on(pid, mine);
+        int64_t ns = pid == last ? 0 : used_by(pid);
+        used.all_ns = ns < 0 ? -1 : used.all_ns + ns;
+        used.here_ns += here ? ns : 0;
+        used.here += here;
+        last = pid;
+    }
+    return used;
+}
+
+static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
+{
+    return used_ns * 100 >= ns * cores * OWN_PERCENT;
+}
+
+/* Whether ranks used alone, or nearly so, the processors on which this thread may run, or all
+ * processors, in a time of `ns`. A processor of other ranks may have been idle because they were
+ * blocked in the kernel, and a cgroup's quota limits the time on all processors together. */
+static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
+                             const struct used *used)
+{
+    int64_t first = atomic_load_explicit(&first_used_ns, memory_order_relaxed);
+    int64_t first_here = atomic_load_explicit(&first_here_ns, memory_order_relaxed);
+    int64_t cores = tt_min(used->here, CPU_COUNT(mine));
+    if (used->all_ns < 0 || first < 0) return false;
+    return (cores > 0 && is_most_of(used->here_ns - first_here, ns, cores)) ||
+           is_most_of(used->all_ns - first, ns, w->policy->cores);
 }
 
 /* Makes long yields count from now. */
-static void count_long_yields(int64_t now, int64_t used)
+static void count_long_yields(int64_t now, const struct used *used)
 {
     atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&first_used_ns, used, memory_order_relaxed);
+    atomic_store_explicit(&first_used_ns, used->all_ns, memory_order_relaxed);
+    atomic_store_explicit(&first_here_ns, used->here_ns, memory_order_relaxed);
 }
 
 /* Makes waits sleep for half of the time for which others have wanted the processors. */
@@ -248,17 +284,19 @@ static void sleep_for_a_while(int64_t now, int64_t first)
 /* Records a long yield, and judges those that have followed each other closely. */
 static void long_yield(const struct tt_wait *w)
 {
-    int64_t now = tt_clock_ns(), used = used_by_ranks(w->job);
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
+    const struct used used = used_by_ranks(w->job, &mine);
+    int64_t now = tt_clock_ns();
     int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
     if (now - last > LONG_TOGETHER_NS) {
-        count_long_yields(now, used);
+        count_long_yields(now, &used);
         return;
     }
     int64_t first = atomic_load_explicit(&first_long_ns, memory_order_relaxed);
-    int64_t used_first = atomic_load_explicit(&first_used_ns, memory_order_relaxed);
     if (now - first < JUDGED_AFTER_NS) return;
-    if (used >= 0 && used_first >= 0 && ranks_were_alone(w, now - first, used - used_first))
-        count_long_yields(now, used);
+    if (ranks_were_alone(w, now - first, &mine, &used))
+        count_long_yields(now, &used);
     else
         sleep_for_a_while(now, first);
 }

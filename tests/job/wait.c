@@ -23,6 +23,8 @@
 
 enum { SCHEDULING_WORDS = 12, SLICE_AT = 6 };
 
+static cpu_set_t allowed; /* the processors that this process may use */
+
 /* Returns this thread's time slice in ns; 0: the kernel does not know slices of threads. */
 static uint64_t slice(void)
 {
@@ -66,16 +68,20 @@ static void stop(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Returns the page of a job in which rank 0 is this process, and rank 1 the process `pid`. */
-static struct tt_job_page *job_of_two(pid_t pid)
+/* Returns the page of a job in which rank 0 is this process, and the others are `pids`, up to 0. */
+static struct tt_job_page *job_with(const pid_t *pids)
 {
-    struct tt_job_page *job = calloc(1, sizeof *job + 2 * sizeof job->rank[0]);
+    struct tt_job_page *job = calloc(1, sizeof *job + 4 * sizeof job->rank[0]);
     assert_non_null(job);
-    job->size = 2;
     atomic_store(&job->rank[0].pid, getpid());
-    atomic_store(&job->rank[1].pid, pid);
+    for (job->size = 1; *pids; job->size++) atomic_store(&job->rank[job->size].pid, *pids++);
     tt_wait_register(job);
     return job;
+}
+
+static struct tt_job_page *job_of_two(pid_t pid)
+{
+    return job_with((pid_t[]){pid, 0});
 }
 
 /* If another program calculates on its processor, a waiter sleeps although its policy would let it
@@ -130,22 +136,48 @@ static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page 
 
 /* If another rank of the job calculates on its processor, a waiter yields to it. Both have priority
  * over what else the machine does. The kernel or the host of a virtual machine may nevertheless
- * take the processor away, so one success of many is enough. */
-static void a_waiter_yields_to_ranks_of_its_job(void **state)
+ * take the processor away, so one success of many is enough. `idle`: a rank that is blocked, and
+ * may run on all processors; 0: there is none. */
+static void yields_to_ranks_of_its_job(pid_t idle)
 {
-    const struct tt_wait_policy policy = {.yields = INT_MAX, .cores = 1, .can_sleep = true};
+    const struct tt_wait_policy policy = {
+        .yields = INT_MAX, .cores = idle ? 2 : 1, .can_sleep = true};
     const struct sched_param least = {.sched_priority = 1}, none = {0};
     int tries = 50;
-    (void)state;
     bind_to_one();
     if (sched_setscheduler(0, SCHED_FIFO, &least) != 0) skip();
     pid_t other = start_calculating();
-    struct tt_job_page *job = job_of_two(other);
+    struct tt_job_page *job = job_with((pid_t[]){other, idle, 0});
     while (--tries > 0 && !yields_only(&policy, job)) usleep(50000);
     stop(other);
     assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
     free(job);
     assert_true(tries > 0);
+}
+
+static void a_waiter_yields_to_ranks_of_its_job(void **state)
+{
+    (void)state;
+    yields_to_ranks_of_its_job(0);
+}
+
+/* A rank that is blocked leaves its processor idle. That is no sign that others want the processor
+ * of the waiter. */
+static void a_waiter_minds_its_own_processor(void **state)
+{
+    cpu_set_t all;
+    (void)state;
+    assert_int_equal(sched_setaffinity(0, sizeof allowed, &allowed), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2) skip();
+    pid_t idle = fork();
+    assert_true(idle >= 0);
+    if (idle == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) pause();
+    }
+    yields_to_ranks_of_its_job(idle);
+    stop(idle);
 }
 
 /* ---- Hooks ---- */
@@ -246,6 +278,8 @@ int main(void)
         cmocka_unit_test(only_a_single_node_judges_others),
         cmocka_unit_test(a_waiter_sleeps_where_others_calculate),
         cmocka_unit_test(a_waiter_yields_to_ranks_of_its_job),
+        cmocka_unit_test(a_waiter_minds_its_own_processor),
     };
+    sched_getaffinity(0, sizeof allowed, &allowed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
