@@ -212,13 +212,22 @@ static int64_t missing(const struct tt_exec *exec, const struct tt_mirror *m)
     return 0;
 }
 
+/* Whether a message of the member has come and has not been handled yet. Messages of calls that
+ * this rank has not made do not count: while it leaves, they stay where they are. */
+static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
+{
+    const struct tt_arrival *a = m->early.first;
+    while (a && a->packet.head.number >= t->next) a = a->next;
+    return a != NULL;
+}
+
 /* The member has ended all calls that this rank has made, so all of its messages in them have come:
  * those of a link arrive in order, and before its answer. If this rank still expects one in a call
  * of pairs, the member has nothing for it there. The member learns that from this rank's last call,
  * but its notice may come after its answer, when this rank has left. */
 static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)
 {
-    if (m->early.first) return TUTTI_AGAIN; /* a message that has come has not been handled yet */
+    if (has_unhandled(t, m)) return TUTTI_AGAIN;
     for (uint64_t k = t->my_done; k < t->next; k++) {
         const struct tt_exec *exec = t->running[tt_team_slot(t, k)];
         bool runs = exec && exec->number == k && exec->pairs;

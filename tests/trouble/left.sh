@@ -44,6 +44,10 @@ beside 4 exits_without_a_word
 # The root of a broadcast waits for nobody, until it has used all slots.
 beside 4 expect_reported 0 "$left" late finalize bcast/f64/8/p3 100
 beside 4 expect_reported 137 "$killed" late kill bcast/f64/8/p3 100
+# A rank that has made a call of pairs compares its pieces before it leaves, and does not wait for
+# those of later calls.
+beside 4 expect_reported 0 "$left" late finalize alltoallv/f64/1000/p3 1 first
+beside 4 expect_reported 0 "$left" late finalize gatherv/f64/1000/p3 100 first
 beside 4 expect_reported 0 "$left" chain
 beside 4 expect_reported 137 "$killed" in-flight
 beside 4 once_more
