@@ -163,6 +163,27 @@ static void under_way_40(tutti_client *client, int me)
     under_way(client, me, 40);
 }
 
+/* Rank 2 has started two requests, of which the second has the slot of the first, and has completed
+ * the first one only. A team of this size has 32 slots. */
+static void under_way_again(tutti_client *client, int me)
+{
+    enum { BETWEEN = 31 };
+    tutti_team *world = tutti_world(client);
+    tutti_request *request[2];
+    double one = 1, sum[2] = {0};
+    must(tutti_barrier(world), "barrier");
+    for (int i = 0; i < 2; i++) {
+        must(tutti_iallreduce(world, &one, &sum[i], 1, TUTTI_F64, TUTTI_SUM, &request[i]),
+             "iallreduce");
+        for (int k = 0; k < BETWEEN && i == 0; k++) add(world);
+    }
+    must(tutti_wait(request[0]), "wait");
+    if (me == 2) stay_outside();
+    must(tutti_wait(request[1]), "wait");
+    must(tutti_barrier(world), "barrier");
+    for (int i = 0; i < 2; i++) must(tutti_request_free(request[i]), "free");
+}
+
 /* Rank 1 is late for two barriers, one after the other. */
 static void twice(tutti_client *client, int me)
 {
@@ -257,13 +278,16 @@ static void act(tutti_client *client, void *arg)
     static const struct {
         const char *name;
         void (*act)(tutti_client *client, int me);
-    } all[] = {{"outside", outside},    {"elsewhere", elsewhere}, {"stopped", stopped},
-               {"dead", dead},          {"mismatch", mismatch},   {"left", left},
-               {"requests", requests},  {"agree", agree},         {"free", free_team},
-               {"messages", messages},  {"twice", twice},         {"finalize", finalize},
-               {"further", further},    {"brief", brief},         {"shrink", shrink},
-               {"of", team_of},         {"way-0", under_way_0},   {"way-1", under_way_1},
-               {"way-40", under_way_40}};
+    } all[] = {{"outside", outside},     {"elsewhere", elsewhere},
+               {"stopped", stopped},     {"dead", dead},
+               {"mismatch", mismatch},   {"left", left},
+               {"requests", requests},   {"agree", agree},
+               {"free", free_team},      {"messages", messages},
+               {"twice", twice},         {"finalize", finalize},
+               {"further", further},     {"brief", brief},
+               {"shrink", shrink},       {"of", team_of},
+               {"way-0", under_way_0},   {"way-1", under_way_1},
+               {"way-40", under_way_40}, {"way-again", under_way_again}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));

@@ -117,6 +117,10 @@ begin tutti run -n 4 "$missing" way-40
 says err 'rank 2: outside the library, 1 request under way; it last completed allreduce.* on the world \(call 42\), [0-9.]+ s ago$'
 end 0
 
+begin tutti run -n 4 "$missing" way-again
+says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 34\); it last completed allreduce.* on the world \(call 33\)(, [0-9.]+ s ago)?$'
+end 0
+
 begin tutti run -n 4 "$missing" absent
 says err 'ranks 0,2-3: in tutti_init, for'
 says err 'rank 1: not in tutti_init yet$'

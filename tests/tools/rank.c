@@ -259,10 +259,9 @@ static int exit_two(void)
 
 static char **arguments; /* of main */
 
-/* Waits until the script creates the file "go". */
-static void await_go(void)
+static void await_file(const char *name)
 {
-    for (int i = 0; i < 60000 && access("go", F_OK) != 0; i++) usleep(10000);
+    for (int i = 0; i < 60000 && access(name, F_OK) != 0; i++) usleep(10000);
 }
 
 /* A child of the rank, which has the job's memory, outlives it. */
@@ -275,7 +274,7 @@ static int outlived(void)
     pid_t child = fork();
     if (child == 0) escape_child();
     if (child < 0) return 8;
-    await_go();
+    await_file("go");
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
@@ -287,23 +286,49 @@ static int nameless(void)
     char *last = arguments[1];
     memset(arguments[0], 0, (size_t)(last + strlen(last) - arguments[0]));
     if (!joined(&client, &world)) return 1;
-    await_go();
+    await_file("go");
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+static bool make_file(const char *name)
+{
+    int file = open(name, O_WRONLY | O_CREAT, 0600);
+    return file >= 0 && close(file) == 0;
+}
+
 /* The process that was started as rank 0 ends, and its child tries to join. Rank 1 keeps the job
- * alive meanwhile and does not join. */
-static int join_as_daemon(void)
+ * alive meanwhile and does not join. `early`: the launcher's guard, the parent of both ranks, is
+ * stopped until the child is in tutti_init, so it notices the end only then. Otherwise the guard
+ * has collected the process before. */
+static int join_left_behind(bool early)
 {
     tutti_client *client;
     tutti_team *world;
-    pid_t parent = getpid();
-    if (rank_number() == 1) await_go();
-    if (rank_number() == 1 || fork() != 0) return 0;
-    while (getppid() == parent) usleep(1000);
+    pid_t parent = getpid(), guard = getppid();
+    if (rank_number() == 1) {
+        if (early) {
+            await_file("joins");
+            usleep(1000000);
+            kill(guard, SIGCONT);
+        }
+        await_file("go");
+        return 0;
+    }
+    if (fork() != 0) return early ? kill(guard, SIGSTOP) : 0;
+    while (early ? getppid() == parent : kill(parent, 0) == 0) usleep(1000);
+    if (!make_file("joins")) return 8;
     bool has_joined = joined(&client, &world);
-    int go = open("go", O_WRONLY | O_CREAT, 0600);
-    return has_joined || go < 0;
+    return !make_file("go") || has_joined;
+}
+
+static int join_as_daemon(void)
+{
+    return join_left_behind(false);
+}
+
+static int join_as_early_daemon(void)
+{
+    return join_left_behind(true);
 }
 
 /* A child process may not join the job beside its parent, which continues. */
@@ -402,6 +427,7 @@ int main(int argc, char **argv)
                 {"join-beside-threads", join_beside_threads},
                 {"join-as-other", join_as_other},
                 {"join-as-daemon", join_as_daemon},
+                {"join-as-early-daemon", join_as_early_daemon},
                 {"exit-two", exit_two},
                 {"outlived", outlived},
                 {"nameless", nameless}};

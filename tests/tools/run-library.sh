@@ -82,9 +82,11 @@ expect 0 tutti run -n 2 --timeout 3000 "$rank" join-in-child
     fail 'a child joined'
 # A process that the started one leaves behind is no rank, whether it joins before or after the
 # launcher has noticed that the started one has ended.
-rm -f go
-expect 0 tutti run -n 2 --timeout 3000 "$rank" join-as-daemon
-says err '^init: the process that was started as rank 0 has ended, and this is another one, which it left behind by daemon'
+for when in join-as-daemon join-as-early-daemon; do
+    rm -f go joins
+    expect 0 tutti run -n 2 --timeout 3000 "$rank" $when
+    says err '^init: the process that was started as rank 0 has ended, and this is another one, which it left behind by daemon'
+done
 # Without a launcher, the child of a rank makes a job of its own.
 expect 0 "$rank" join-in-child
 says out '^child: done: $'
