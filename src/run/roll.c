@@ -506,13 +506,25 @@ static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int ran
     add_requests(t, roll, rank);
 }
 
-/* Adds the cause of a failure without the "rank 3 " that it begins with. */
-static void add_failure(struct roll_text *t, const struct tt_roll *roll, int rank)
+/* Adds the text of a cause without the "rank 3 " that it begins with. */
+static void add_cause(struct roll_text *t, int rank, const char *text)
 {
-    char text[TEXT_SIZE], begin[32];
-    tt_common_cause_text(roll->job, roll->common, rank, text, sizeof text);
+    char begin[32];
     size_t n = (size_t)snprintf(begin, sizeof begin, "rank %d ", rank);
     add(t, "%s", strncmp(text, begin, n) == 0 ? text + n : text);
+}
+
+/* Adds the cause of a failure. If the process of the rank ended after an error because of which it
+ * had failed before, adds both. */
+static void add_failure(struct roll_text *t, const struct tt_roll *roll, int rank)
+{
+    char text[TEXT_SIZE];
+    const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank),
+                                *process = &roll->job->rank[rank].rank_status;
+    add_cause(t, rank, tt_common_cause_text(roll->job, roll->common, rank, text, sizeof text));
+    if (its == process || !tt_cause_ends((enum tt_cause)atomic_load(&process->cause))) return;
+    add(t, "; ");
+    add_cause(t, rank, tt_job_cause_text(roll->job, rank, text, sizeof text));
 }
 
 /* Adds the error after which all calls of the rank fail. */

@@ -76,6 +76,15 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do tutti ps "$job"; done >out 2>err || fail "tutt
 [ "$(lines out 'under way')" -le 8 ] || fail 'short calls are shown as requests'
 end
 
+# A rank whose calls have failed and whose process has ended then.
+begin tutti run -n 4 --on-failure=continue "$missing" mismatch
+wait_for shows '^ +3 +[0-9]+ .* its calls fail: the calls of the ranks do not match; outside '
+kill -9 "$(awk '$1 == 3 { print $2 }' out)"
+wait_for shows '^ +3 +[0-9]+ +[a-z]+ +cannot go on: the calls of the ranks do not match; died: signal 9 \(Killed\)$'
+shows '^ +2 +[0-9]+ .* its calls fail: the calls of the ranks do not match; outside ' || fail 'rank 2 has no other cause'
+kill "$job"
+wait "$job" || true
+
 # A program that does not use the library.
 begin tutti run -n 2 sleep 600
 wait_for shows '^ +1 +[0-9]+ +(sleeping|running) +in no client of the library$'
