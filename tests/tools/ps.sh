@@ -185,6 +185,20 @@ if "${spaces[@]}" true 2>job.err; then
     wait_for there 3 '(in|outside) '
     says out "^3 threads of .* \\(pid $inside\\)"
     end
+    # A process whose /proc shows the numbers of a namespace above its own takes none of them for
+    # those of its ranks.
+    ln -s "$missing" below
+    # shellcheck disable=SC2016
+    begin unshare --user --map-root-user --pid --fork --kill-child bash -c '
+        tutti run -n 3 "$0" outside &
+        until [ -e go ]; do tutti ps >new; mv new shown; sleep 0.1; done
+        wait' "$work/below"
+    not_taken() {
+        [ "$(awk -v of="$work/below outside" '/^[0-9]/ { on = index($0, of) } on' shown |
+            grep -cE '^ +[0-2] +[0-9]+ +unknown +in another PID namespace; (in|outside) ')" -eq 3 ]
+    }
+    wait_for not_taken
+    end
 fi
 
 # A program that has cleared its command line has the name of its process.
