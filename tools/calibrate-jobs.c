@@ -159,7 +159,8 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
     const struct tt_map map = {.p = jobs->problem[i].p,
                                .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
-                               .direct = true,
+                               .reads = true,
+                               .writes = true,
                                .read_cost = 1,
                                .nodes = 1,
                                .machine = &with};

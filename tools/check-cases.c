@@ -144,8 +144,13 @@ static bool needs_network(const struct tt_algorithm *algorithm)
 {
     const struct tt_call call = {
         .coll = algorithm->coll, .type = TUTTI_I32, .op = TUTTI_SUM, .commutes = true, .sz = 4};
-    const struct tt_map map = {
-        .p = 2, .cores = 2, .win_bytes = GENEROUS, .direct = true, .mapped = true, .nodes = 1};
+    const struct tt_map map = {.p = 2,
+                               .cores = 2,
+                               .win_bytes = GENEROUS,
+                               .reads = true,
+                               .writes = true,
+                               .mapped = true,
+                               .nodes = 1};
     return algorithm->refuse(&call, &map) != NULL;
 }
 

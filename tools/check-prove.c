@@ -104,8 +104,11 @@ static struct tt_call call_of(const struct ranks *ranks, const struct tt_check_c
 
 static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
 {
-    struct tt_map map = {
-        .cores = c->problem.p, .win_bytes = c->win_bytes, .direct = c->direct, .mapped = c->mapped};
+    struct tt_map map = {.cores = c->problem.p,
+                         .win_bytes = c->win_bytes,
+                         .reads = c->direct,
+                         .writes = c->direct,
+                         .mapped = c->mapped};
     tt_problem_map(&c->problem, &map, ranks->node);
     tt_net_free(&ranks->net);
     if (tt_problem_net(&c->problem, &ranks->net) == TUTTI_OK && ranks->net.nodes > 0)

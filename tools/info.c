@@ -195,8 +195,8 @@ static void say_cma(void)
     else if (reading)
         whether(
             "CMA", false,
-            "reading is forbidden (%s), writing allowed: data goes through windows and rings in "
-            "shared memory instead",
+            "reading is forbidden (%s), writing allowed: most data goes through windows and rings "
+            "in shared memory instead",
             reading);
     else if (writing)
         whether("CMA", false,

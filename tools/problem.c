@@ -78,13 +78,14 @@ static void map_what_is_known(struct tt_case *c)
     if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
 }
 
-/* Fills in the map of the machine, assuming processes that can read each other's memory, as on most
- * machines. */
+/* Fills in the map of the machine, assuming processes that can read and write each other's memory,
+ * as on most machines. */
 static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
-                             .direct = true,
+                             .reads = true,
+                             .writes = true,
                              .read_cost = tt_cost_alone()};
     char why[TT_MACHINE_WHY];
     tt_machine_decide(&c->machine, NULL, why);
@@ -126,8 +127,8 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
     c->map = (struct tt_map){.p = c->problem.p,
                              .cores = world->cores,
                              .win_bytes = world->win_bytes,
-                             .direct = world->direct,
-                             .reads_only = world->reads_only,
+                             .reads = world->reads,
+                             .writes = world->writes,
                              .mapped = world->mapped,
                              .one_kernel = world->one_kernel,
                              .rdma = world->rdma,

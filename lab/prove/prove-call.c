@@ -177,9 +177,9 @@ static bool reaches(struct tt_prover *p, const struct tt_part *owner, int buf)
         return tt_prove_fault(p, TT_FAULT_REACH, "%s@%d is on another node", name[buf],
                               owner->rank);
     }
-    if (buf != TT_WIN && !map->direct && !moves(p))
+    if (buf != TT_WIN && !map->reads && !moves(p))
         return tt_prove_fault(p, TT_FAULT_REACH,
-                              "%s@%d: the map does not grant direct access to others' buffers",
+                              "%s@%d: the map does not let ranks read each other's buffers",
                               name[buf], owner->rank);
     return true;
 }

@@ -494,8 +494,7 @@ static void settle_accesses(struct tt_fabric *f)
     int forbidden = f->mapped ? 0 : (int)atomic_load(&f->common->forbidden);
     f->reads = !(forbidden & TT_READS);
     f->writes = !(forbidden & TT_WRITES);
-    f->direct = f->reads;
-    f->reads_only = !f->writes;
+    f->everywhere = TT_ACCESSES & ~forbidden;
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
@@ -528,8 +527,8 @@ static void log_job(const struct tt_fabric *f)
     else
         tt_log("%d ranks on %d cores", f->size, f->cores);
     if (!f->reads)
-        tt_log("ranks cannot %s each other's memory (CMA): data goes through shared windows",
-               f->writes ? "read" : "reach into");
+        tt_log("ranks cannot %s each other's memory (CMA): %s goes through shared windows",
+               f->writes ? "read" : "reach into", f->writes ? "most data" : "data");
     else if (!f->writes)
         tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else

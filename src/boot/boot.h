@@ -18,7 +18,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
 /* Releases the memory that tt_boot_attach mapped, after the seat was left. Any thread. */
 void tt_boot_detach(struct tt_seat *seat);
 
-/* Collective over the job: blocks until all ranks have come. Sets f->direct, reads_only, fences,
+/* Collective over the job: blocks until all ranks have come. Sets f->everywhere, fences,
  * the cost of reading, cores, policy (the wait policy) and one_kernel. Errors: PEER if a rank
  * failed before, MISMATCH if a must-match setting (TT_MUST_MATCH_LIST) of this rank differs from
  * that of another. */

@@ -620,7 +620,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     struct tt_terms t = {.status = (int32_t)here,
                          .cores = f->cores,
                          .online = (int32_t)tt_max(1, sysconf(_SC_NPROCESSORS_ONLN)),
-                         .accesses = (f->reads ? TT_READS : 0) | (f->writes ? TT_WRITES : 0),
+                         .accesses = f->everywhere,
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
                          .kernel = machines_kernel(),
@@ -727,8 +727,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
         if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);
         add_use(&all, &theirs);
-        f->direct = f->direct && (theirs.accesses & TT_READS);
-        f->reads_only = f->reads_only || !(theirs.accesses & TT_WRITES);
+        f->everywhere &= theirs.accesses;
         if (node == 0) first = theirs.kernel;
         f->one_kernel = f->one_kernel && first != 0 && theirs.kernel == first;
         if (theirs.kernel == mine->kernel) add_use(&here, &theirs);

@@ -26,7 +26,7 @@ tutti_status tt_machines_return(void);
 bool tt_machines_has(const struct tt_job_page *job);
 
 /* Collective over a job on several nodes, after the ranks of each node have met with the outcome
- * `status`. Compares the terms of all nodes, and sets f->direct, reads_only, read_cost, cores and
+ * `status`. Compares the terms of all nodes, and sets f->everywhere, read_cost, cores and
  * policy (the wait policy) for the whole job, and one_kernel. Errors: BOOT, VERSION, MISMATCH, PEER
  * (the ranks of another node cannot go on). */
 tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);

@@ -192,7 +192,7 @@ static bool start_send(struct tt_predictor *s, struct tt_follow *r, int lane,
                        const struct tt_plain *step)
 {
     struct tt_follow_channel *c = channel_between(s, r->me, step->peer, lane);
-    bool rendezvous = step->len > s->eager_most && (s->map->direct || s->loads);
+    bool rendezvous = step->len > s->eager_most && (s->map->reads || s->loads);
     if (!c || !tt_predict_room(s, (void **)&c->sent, c->n, &c->room, sizeof *c->sent)) return false;
     resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));

@@ -34,7 +34,7 @@ static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
 static enum tt_reach_word reach_of(const struct tt_map *map)
 {
     if (!tt_map_one_node(map)) return map->one_kernel ? TT_REACH_kernel : TT_REACH_window;
-    return map->mapped ? TT_REACH_load : map->direct ? TT_REACH_read : TT_REACH_window;
+    return map->mapped ? TT_REACH_load : map->reads ? TT_REACH_read : TT_REACH_window;
 }
 
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,

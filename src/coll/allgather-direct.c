@@ -35,7 +35,7 @@ const struct tt_algorithm tt_allgather_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) t_w L",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct,
+    .refuse = tt_refuse_reads,
     .build = build,
 };
 
@@ -45,6 +45,6 @@ const struct tt_algorithm tt_allgatherv_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w (L_0 + ... + L_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct,
+    .refuse = tt_refuse_reads,
     .build = build,
 };

@@ -43,6 +43,6 @@ const struct tt_algorithm tt_allreduce_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "3 t_s + 2 t_w L + (p-1)/p gamma L",
     .source = "Rabenseifner 2004, by single copy",
-    .refuse = tt_refuse_direct_sum,
+    .refuse = tt_refuse_reads_of_all,
     .build = build,
 };

@@ -63,7 +63,7 @@ const struct tt_algorithm tt_alltoall_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + p t_w m",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct,
+    .refuse = tt_refuse_reads,
     .build = build,
 };
 
@@ -73,6 +73,6 @@ const struct tt_algorithm tt_alltoallv_flat = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w (m_0 + ... + m_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct,
+    .refuse = tt_refuse_reads,
     .build = build_v,
 };

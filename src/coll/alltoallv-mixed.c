@@ -24,7 +24,7 @@ static int64_t usual(const struct tt_map *map)
 {
     bool many = map->p > MANY;
     if (map->mapped) return MAPPED;
-    if (map->direct && map->read_cost <= 1) return many ? FEWER : SHORT;
+    if (map->reads && map->read_cost <= 1) return many ? FEWER : SHORT;
     return many ? SHORT : LONG;
 }
 

@@ -24,6 +24,6 @@ const struct tt_algorithm tt_bcast_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w L",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct,
+    .refuse = tt_refuse_reads,
     .build = build,
 };

@@ -60,6 +60,6 @@ const struct tt_algorithm tt_bcast_split = {
     .applies = "one node, direct access; or RDMA",
     .cost = "3 t_s + (p-1)/p t_w L",
     .source = "split copies by cross-memory attach",
-    .refuse = tt_refuse_direct_puts,
+    .refuse = tt_refuse_reads_and_writes,
     .build = build,
 };

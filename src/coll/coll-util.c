@@ -5,7 +5,6 @@
 #include "coll/coll-util.h"
 
 const char tt_needs_node[] = "needs all ranks on one node";
-const char tt_needs_direct[] = "needs buffers that peers can read directly (CMA or threads)";
 const char tt_needs_window[] = "needs a larger window";
 const char tt_needs_order[] = "would combine operands out of rank order";
 const char tt_needs_fewer[] = "reduces the inputs of at most 1024 ranks in one step";
@@ -29,24 +28,37 @@ const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *ma
     return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map)
+/* Returns NULL if `may`, on one node, or RDMA grants the access, else the reason. */
+static const char *refuse_access(const struct tt_map *map, bool may, const char *needs)
 {
-    (void)call;
     if (map->p == 1) return NULL;
     if (!tt_map_one_node(map)) return map->rdma ? NULL : tt_needs_node;
-    return map->direct ? NULL : tt_needs_direct;
+    return may ? NULL : needs;
 }
 
-const char *tt_refuse_direct_puts(const struct tt_call *call, const struct tt_map *map)
+const char *tt_refuse_reads(const struct tt_call *call, const struct tt_map *map)
 {
-    const char *why = tt_refuse_direct(call, map);
-    bool puts = map->p > 1 && tt_map_one_node(map) && map->reads_only;
-    return why ? why : puts ? "needs buffers that peers can write directly (CMA or threads)" : NULL;
+    (void)call;
+    return refuse_access(map, map->reads,
+                         "needs buffers that peers can read directly (CMA or threads)");
 }
 
-const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map)
+const char *tt_refuse_writes(const struct tt_call *call, const struct tt_map *map)
 {
-    return map->p > TT_OPERANDS ? tt_needs_fewer : tt_refuse_direct(call, map);
+    (void)call;
+    return refuse_access(map, map->writes,
+                         "needs buffers that peers can write directly (CMA or threads)");
+}
+
+const char *tt_refuse_reads_and_writes(const struct tt_call *call, const struct tt_map *map)
+{
+    const char *why = tt_refuse_reads(call, map);
+    return why ? why : tt_refuse_writes(call, map);
+}
+
+const char *tt_refuse_reads_of_all(const struct tt_call *call, const struct tt_map *map)
+{
+    return map->p > TT_OPERANDS ? tt_needs_fewer : tt_refuse_reads(call, map);
 }
 
 /* ---- Blocks ---- */

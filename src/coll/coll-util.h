@@ -15,8 +15,7 @@ enum {
 };
 
 /* Reasons to refuse a call that several algorithms share. */
-extern const char tt_needs_node[], tt_needs_direct[], tt_needs_window[], tt_needs_order[],
-    tt_needs_fewer[];
+extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[];
 /* Returns NULL if every rank can read at least `bytes` of every other rank's WIN, else the
  * reason. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
@@ -24,14 +23,17 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
  *
  *     tt_refuse_never   always
  *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
- *     tt_refuse_direct  every rank can read every other rank's opened buffers
- *     tt_refuse_direct_puts  every rank can read and write them
- *     tt_refuse_direct_sum  the same, and one step can reduce the inputs of all ranks */
+ *     tt_refuse_reads   every rank can read every other rank's opened buffers
+ *     tt_refuse_writes  every rank can write them
+ *     tt_refuse_reads_and_writes  every rank can do both
+ *     tt_refuse_reads_of_all  every rank can read them, and one step can reduce the inputs of all
+ *                       ranks */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
-const char *tt_refuse_direct(const struct tt_call *call, const struct tt_map *map);
-const char *tt_refuse_direct_puts(const struct tt_call *call, const struct tt_map *map);
-const char *tt_refuse_direct_sum(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_reads(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_writes(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_reads_and_writes(const struct tt_call *call, const struct tt_map *map);
+const char *tt_refuse_reads_of_all(const struct tt_call *call, const struct tt_map *map);
 
 /* ---- Blocks: n elements in k parts whose sizes differ by at most one ---- */
 

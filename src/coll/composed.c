@@ -70,8 +70,8 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
     int k = team->nodes.of[me], size = tt_nodes_size(&team->nodes, k);
     int64_t half = half_window(team->map);
     begin_stage(team, tt_nodes_ranks(&team->nodes, k), size, me, stage);
-    stage->map.direct = team->map->direct;
-    stage->map.reads_only = team->map->reads_only;
+    stage->map.reads = team->map->reads;
+    stage->map.writes = team->map->writes;
     stage->map.mapped = team->map->mapped;
     stage->map.read_cost = team->map->read_cost;
     stage->map.win_bytes = half;

@@ -25,6 +25,6 @@ const struct tt_algorithm tt_gather_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w L",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct_puts,
+    .refuse = tt_refuse_writes,
     .build = build,
 };

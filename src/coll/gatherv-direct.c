@@ -28,6 +28,6 @@ const struct tt_algorithm tt_gatherv_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + t_w max(L_0 ... L_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct_puts,
+    .refuse = tt_refuse_writes,
     .build = build,
 };

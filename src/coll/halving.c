@@ -326,7 +326,7 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
 
 bool tt_halving_is_direct(const struct tt_map *map)
 {
-    return map->direct && tt_map_one_node(map);
+    return map->reads && tt_map_one_node(map);
 }
 
 /* Whether the data that place i gives in step k need no reduction before, because they are the

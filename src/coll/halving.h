@@ -122,7 +122,7 @@ bool tt_halving_is_home(const struct tt_halving *h);
 void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, struct tt_span span,
                        const struct tt_range *theirs);
 
-/* ---- By direct access: one node, map.direct ---- */
+/* ---- By direct access: one node, map.reads ---- */
 
 /* Whether the ranks use direct access; otherwise they use messages. */
 bool tt_halving_is_direct(const struct tt_map *map);

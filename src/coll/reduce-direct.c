@@ -40,8 +40,8 @@ static void reduce_and_put(struct tt_builder *b, const struct tt_call *call, int
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 {
-    const char *why = tt_refuse_direct_sum(call, map);
-    return why ? why : tt_refuse_direct_puts(call, map);
+    const char *why = tt_refuse_reads_of_all(call, map);
+    return why ? why : tt_refuse_writes(call, map);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

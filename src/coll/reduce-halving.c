@@ -43,7 +43,7 @@ static int moves(const struct tt_halving *h, struct tt_swap *swap)
 /* By direct access the blocks of the result are put into the root's buffer. */
 static bool is_direct(const struct tt_map *map)
 {
-    return tt_halving_is_direct(map) && !map->reads_only;
+    return tt_halving_is_direct(map) && map->writes;
 }
 
 /* Reduces this rank's block slice by slice. A slice is put while the next one is reduced. */

@@ -36,7 +36,7 @@ const struct tt_algorithm tt_reduce_scatter_block_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) (t_w + gamma) L",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct_sum,
+    .refuse = tt_refuse_reads_of_all,
     .build = build,
 };
 
@@ -46,6 +46,6 @@ const struct tt_algorithm tt_reduce_scatter_direct = {
     .applies = "one node, direct access; or RDMA",
     .cost = "2 t_s + (p-1) (t_w + gamma) max(L_0 ... L_(p-1))",
     .source = "single copy by cross-memory attach",
-    .refuse = tt_refuse_direct_sum,
+    .refuse = tt_refuse_reads_of_all,
     .build = build,
 };

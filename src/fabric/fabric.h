@@ -96,9 +96,8 @@ struct tt_fabric {
     int nodes;
     /* the client's number in the job, from 0: the same on all ranks of the client */
     int client;
-    bool direct;        /* read works between all pairs of ranks of each node of the job */
-    bool reads_only;    /* write does not work between all of these pairs */
     bool reads, writes; /* read, or write, works between all pairs of ranks of this node */
+    int everywhere;     /* the TT_ACCESSES that work so on each node of the job */
     bool mapped;        /* plain loads reach every buffer of every rank */
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */

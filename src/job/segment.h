@@ -141,7 +141,7 @@ struct tt_finding {
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
-    int32_t direct, reads_only, mapped, one_kernel, rdma;
+    int32_t reads, writes, mapped, one_kernel, rdma;
     int64_t win_bytes;
     /* TUTTI_ALGORITHM: how long it is, and its first entries, as many as there is room for */
     int64_t algorithm_bytes;

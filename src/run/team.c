@@ -170,15 +170,15 @@ static void map_machine(struct tt_team *t)
     const struct tt_fabric *f = t->fabric;
     t->map.cores = f->cores;
     t->map.mapped = is_mapped(t);
-    t->map.direct = f->direct || t->map.mapped;
-    t->map.reads_only = f->reads_only && !t->map.mapped;
+    t->map.reads = t->map.mapped || (f->everywhere & TT_READS);
+    t->map.writes = t->map.mapped || (f->everywhere & TT_WRITES);
     t->map.read_cost = t->map.mapped ? 1 : f->read_cost;
     t->map.machine = f->machine.use == TT_MACHINE_UNKNOWN ? NULL : &f->machine.model;
     t->map.estimates = f->machine.use == TT_MACHINE_ESTIMATE;
     t->map.measures = f->machine.measures && f->size > 1;
     t->map.wisdom = f->wisdom.n > 0 ? &f->wisdom : NULL;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
-    t->map.rdma = f->direct && !f->reads_only && t->map.node != NULL;
+    t->map.rdma = f->everywhere == TT_ACCESSES && t->map.node != NULL;
 }
 
 static void find_short_window(struct tt_team *t, int rank)
@@ -233,8 +233,8 @@ static void publish_world(const struct tt_team *t)
     for (int r = 0; r < t->map.p; r++) common->rank[r].node = t->map.node ? t->map.node[r] : 0;
     world->cores = t->map.cores;
     world->read_cost = t->map.read_cost;
-    world->direct = t->map.direct;
-    world->reads_only = t->map.reads_only;
+    world->reads = t->map.reads;
+    world->writes = t->map.writes;
     world->mapped = t->map.mapped;
     world->one_kernel = t->map.one_kernel;
     world->rdma = t->map.rdma;

@@ -16,18 +16,17 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - p >= 1
  *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
  *  - WIN is shared within a node only
- *  - direct: any two ranks of the same node can read each other's opened buffers (IN@r, OUT@r), and
- *    also write them unless reads_only is set; mapped: they do so with plain loads and stores */
+ *  - reads, writes: any two ranks of the same node can read, or write, each other's opened buffers
+ *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
-    bool direct;
-    bool reads_only;
+    bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
                 * them */
-    bool rdma;       /* direct access reaches other nodes too, by puts and gets over the network */
+    bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
     /* The time to read 64 KiB in the owner's memory, as a multiple of the time through shared
      * memory. */
     int read_cost;

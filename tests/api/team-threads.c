@@ -128,7 +128,7 @@ static void own_process(tutti_client *client, const struct brings *b, struct cou
 {
     tutti_team *team;
     EXPECT(tutti_team_split(tutti_world(client), b->process, 0, &team) == TUTTI_OK);
-    EXPECT(tutti_size(team) == b->threads && team->run.map.mapped && team->run.map.direct);
+    EXPECT(tutti_size(team) == b->threads && team->run.map.mapped && team->run.map.reads);
     c->near = c->far = 0;
     sum_long(team, true);
     exchange(team);
@@ -146,7 +146,7 @@ static void mixed(tutti_client *client, const struct brings *b, struct counting 
     sum_long(world, false);
     exchange(world);
     EXPECT(c->near == 0);
-    if (b->threads < b->all && world->run.map.direct && world->run.map.read_cost == 1)
+    if (b->threads < b->all && world->run.map.reads && world->run.map.read_cost == 1)
         EXPECT(c->far > 0);
     EXPECT(tutti_team_split(world, tutti_rank(world) % 2, 0, &team) == TUTTI_OK);
     EXPECT(tutti_team_split(world, 0, -tutti_rank(world), &turned) == TUTTI_OK);

@@ -25,7 +25,8 @@ static inline struct tt_map map_of(int p, int cores, const struct tt_machine *ma
     return (struct tt_map){.p = p,
                            .cores = cores,
                            .win_bytes = 128 << 10,
-                           .direct = true,
+                           .reads = true,
+                           .writes = true,
                            .read_cost = 1,
                            .nodes = 1,
                            .machine = machine};

@@ -164,7 +164,7 @@ static void turns_make_single_copies_better(void **state)
 {
     (void)state;
     struct tt_map map = plans_map(4);
-    map.direct = true;
+    map.reads = map.writes = true;
     map.read_cost = 3;
     map.cores = 4;
     assert_string_equal(chosen(TT_COLL_gather, 1 << 20, &map)->name, "flat");

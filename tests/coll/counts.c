@@ -183,7 +183,7 @@ static int check_long(const struct tt_algorithm *a, int p)
 {
     struct tt_map map = plans_map(p);
     int done = check_sizes(a, &map, 24, p / 2, 1000);
-    map.direct = false;
+    map.reads = map.writes = false;
     return done + check_sizes(a, &map, 0, p / 2, 1000) + check_sizes(a, &map, 24, 0, 1000);
 }
 
@@ -286,48 +286,68 @@ static void no_plan_does_too_little(void **state)
     }
 }
 
-/* ---- Ranks that may read each other's memory but not write it ---- */
+/* ---- Ranks that may only read, or only write, each other's memory ---- */
 
-static bool has_put(const struct plans *all)
+/* Whether a step writes, or else reads, a buffer of another rank that is no window. Its first range
+ * is its destination. */
+static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step, bool writes)
 {
-    for (int r = 0; r < all->p; r++)
-        for (uint32_t i = 0; i < all->plans[r]->steps_n; i++)
-            if (all->plans[r]->steps[i].kind == TT_PUT) return true;
+    for (uint32_t i = 0; i < step->nops; i++) {
+        const struct tt_range *range = &plan->ranges[step->first + i];
+        if (range->rank != TT_SELF && range->buf != TT_WIN && writes == (i == 0)) return true;
+    }
     return false;
 }
 
-/* Whether the algorithm puts on this map; -1: it refuses. */
-static int puts_on(const struct tt_algorithm *a, const struct tt_problem *problem,
-                   const struct tt_map *map)
+/* Whether the algorithm so accesses buffers on this map; -1: it refuses. */
+static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *problem,
+                       const struct tt_map *map, bool writes)
 {
     struct plans all;
+    bool found = false;
     if (!plans_make(&all, a, problem, map)) return -1;
-    bool found = has_put(&all);
+    for (int r = 0; r < all.p; r++)
+        for (uint32_t i = 0; i < all.plans[r]->steps_n; i++)
+            found = found || step_accesses(all.plans[r], &all.plans[r]->steps[i], writes);
     plans_free(&all);
     return found;
 }
 
-/* Puts by messages remain possible: algorithms that put without direct access, too, still do. */
-static void nothing_is_put_where_only_reading_is_allowed(void **state)
+/* Puts and gets by messages remain possible: algorithms that make them without direct access, too,
+ * still do. Algorithms that need only the access that is allowed are not refused. */
+static void check_forbidden(bool writes)
 {
-    (void)state;
-    int less = 0, refused = 0, read = 0;
+    int less = 0, refused = 0, kept = 0;
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
         struct tt_problem problem = plans_problem((*a)->coll, 5, 40000);
-        struct tt_map direct = plans_map(5), reads = direct, neither = direct;
-        reads.reads_only = true;
-        neither.direct = false;
-        int here = puts_on(*a, &problem, &direct), there = puts_on(*a, &problem, &reads);
-        int without = puts_on(*a, &problem, &neither);
+        struct tt_map both = plans_map(5), one, neither;
+        both.mapped = false;
+        one = neither = both;
+        *(writes ? &one.writes : &one.reads) = neither.reads = neither.writes = false;
+        int here = accesses_on(*a, &problem, &both, writes);
+        int there = accesses_on(*a, &problem, &one, writes);
+        int without = accesses_on(*a, &problem, &neither, writes);
         if (there == 1 && without != 1)
-            fail_msg("%s %s puts", tt_coll_name((*a)->coll), (*a)->name);
+            fail_msg("%s %s accesses buffers", tt_coll_name((*a)->coll), (*a)->name);
         if (here == 0 && there != 0)
-            fail_msg("%s %s only reads", tt_coll_name((*a)->coll), (*a)->name);
+            fail_msg("%s %s needs no such access", tt_coll_name((*a)->coll), (*a)->name);
         less += here == 1 && there == 0;
         refused += here == 1 && there < 0;
-        read += here == 0 && without < 0;
+        kept += here == 0 && without < 0;
     }
-    assert_true(less > 0 && refused > 3 && read > 3);
+    assert_true(less > 0 && refused > 3 && kept > 1);
+}
+
+static void nothing_is_written_where_only_reading_is_allowed(void **state)
+{
+    (void)state;
+    check_forbidden(true);
+}
+
+static void nothing_is_read_where_only_writing_is_allowed(void **state)
+{
+    (void)state;
+    check_forbidden(false);
 }
 
 /* ---- What sources state ---- */
@@ -598,7 +618,7 @@ static void allreduce_plans_do_not_grow(void **state)
         for (int64_t n = 1; n <= (int64_t)1 << 26; n = 3 * n + 1) {
             struct tt_problem problem = plans_problem(TT_COLL_allreduce, 16, n);
             struct tt_map map = plans_map(16);
-            map.direct = n % 2;
+            map.reads = map.writes = n % 2;
             struct plans all;
             if (!plans_make(&all, *a, &problem, &map)) continue;
             for (int r = 0; r < 16; r++)
@@ -655,7 +675,8 @@ static void long_vectors_stream_through_composed_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_put_where_only_reading_is_allowed),
+        cmocka_unit_test(nothing_is_written_where_only_reading_is_allowed),
+        cmocka_unit_test(nothing_is_read_where_only_writing_is_allowed),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(no_plan_does_too_little),
         cmocka_unit_test(nor_for_more_ranks),

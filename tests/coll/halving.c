@@ -14,7 +14,7 @@ static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, 
     struct plans all;
     struct tt_map map = plans_map(p);
     struct tt_problem problem = plans_problem(coll, p, n);
-    map.direct = direct;
+    map.reads = map.writes = direct;
     problem.call.slice = slice;
     problem.call.radix = radix;
     problem.call.root = root;
@@ -52,7 +52,7 @@ static struct worst worst_in_order(enum tt_coll coll, int p, int64_t n, bool dir
     struct plans all;
     struct tt_map map = plans_map(p);
     struct tt_problem problem = plans_problem(coll, p, n);
-    map.direct = direct;
+    map.reads = map.writes = direct;
     problem.call.commutes = false;
     problem.call.radix = radix;
     assert_true(plans_make(&all, tt_algorithm_find(coll, "halving"), &problem, &map));

@@ -19,8 +19,13 @@ struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
 
 struct tt_map plans_map(int p)
 {
-    return (struct tt_map){
-        .p = p, .cores = p, .win_bytes = 128 << 10, .direct = true, .mapped = true, .nodes = 1};
+    return (struct tt_map){.p = p,
+                           .cores = p,
+                           .win_bytes = 128 << 10,
+                           .reads = true,
+                           .writes = true,
+                           .mapped = true,
+                           .nodes = 1};
 }
 
 /* Gives each node `share` twelfths of the ranks that are left, and at least one. */

@@ -33,8 +33,8 @@ static void prove(const struct plans *all, const struct tt_map *map)
     if (tt_prove(prover, &problem, &proof) != TUTTI_OK)
         fail_msg("%s: %s", all->text, tutti_error());
     if (proof.fault != TT_FAULT_NONE)
-        fail_msg("%s (slice %lld, window %lld, direct %d, in place %d): %s", all->text,
-                 (long long)all->calls[0].slice, (long long)map->win_bytes, map->direct,
+        fail_msg("%s (slice %lld, window %lld, reads %d, in place %d): %s", all->text,
+                 (long long)all->calls[0].slice, (long long)map->win_bytes, map->reads,
                  all->calls[all->calls[0].root].in_place, proof.text);
 }
 
@@ -117,7 +117,7 @@ static void maps(const struct tt_algorithm *a, int p)
     for (int root = 0; root < roots; root++) sizes(a, &map, root, root == 0);
     map.win_bytes = 2 * p * 8 + 16;
     sizes(a, &map, p / 2 % roots, true);
-    map.direct = map.mapped = false;
+    map.reads = map.writes = map.mapped = false;
     map.cores = 1;
     sizes(a, &map, p / 3 % roots, true);
     int node[PLANS_RANKS];
@@ -337,7 +337,7 @@ static void rooted_lists(const struct tt_algorithm *a, int p)
         struct tt_map map = plans_map(p);
         problem.call.root = i % 3 * (p - 1) / 2;
         if (i / 3 % 2) map.win_bytes = 64;
-        if (i / 6) map.direct = map.mapped = false;
+        if (i / 6) map.reads = map.writes = map.mapped = false;
         variants(a, problem, &map);
     }
 }

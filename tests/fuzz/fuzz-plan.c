@@ -160,7 +160,8 @@ static bool are_one_team(struct tt_plan *const *plans, int n)
 static tutti_status verdict(struct tt_plan *const *plans, int n, struct tt_proof *proof)
 {
     struct tt_call calls[PLANS];
-    struct tt_map map = {.p = n, .cores = 1, .win_bytes = 4096, .direct = true, .nodes = 1};
+    struct tt_map map = {
+        .p = n, .cores = 1, .win_bytes = 4096, .reads = true, .writes = true, .nodes = 1};
     for (int r = 0; r < n; r++) calls[r] = call_of(plans[r]);
     struct tt_proof_execution once = {(const struct tt_plan *const *)plans, calls};
     struct tt_proof_execution twice[] = {once, once};

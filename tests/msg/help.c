@@ -468,7 +468,7 @@ static int stays_as_it_is(void)
 
 static void try_all(struct rank *r)
 {
-    if (!r->context[0]->f->direct) exit(77);
+    if (!r->context[0]->f->reads) exit(77);
     if (!folder) {
         parting(r);
         return;

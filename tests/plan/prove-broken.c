@@ -418,10 +418,10 @@ static const struct hand memory[] = {
      ALLREDUCE,
      .remote = true,
      .plan = {WIN_0 DONE_0, WIN_1 DONE_1}},
-    {.name = "direct access that the map does not grant",
+    {.name = "reading that the map does not allow",
      .fault = TT_FAULT_REACH,
      ALLREDUCE,
-     .not_direct = true,
+     .unread = true,
      .plan = {OPEN_0 BOTH_0 CLOSE_0, OPEN_1 BOTH_1 CLOSE_1}},
 };
 

@@ -28,8 +28,13 @@ static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
 {
     static const int64_t counts[P] = {4, 4, 4}, displs[P] = {0, 4, 8}, only_root[P] = {4},
                          nothing[P] = {0};
-    t->map = (struct tt_map){
-        .p = P, .cores = P, .win_bytes = 4096, .direct = true, .mapped = true, .nodes = 1};
+    t->map = (struct tt_map){.p = P,
+                             .cores = P,
+                             .win_bytes = 4096,
+                             .reads = true,
+                             .writes = true,
+                             .mapped = true,
+                             .nodes = 1};
     t->call = (struct tt_call){.coll = a->coll,
                                .type = TUTTI_I32,
                                .op = TUTTI_SUM,

@@ -30,7 +30,7 @@ struct hand {
     enum tt_coll coll;
     int p, n, root, executions, in_flight, held, win_bytes;
     bool in_order, in_place, remote; /* remote: rank 0 is on a node of its own */
-    bool not_direct;
+    bool unread;
     const char *says; /* a part of the report; NULL: anything */
     const char *plan[RANKS];
 };
@@ -74,7 +74,8 @@ static inline struct tt_map hand_map(const struct hand *h)
     return (struct tt_map){.p = h->p,
                            .cores = 2,
                            .win_bytes = h->win_bytes ? h->win_bytes : 4096,
-                           .direct = !h->not_direct,
+                           .reads = !h->unread,
+                           .writes = true,
                            .nodes = h->remote ? 2 : 1,
                            .node = h->remote ? apart : NULL};
 }

@@ -56,8 +56,8 @@ static const char *const networked[] = {
 
 /* Properties of machines; the nodes come from the problem. */
 static const struct tt_map machines[] = {
-    {.cores = 2, .win_bytes = 1 << 16, .direct = true, .mapped = true},
-    {.cores = 64, .win_bytes = 1 << 20, .direct = true},
+    {.cores = 2, .win_bytes = 1 << 16, .reads = true, .writes = true, .mapped = true},
+    {.cores = 64, .win_bytes = 1 << 20, .reads = true, .writes = true},
     {.cores = 2, .win_bytes = 4096},
 };
 

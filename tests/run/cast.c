@@ -64,7 +64,8 @@ static struct tt_map draw_map(int p, struct tt_random *random)
     return (struct tt_map){.p = p,
                            .cores = below(random, 2) ? p : 1,
                            .win_bytes = windows[below(random, 3)],
-                           .direct = direct,
+                           .reads = direct,
+                           .writes = direct,
                            .mapped = direct && below(random, 2),
                            .nodes = 1};
 }
@@ -97,9 +98,9 @@ static void describe(struct cast *cast, const struct tt_algorithm *a,
     char text[TT_PROBLEM_TEXT];
     snprintf(cast->text, sizeof cast->text, "%s by %s, window %lld%s%s",
              tt_problem_print(problem, text), a->name, (long long)cast->map.win_bytes,
-             cast->map.mapped   ? ", mapped"
-             : cast->map.direct ? ", direct"
-                                : "",
+             cast->map.mapped  ? ", mapped"
+             : cast->map.reads ? ", direct"
+                               : "",
              gaps ? ", gaps" : "");
 }
 

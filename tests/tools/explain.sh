@@ -168,6 +168,15 @@ expect 0 tutti explain --job "$job" allreduce/f64/sum/64K
 expect 0 tutti explain --job "$job" gather/u8/96K
 says out '^  direct .*needs buffers that peers can write directly'
 ends
+# They may write it, but not read it.
+under=("$TUTTI_BUILD/tests/trouble-rank" without readv)
+begins TUTTI_CHOICE=table
+agrees
+expect 0 tutti explain --job "$job" allreduce/f64/sum/64K
+says out '^  direct .*needs buffers that peers can read directly'
+expect 0 tutti explain --job "$job" gather/u8/96K
+[ "$(lines out '^[* ] direct .*needs')" -eq 0 ] || fail 'direct only writes'
+ends
 under=()
 begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/cheap"
 agrees

@@ -31,15 +31,26 @@ done
 expect 0 tutti info
 says out '^ +CMA .*allowed'
 
-# If only writing is forbidden, algorithms that only read run, and those that write are refused.
-only_reads() { env TUTTI_ALGORITHM="$1=direct" "$trouble" without writev tutti bench "$1/$2/p3" --iterations 2; }
-for reading in allreduce/f64/sum allgather/u8 alltoall/u8 bcast/u8 scatter/u8; do
-    expect 0 only_reads "${reading%%/*}" "${reading#*/}/96K"
-done
-for writing in reduce/f64/sum gather/u8; do
-    expect 1 only_reads "${writing%%/*}" "${writing#*/}/96K"
-    says err 'it needs buffers that peers can write directly'
-done
+# If only writing is forbidden, algorithms that only read run, and those that write are refused. If
+# only reading is forbidden, it is the other way round.
+# refuses HOW ACCESS PROBLEM...: without HOW, `direct` is refused because it needs this access.
+direct() { env TUTTI_ALGORITHM="${2%%/*}=direct" tutti run -n 3 --timeout 3000 "$trouble" without "$1" "$trouble" visit "$2"; }
+refuses() {
+    local how=$1 access=$2 problem
+    shift 2
+    for problem in "$@"; do
+        expect 8 direct "$how" "$problem"
+        [ "$(lines out "it needs buffers that peers can $access directly")" -eq 3 ] || fail "$how: $problem"
+    done
+}
+reading=({allreduce/f64/sum,allgather/u8,alltoall/u8,bcast/u8,scatter/u8}/96K/p3)
+writing=({gather,gatherv}/u8/96K/p3)
+for problem in "${reading[@]}"; do expect 0 direct writev "$problem"; done
+for problem in "${writing[@]}"; do expect 0 direct readv "$problem"; done
+TUTTI_ALGORITHM=gather=direct,gatherv=direct expect 0 go "$trouble" without readv "$collectives"
+refuses writev write "${writing[@]}" reduce/f64/sum/96K/p3
+refuses readv read "${reading[@]}" reduce/f64/sum/96K/p3
+refuses cma write "${writing[@]}"
 
 # Forbidden some time after joining: plans and protocols stay as they are, and a rank that may not
 # access memory asks its owner to move the data.

@@ -41,7 +41,7 @@ static int sum_all(tutti_client *client)
     int64_t begin = tt_clock_ns();
     tutti_status status = sums(tutti_world(client), 10);
     if (status == TUTTI_OK) status = sums(tutti_world(client), 100000);
-    printf("rank %d: direct %d\n", rank_number(), client->fabric.direct);
+    printf("rank %d: direct %d\n", rank_number(), client->fabric.reads);
     fflush(stdout);
     return end(client, status, TUTTI_OK, begin);
 }
