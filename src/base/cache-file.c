@@ -231,7 +231,10 @@ static bool lock_folder(int fd)
     return false;
 }
 
-tutti_status tt_file_lock(const char *path, int *lock)
+/* Locks the folder of the file against other processes that lock it, and makes the folder if it
+ * does not exist. Waits for two seconds at most, so that a process that holds the lock delays no
+ * job. */
+static tutti_status lock_file(const char *path, int *lock)
 {
     char folder[TT_FILE_PATH];
     make_folders(path);
@@ -241,11 +244,58 @@ tutti_status tt_file_lock(const char *path, int *lock)
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock >= 0 && lock_folder(*lock)) return TUTTI_OK;
     tutti_status status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be locked", folder);
-    tt_file_unlock(*lock);
+    if (*lock >= 0) close(*lock);
     return status;
 }
 
-void tt_file_unlock(int lock)
+/* ---- Files of lines ---- */
+
+/* A change, and the text of the file from before. */
+struct merged {
+    const struct tt_file_change *change;
+    char *text; /* NULL: there was no file */
+};
+
+static int count_lines(const char *text)
 {
-    if (lock >= 0) close(lock);
+    int lines = 0;
+    for (; text && (text = strchr(text, '\n')); text++) lines++;
+    return lines;
+}
+
+static void print_merged(FILE *out, const void *arg)
+{
+    const struct merged *m = arg;
+    const struct tt_file_change *c = m->change;
+    char *rest = m->text, *line;
+    int64_t left = m->text ? (int64_t)strlen(m->text) : 0;
+    fputs(c->head, out);
+    for (int lines = count_lines(m->text); (line = strsep(&rest, "\n")); lines--) {
+        bool late = lines <= c->most_lines && left <= c->most_bytes / 2;
+        left -= (int64_t)strlen(line) + 1;
+        if (*line && c->stays(line, c->arg) && late) fprintf(out, "%s\n", line);
+    }
+    c->add(out, c->arg);
+}
+
+static tutti_status merge_locked(const char *path, struct merged *m)
+{
+    char why[TT_FILE_WHY] = "";
+    bool missing;
+    m->text = tt_file_read(path, m->change->most_bytes, &missing, why);
+    if (!m->text && !missing) return tt_fail(TUTTI_ERR_SYSTEM, "%s", why);
+    tutti_status status = tt_file_replace(path, print_merged, m);
+    tt_free(m->text);
+    return status;
+}
+
+tutti_status tt_file_merge(const char *path, const struct tt_file_change *change)
+{
+    int lock;
+    struct merged m = {.change = change};
+    tutti_status status = lock_file(path, &lock);
+    if (status != TUTTI_OK) return status;
+    status = merge_locked(path, &m);
+    close(lock); /* releases the lock */
+    return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Text files about this machine in the user's cache folder: the machine model, and the wisdom.
- * Nothing is lost if they are deleted, because they can be measured again.
+ * Text files about this machine in the user's cache folder: the machine model, the wisdom, and
+ * choices that were made before. Nothing is lost if they are deleted, because they can be measured
+ * or computed again.
  *
  * Several processes, and several users who each have a folder of their own, may use a file at once:
  * a reader sees either the whole file from before or the whole new one. Where the folder cannot be
@@ -38,15 +39,24 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
  * SYSTEM. */
 tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
                              const void *arg);
+/* How a file of lines changes. */
+struct tt_file_change {
+    int64_t most_bytes; /* a longer file is an error; the lines that stay take half of it */
+    int most_lines;     /* of the file from before, the last so many lines may stay */
+    const char *head;   /* the first lines of the new file; "": there are none */
+    /* Whether a line of the file from before stays. It comes without its newline, and is never
+     * empty. May remember in `arg` what the line says. */
+    bool (*stays)(const char *line, void *arg);
+    void (*add)(FILE *out, void *arg); /* prints the lines that are new, behind those that stay */
+    void *arg;
+};
+/* Changes a file of lines, and makes it and its folder if they do not exist. The folder is locked
+ * while the file is read and replaced, so the lines that other processes add meanwhile stay. If
+ * there are too many lines, the oldest ones go. Errors: SYSTEM; the file is then as it was. */
+tutti_status tt_file_merge(const char *path, const struct tt_file_change *change);
 /* Finds out whether tt_file_replace could write the file, and leaves it as it is. Whoever measures
  * for long asks this first. Errors: SYSTEM. */
 tutti_status tt_file_try(const char *path);
-/* Locks the folder of the file against other processes that lock it, and makes the folder if it
- * does not exist. Waits for two seconds at most, so that a process that holds the lock delays no
- * job. *lock is to be given to tt_file_unlock. Errors: SYSTEM. */
-tutti_status tt_file_lock(const char *path, int *lock);
-void tt_file_unlock(int lock);
-
 /* Copies the words of a text with one blank between two of them. */
 void tt_copy_words(char *to, size_t n, const char *from);
 /* Writes the reason, and returns false. */

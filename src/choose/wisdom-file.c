@@ -13,7 +13,7 @@
 
 #include "plan/words.h"
 
-enum { FILE_MOST = 1 << 20, LINES_MOST = 4096, RANKS_MOST = 1 << 20 };
+enum { FILE_MOST = 2 << 20, LINES_MOST = 4096, HEAD_LINES = 2, RANKS_MOST = 1 << 20 };
 
 static const char *const reaches[] = {
 #define WORD(name) #name,
@@ -290,9 +290,8 @@ void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom)
 
 /* ---- Adding ---- */
 
-/* The parts of the new file. */
+/* The lines that are added. */
 struct wisdom_addition {
-    const struct tt_wisdom_file *file;
     const struct tt_wisdom_line *line;
     int n;
 };
@@ -306,22 +305,23 @@ static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_li
            strcmp(a->layout, b->layout) == 0 && strcmp(a->machine, b->machine) == 0;
 }
 
-/* A line that could not be parsed has no machine, so nothing replaces it. */
-static bool is_replaced(const struct tt_wisdom_line *old, const struct wisdom_addition *a)
+/* A line that cannot be parsed stays, but the comments are written anew. */
+static bool stays(const char *text, void *arg)
 {
+    const struct wisdom_addition *a = arg;
+    struct tt_wisdom_line old;
+    char why[TT_FILE_WHY];
+    if (*text == '#') return false;
+    if (!tt_wisdom_parse(text, &old, why)) return true;
     for (int i = 0; i < a->n; i++)
-        if (same_place(old, &a->line[i])) return true;
-    return false;
+        if (same_place(&old, &a->line[i])) return false;
+    return true;
 }
 
-static void print_file(FILE *out, const void *arg)
+static void add_lines(FILE *out, void *arg)
 {
     const struct wisdom_addition *a = arg;
     char text[TT_WISDOM_LINE];
-    fprintf(out, "# Wisdom of Tutti: which algorithm was the fastest for a problem (tutti tune).\n"
-                 "# Lines may be added, deleted and exchanged between machines of a kind.\n");
-    for (int i = 0; i < a->file->n; i++)
-        if (!is_replaced(&a->file->entry[i].line, a)) fprintf(out, "%s\n", a->file->entry[i].text);
     for (int i = 0; i < a->n; i++) fprintf(out, "%s\n", tt_wisdom_print(&a->line[i], text));
 }
 
@@ -342,31 +342,20 @@ static struct tt_wisdom_line *sign(const struct tt_wisdom_line *line, int n)
     return signed_;
 }
 
-static tutti_status replace(const char *path, struct wisdom_addition *a)
-{
-    char why[TT_FILE_WHY] = "";
-    struct tt_wisdom_file file;
-    tutti_status status = TUTTI_ERR_SYSTEM;
-    a->file = &file;
-    if (tt_wisdom_read(path, &file, why))
-        status = tt_file_replace(path, print_file, a);
-    else
-        (void)tt_fail(TUTTI_ERR_SYSTEM, "%s", why);
-    tt_wisdom_close(&file);
-    return status;
-}
-
 tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n)
 {
-    int lock;
     struct tt_wisdom_line *lines = sign(line, n);
-    struct wisdom_addition a = {.line = lines, .n = n};
+    struct wisdom_addition a = {lines, n};
+    const struct tt_file_change change = {
+        .most_bytes = FILE_MOST,
+        .most_lines = LINES_MOST - n - HEAD_LINES,
+        .head = "# Wisdom of Tutti: which algorithm was the fastest for a problem (tutti tune).\n"
+                "# Lines may be added, deleted and exchanged between machines of a kind.\n",
+        .stays = stays,
+        .add = add_lines,
+        .arg = &a};
     if (!lines) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d lines of wisdom", n);
-    tutti_status status = tt_file_lock(path, &lock);
-    if (status == TUTTI_OK) {
-        status = replace(path, &a);
-        tt_file_unlock(lock);
-    }
+    tutti_status status = tt_file_merge(path, &change);
     tt_free(lines);
     return status;
 }

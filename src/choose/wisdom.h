@@ -99,8 +99,8 @@ void tt_wisdom_close(struct tt_wisdom_file *file);
  * that TUTTI_WISDOM names and that cannot be read; logs which lines are ignored, and why. */
 void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom);
 /* Adds n lines to the file, in which each replaces the line for the same problem, cores, reach and
- * machine. The folder is locked while the file is read and replaced, so lines that other processes
- * add meanwhile stay. Errors: SYSTEM, MEMORY; the file is then as it was. */
+ * machine. Lines that other processes add meanwhile stay; the oldest lines go if there are too many
+ * (tt_file_merge). Errors: SYSTEM, MEMORY; the file is then as it was. */
 tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n);
 
 #endif

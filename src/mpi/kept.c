@@ -286,25 +286,16 @@ static bool find_path(char path[TT_FILE_PATH])
     return tt_file_path("TUTTI_MPI_WISDOM", "mpi", path, why);
 }
 
-/* Returns the file's text, which the caller frees; NULL: there is none. *readable: a new file may
- * replace it. */
-static char *read_file(const char *path, bool *readable)
-{
-    char why[TT_FILE_WHY];
-    bool missing;
-    char *text = tt_file_read(path, FILE_MOST, &missing, why);
-    *readable = text || missing;
-    if (!*readable) complain(why);
-    return text;
-}
-
 void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept)
 {
-    char path[TT_FILE_PATH], machine[TT_MACHINE_NAME], *text, *one;
+    char path[TT_FILE_PATH], why[TT_FILE_WHY], machine[TT_MACHINE_NAME], *one;
     struct kept_line line;
-    bool readable;
+    bool missing;
     kept->n = 0;
-    if (!find_path(path) || !(text = read_file(path, &readable))) return;
+    if (!find_path(path)) return;
+    char *text = tt_file_read(path, FILE_MOST, &missing, why);
+    if (!text && !missing) complain(why);
+    if (!text) return;
     tt_machine_slug(machine);
     for (char *rest = text; (one = strsep(&rest, "\n"));)
         if (parse(one, &line) && is_here(&line, place, machine) &&
@@ -313,54 +304,40 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
     free(text);
 }
 
-/* A new file consists of these. If there are too many lines, the oldest ones go. */
-struct new_file {
+/* What is added to the file. */
+struct addition {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;
     const char *machine;
-    char *text; /* of the file before; NULL: there was none */
 };
 
-/* Whether a line of the file before stays. */
-static bool stays(const struct new_file *c, const char *text)
+static bool stays(const char *text, void *arg)
 {
+    const struct addition *a = arg;
     struct kept_line line;
-    if (!*text) return false;
-    if (!parse(text, &line) || !is_here(&line, c->place, c->machine)) return true;
-    for (int i = 0; i < c->kept->n; i++)
-        if (same(&line.keep, &c->kept->entry[i])) return false;
+    if (!parse(text, &line) || !is_here(&line, a->place, a->machine)) return true;
+    for (int i = 0; i < a->kept->n; i++)
+        if (same(&line.keep, &a->kept->entry[i])) return false;
     return true;
 }
 
-static void print_all(FILE *out, const void *arg)
+static void add(FILE *out, void *arg)
 {
-    const struct new_file *c = arg;
-    char *one, *rest = c->text;
-    int lines = 0;
-    for (const char *at = rest; at && (at = strchr(at, '\n')); at++) lines++;
-    for (int n = 0; (one = strsep(&rest, "\n")); n++)
-        if (n >= lines - LINES_MOST && stays(c, one)) fprintf(out, "%s\n", one);
-    for (int i = 0; i < c->kept->n; i++) print(out, c->place, &c->kept->entry[i], c->machine);
-}
-
-static tutti_status rewrite(const char *path, struct new_file *content)
-{
-    bool readable;
-    int lock;
-    tutti_status status = tt_file_lock(path, &lock);
-    if (status != TUTTI_OK) return status;
-    content->text = read_file(path, &readable);
-    if (readable) status = tt_file_replace(path, print_all, content);
-    free(content->text);
-    tt_file_unlock(lock);
-    return status;
+    const struct addition *a = arg;
+    for (int i = 0; i < a->kept->n; i++) print(out, a->place, &a->kept->entry[i], a->machine);
 }
 
 void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept)
 {
     char path[TT_FILE_PATH], machine[TT_MACHINE_NAME];
-    struct new_file content = {.place = place, .kept = kept, .machine = machine};
+    struct addition a = {.place = place, .kept = kept, .machine = machine};
+    const struct tt_file_change change = {.most_bytes = FILE_MOST,
+                                          .most_lines = LINES_MOST,
+                                          .head = "",
+                                          .stays = stays,
+                                          .add = add,
+                                          .arg = &a};
     if (kept->n == 0 || !find_path(path)) return;
     tt_machine_slug(machine);
-    (void)rewrite(path, &content); /* an error has been told, if the user wants to know */
+    (void)tt_file_merge(path, &change); /* an error has been told, if the user wants to know */
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The machine model: times between the sizes of a table, and the file, which is read as it was
- * written, and refused with a reason if it does not fit.
+ * written, and refused with a reason if it does not fit. And files of lines, which several
+ * processes change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -167,6 +168,60 @@ static void path_is_found(void **state)
     assert_non_null(strstr(why, "XDG_CACHE_HOME"));
 }
 
+/* ---- Files of lines ---- */
+
+static bool stays_but_x(const char *line, void *arg)
+{
+    (void)arg;
+    return *line != 'x';
+}
+
+static void add_new(FILE *out, void *arg)
+{
+    fputs(arg, out);
+}
+
+static void expect_lines(const char *file, const char *text)
+{
+    char why[TT_FILE_WHY], *is;
+    bool missing;
+    is = tt_file_read(file, 1 << 20, &missing, why);
+    if (!is) fail_msg("%s", why);
+    assert_string_equal(is, text);
+    tt_free(is);
+}
+
+/* Lines stay in their order; the oldest ones go if there are too many lines or bytes, and a file
+ * that is too long is left as it is. */
+static void lines_are_merged(void **state)
+{
+    char file[TT_FILE_PATH];
+    struct tt_file_change change = {.most_bytes = 64,
+                                    .most_lines = 3,
+                                    .head = "#\n",
+                                    .stays = stays_but_x,
+                                    .add = add_new,
+                                    .arg = (char[]){"new\n"}};
+    (void)state;
+    snprintf(file, sizeof file, "%s/below/lines", folder);
+    assert_int_equal(tt_file_merge(file, &change), TUTTI_OK);
+    expect_lines(file, "#\nnew\n");
+    FILE *out = fopen(file, "w");
+    fputs("1\n\nx\n4\n5", out);
+    fclose(out);
+    assert_int_equal(tt_file_merge(file, &change), TUTTI_OK);
+    expect_lines(file, "#\n4\n5\nnew\n");
+    change.head = "";
+    assert_int_equal(tt_file_merge(file, &change), TUTTI_OK);
+    expect_lines(file, "4\n5\nnew\nnew\n");
+    change.most_bytes = 16;
+    assert_int_equal(tt_file_merge(file, &change), TUTTI_OK);
+    expect_lines(file, "new\nnew\nnew\n");
+    change.most_bytes = 8;
+    assert_int_equal(tt_file_merge(file, &change), TUTTI_ERR_SYSTEM);
+    expect_lines(file, "new\nnew\nnew\n");
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -188,7 +243,7 @@ int main(void)
         cmocka_unit_test(interpolates),       cmocka_unit_test(is_bounded),
         cmocka_unit_test(is_credible),        cmocka_unit_test(is_read_as_written),
         cmocka_unit_test(others_are_refused), cmocka_unit_test(only_files_are_read),
-        cmocka_unit_test(path_is_found),
+        cmocka_unit_test(path_is_found),      cmocka_unit_test(lines_are_merged),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
