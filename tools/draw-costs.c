@@ -68,7 +68,8 @@ static void predict_size(struct draw_costs *d, int i)
         if (tt_predict(c->algorithm, &call, &d->c.map, &p) == TUTTI_OK)
             c->predicted_ps[i] = p.time_ps;
     }
-    if (tt_choose(&call, &d->c.map, NULL, &d->chosen[i], NULL) != TUTTI_OK) d->chosen[i] = NULL;
+    if (tt_choose(&call, &d->c.map, d->c.rankings, &d->chosen[i], NULL) != TUTTI_OK)
+        d->chosen[i] = NULL;
 }
 
 static void predict_all(struct draw_costs *d)

@@ -20,6 +20,7 @@
 
 #include "base/settings.h"
 #include "choose/choose.h"
+#include "choose/rankings.h"
 #include "choose/wisdom.h"
 #include "launch-guard.h"
 #include "boot/pmix.h"
@@ -273,6 +274,16 @@ static void say_wisdom(void)
     tt_wisdom_close(&file);
 }
 
+static void say_rankings(const struct tt_machine *machine)
+{
+    char path[TT_FILE_PATH], why[TT_FILE_WHY] = "";
+    int lines, fit;
+    if (tt_rankings_path(path, why) && tt_rankings_count(path, machine, &lines, &fit, why))
+        whether("rankings", fit > 0, "%d lines, of which %d fit: %s", lines, fit, path);
+    else
+        whether("rankings", false, "%s", why);
+}
+
 static void say_model(void)
 {
     struct tt_machine machine;
@@ -291,6 +302,7 @@ static void say_model(void)
          : estimates ? "the wisdom, then the estimate"
                      : "the wisdom, then the table");
     say_wisdom();
+    say_rankings(known ? &machine : NULL);
     for (int i = 0; known && i < TT_MACHINE_NUMBERS_N; i++) {
         const char *name = tt_machine_number_name((enum tt_machine_number)i);
         if (!report.all)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "choose/choose.h"
+#include "choose/rankings.h"
 #include "command.h"
 #include "job/wait.h"
 #include "run/team.h"
@@ -56,7 +57,7 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (!name) {
-        if (tt_choose(&call, &c->map, NULL, &c->algorithm, &c->by) == TUTTI_OK) {
+        if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
             if (c->by == TT_CHOSEN_WISDOM)
                 tt_wisdom_tune(tt_wisdom_find(&call, &c->map), &c->problem.call);
             return true;
@@ -78,6 +79,14 @@ static void map_what_is_known(struct tt_case *c)
     if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
 }
 
+/* Without memory, nothing is kept. */
+static void find_rankings(struct tt_case *c)
+{
+    if (!c->map.estimates) return;
+    c->rankings = tt_calloc(1, sizeof *c->rankings);
+    if (c->rankings) tt_rankings_load(&c->machine.model, c->problem.p, c->rankings);
+}
+
 /* Fills in the map of the machine, assuming processes that can read and write each other's memory,
  * as on most machines. */
 static bool fill_map(struct tt_case *c, const char *command)
@@ -91,6 +100,7 @@ static bool fill_map(struct tt_case *c, const char *command)
     tt_machine_decide(&c->machine, NULL, why);
     tt_wisdom_load(c->problem.p, &c->wisdom);
     map_what_is_known(c);
+    find_rankings(c);
     tt_problem_map(&c->problem, &c->map, c->node);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());
@@ -180,6 +190,8 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
 
 void tt_case_close(struct tt_case *c)
 {
+    if (c->rankings) tt_rankings_keep(&c->machine.model, c->rankings);
+    tt_free(c->rankings);
     tt_net_free(&c->net);
     tt_free(c->node);
     tt_free(c->room);

@@ -28,7 +28,8 @@ struct tt_case {
     enum tt_chosen_by by;               /* what chose the algorithm, if the user did not name it */
     struct tt_machine_in_force machine; /* behind map.machine */
     struct tt_wisdom wisdom;            /* behind map.wisdom */
-    int *node;                          /* the array behind map.node */
+    struct tt_rankings *rankings; /* known and computed; NULL: nothing estimates, or in a job */
+    int *node;                    /* the array behind map.node */
     struct tt_net net;
     int64_t *room; /* working memory for tt_problem_call */
 };

@@ -106,7 +106,7 @@ static void find_candidates(struct tuning *t)
     const struct tt_algorithm *found[CANDIDATES / 2];
     struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
     t->n = 0;
-    int n = tt_candidates(&call, &t->c.map, NULL, found, CANDIDATES / 2);
+    int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, CANDIDATES / 2);
     for (int i = 0; i < n; i++) add_candidate(t, found[i], call.slice, call.radix);
 }
 

@@ -10,6 +10,7 @@
 #include "api/warn.h"
 #include "boot/watch.h"
 #include "choose/calibrate.h"
+#include "choose/rankings.h"
 #include "plan/network.h"
 #include "run/roll.h"
 #include "run/settle.h"
@@ -93,6 +94,7 @@ static tutti_status set_up(tutti_client *client)
     if (client->fabric.me == 0 && client->fabric.size > 1)
         tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
     client->fabric.measure_machine = tt_calibrate_briefly;
+    client->fabric.load_rankings = tt_rankings_load;
     client->fabric.check_settings = tt_warn_check;
     TT_TRY(tt_boot_meet(&client->fabric));
     return tt_msg_met(client->msg);
@@ -205,6 +207,14 @@ static void leave_teams(tutti_client *client)
     }
 }
 
+/* The first rank of each node keeps what it has computed, which is what all ranks of its teams
+ * have computed. */
+static void keep_rankings(const struct tt_fabric *f)
+{
+    if (f->rankings && f->job->rank[f->me].arena == 0)
+        tt_rankings_keep(&f->machine.model, f->rankings);
+}
+
 tutti_status tutti_finalize(tutti_client *client)
 {
     char text[512];
@@ -221,6 +231,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_watch_leave(&client->fabric);
     tt_common_leave(f->job, f->common, f->me);
     tt_report_write(client);
+    keep_rankings(f);
     destroy(client);
     return return_last(status, text);
 }

@@ -42,6 +42,8 @@ enum tt_setting_kind {
       "what chooses the algorithm where there is no wisdom") \
     X(MACHINE, TT_TEXT, AGREED, "in the cache folder", "the file of the model of this machine") \
     X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of measured choices; 0: none") \
+    X(RANKINGS, TT_TEXT, AGREED, "in the cache folder", \
+      "the file of what the model was found to choose; 0: none") \
     X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
       "bytes of a slice of a pipeline") \
     X(RADIX, TT_NUMBER(2, 1024), SAME, "the algorithm's", "branching of trees") \

@@ -337,6 +337,31 @@ static void begin_machine(struct tt_fabric *f)
                f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
 }
 
+/* ---- Rankings: the first rank of each node reads its file as soon as it knows the model, and
+ * shares what it has found. The others copy it when all ranks have met. ---- */
+
+/* If there is no memory for them, no rank of the node has any. The piece of the arena stays as long
+ * as the client does. */
+static void share_rankings(struct tt_fabric *f, const struct tt_machine_in_force *machine)
+{
+    int64_t at;
+    if (machine->use != TT_MACHINE_ESTIMATE || !f->load_rankings) return;
+    if (tt_arena_alloc(&f->arena, sizeof(struct tt_rankings), &at) != TUTTI_OK) return;
+    f->load_rankings(&machine->model, f->size, tt_fabric_at(f, at));
+    atomic_store(&f->common->rankings, at);
+}
+
+/* A rank that began without what the others know might choose otherwise, so it does not begin. */
+static tutti_status take_rankings(struct tt_fabric *f)
+{
+    if (f->machine.use != TT_MACHINE_ESTIMATE || f->size == 1) return TUTTI_OK;
+    f->rankings = tt_calloc(1, sizeof *f->rankings);
+    if (!f->rankings) return tt_fail(TUTTI_ERR_MEMORY, "no memory for rankings of algorithms");
+    int64_t at = atomic_load(&f->common->rankings);
+    if (at) memcpy(f->rankings, tt_fabric_at(f, at), sizeof *f->rankings);
+    return TUTTI_OK;
+}
+
 /* ---- Warnings about settings: each rank looks at its own environment before the ranks meet. They
  * count the ranks that have the same warning, and the lowest of these prints it, once for the job.
  * Where the ranks are threads of one process, the first of them looks for all. ---- */
@@ -474,6 +499,7 @@ static tutti_status come(struct tt_fabric *f)
     atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
     begin_cost(f);
     begin_machine(f);
+    if (f->me == 0) share_rankings(f, &f->common->machine);
     atomic_store(&f->common->rank[f->me].rank_status.state, TT_RANK_JOINED);
     return count_to_all(f, &f->common->joined);
 }
@@ -544,6 +570,8 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     tutti_status here = unwatched ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
+    if (here == TUTTI_OK && f->me != 0 && f->job->rank[f->me].arena == 0)
+        share_rankings(f, &f->machine); /* the terms of node 0 have brought the model */
     if (here != TUTTI_OK && is_left_behind(f->job, f->me)) here = left_behind(f->me);
     print_warnings(f);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
@@ -553,7 +581,8 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes)
 {
     if (f->job->nodes > 1) TT_TRY(tt_machines_show(f, tt_watch_port(f), address, bytes));
-    return tt_machines_detach(f);
+    TT_TRY(tt_machines_detach(f));
+    return take_rankings(f); /* behind the fence, so the first rank of the node has shared them */
 }
 
 /* ---- Addresses ---- */

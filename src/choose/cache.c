@@ -62,14 +62,12 @@ static void log_choice(const struct tt_prepared *p, const struct tt_team *team,
            (long long)p->plan->bytes, predicted(p, team, call, time, sizeof time));
 }
 
-/* Reads the settings, and makes the builder and the room for rankings. */
+/* Reads the settings, and makes the builder. */
 tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
                             const struct tt_call *call)
 {
     if (cache->builder) return TUTTI_OK;
-    if (team->map.estimates)
-        cache->rankings =
-            tt_calloc(1, sizeof *cache->rankings); /* without memory, nothing is kept */
+    cache->rankings = team->fabric->rankings;
     if (!cache->slice) cache->slice = tt_setting_must_match(TT_MUST_MATCH_SLICE);
     if (!cache->radix) cache->radix = (int32_t)tt_setting_must_match(TT_MUST_MATCH_RADIX);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
@@ -290,6 +288,5 @@ void tt_cache_release(struct tt_cache *cache)
     for (int set = 0; set < TT_CACHE_SETS; set++)
         for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
     tt_builder_free(cache->builder);
-    tt_free(cache->rankings);
     memset(cache, 0, sizeof *cache);
 }

@@ -55,7 +55,7 @@ struct tt_cache {
     uint8_t oldest[TT_CACHE_SETS];
     struct tt_repeat repeat[TT_CACHE_REPEATS];
     unsigned oldest_repeat;
-    struct tt_rankings *rankings; /* the estimates of this team; NULL: none was needed */
+    struct tt_rankings *rankings; /* the client's; NULL: the job does not estimate */
     struct tt_trials *trials;     /* what this team measures (measure.h); NULL: nothing yet */
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
     /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets

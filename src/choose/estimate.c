@@ -20,10 +20,11 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether the ranks know the call alike. */
+/* Whether the ranks know the call alike, and its time can be predicted. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
-    return map->machine && map->p >= 2 && !tt_coll_pairs(call->coll);
+    return map->machine && map->p >= 2 && map->p <= TT_PREDICT_RANKS && tt_map_one_node(map) &&
+           !map->net && !tt_coll_pairs(call->coll);
 }
 
 /* Equal counts. */
@@ -66,6 +67,7 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
 /* The algorithms with the least times so far, the fastest first. */
 struct ranked {
     int n;
+    bool unsure; /* there was no memory for a prediction */
     uint8_t index[TT_RANKED];
     int64_t time_ps[TT_RANKED];
 };
@@ -146,33 +148,98 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     for (int i = 0; i < runners.n; i++) {
         const struct tt_algorithm *a = tt_algorithms[runners.index[i]];
         int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
-        if (tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK)
-            insert(r, runners.index[i], prediction.time_ps);
+        tutti_status status = tt_predict_up_to(a, call, map, most, &prediction);
+        if (status == TUTTI_OK) insert(r, runners.index[i], prediction.time_ps);
+        r->unsure = r->unsure || status == TUTTI_ERR_MEMORY;
     }
     tt_error_restore(kept);
 }
 
-/* Finds the best algorithm after the first n. */
-static void rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *call,
-                      const struct tt_map *map, int log2)
+/* Finds the best algorithm after the first n. Returns false if memory was short. */
+static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stand_in,
+                      const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
     struct shares shares;
-    struct tt_call standing = stand_in(call, log2);
+    struct tt_call standing = *stand_in;
     share(&standing, &shares, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, best, n, 1, &r);
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
+    return !r.unsure;
+}
+
+/* ---- Rankings that are kept ---- */
+
+static struct tt_ranking_shape shape_of(struct tt_rankings *kept, const struct tt_call *standing,
+                                        const struct tt_map *map)
+{
+    if (kept->eager == 0) kept->eager = 1 + tt_setting_must_match(TT_MUST_MATCH_EAGER);
+    return (struct tt_ranking_shape){.window = map->win_bytes,
+                                     .eager = kept->eager - 1,
+                                     .slice = standing->slice,
+                                     .radix = standing->radix,
+                                     .p = map->p,
+                                     .cores = map->cores,
+                                     .coll = (uint8_t)standing->coll,
+                                     .shared = standing->shared,
+                                     .reach = (uint8_t)(map->direct * TT_REACHES_DIRECT |
+                                                        map->reads_only * TT_REACHES_READS_ONLY |
+                                                        map->mapped * TT_REACHES_MAPPED)};
+}
+
+static bool is_for(const struct tt_ranking *ranking, const struct tt_ranking_shape *shape)
+{
+    return memcmp(&ranking->shape, shape, sizeof *shape) == 0;
+}
+
+/* Returns the place for a new ranking. If there is none, that of the oldest one that was not given
+ * is used again. */
+static int new_place(struct tt_rankings *kept)
+{
+    if (kept->n < TT_RANKINGS_MOST) return kept->n++;
+    return kept->given + (int)(kept->forgotten++ % (uint32_t)(TT_RANKINGS_MOST - kept->given));
+}
+
+static struct tt_ranking *find_ranking(struct tt_rankings *kept,
+                                       const struct tt_ranking_shape *shape)
+{
+    uint8_t *last = &kept->last[(shape->coll * 2u + shape->shared) % TT_RANKINGS_KINDS];
+    if (*last && is_for(&kept->ranking[*last - 1], shape)) return &kept->ranking[*last - 1];
+    int i = 0;
+    while (i < kept->n && !is_for(&kept->ranking[i], shape)) i++;
+    if (i == kept->n) {
+        i = new_place(kept);
+        kept->ranking[i] = (struct tt_ranking){.shape = *shape};
+    }
+    *last = (uint8_t)(i + 1);
+    return &kept->ranking[i];
+}
+
+static void count_computed(struct tt_rankings *kept, struct tt_ranking *ranking, bool sure)
+{
+    ranking->computed++;
+    kept->computed++;
+    if (!sure) kept->unsure = 1;
 }
 
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map)
 {
     uint8_t here[TT_RANKED] = {TT_NOT_RANKED}, *best = here;
+    struct tt_ranking *ranking = NULL;
     if (!is_known(call, map)) return NULL;
     int log2 = size_of(call, map->p);
-    if (kept) best = kept->best[call->coll][call->shared][log2];
+    struct tt_call standing = stand_in(call, log2);
+    if (kept) {
+        const struct tt_ranking_shape shape = shape_of(kept, &standing, map);
+        ranking = find_ranking(kept, &shape);
+        best = ranking->best[log2];
+    }
     for (int i = 0; i < TT_RANKED; i++) {
-        if (best[i] == TT_NOT_RANKED) rank_next(best, i, call, map, log2);
+        if (best[i] == TT_NOT_RANKED) {
+            bool sure = rank_next(best, i, &standing, map);
+            if (kept) count_computed(kept, ranking, sure);
+        }
         if (best[i] == TT_NOTHING_RANKED) return NULL;
         const struct tt_algorithm *a = tt_algorithms[best[i] - 1];
         if (!a->refuse(call, map)) return a;

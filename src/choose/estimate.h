@@ -4,26 +4,25 @@
  * their times for a call that stands for all calls of a collective with about as many bytes: the
  * next power of two of bytes, of doubles that are summed, or of plain bytes. So what is chosen for
  * a call does not depend on the calls before it.
+ *
+ * Why all ranks of a team choose alike. A place in a ranking is a function of the model, the shape
+ * (struct tt_ranking_shape) and the places before it, and all of these are the same on all ranks of
+ * a team. Some places may come from a file (choose/rankings.h), and a file can be wrong, or change
+ * between two reads. But times are predicted on one node only, and on each node one rank reads a
+ * file, once, and gives what it has found to all ranks of the node when they meet. So all ranks of
+ * a team that estimates begin with the same places, and compute the same ones where one is missing.
+ * A rank never forgets a shape that it was given. If it forgets one that it has computed, it
+ * computes the same again.
  */
 #ifndef TT_ESTIMATE_H
 #define TT_ESTIMATE_H
 
+#include "base/rankings.h"
 #include "coll/coll.h"
 
-enum { TT_RANKED = 6, TT_RANKED_SIZES = 48 };
-
-/* The algorithms with the least times, the fastest first, as indices of tt_algorithms + 1. A place
- * is TT_NOT_RANKED until a call needs it, because all algorithms before it do not apply to that
- * call; TT_NOTHING_RANKED: there are no more. By collective, by whether the buffers are loadable,
- * and by the logarithm of the bytes. */
-enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
-struct tt_rankings {
-    uint8_t best[TT_COLLS][2][TT_RANKED_SIZES][TT_RANKED];
-};
-
 /* Returns the first of the ranked algorithms that applies to the call; NULL: no time can be
- * predicted (predict.h), or none of the ranked algorithms applies. `kept` keeps the rankings of a
- * team; NULL: nothing is kept. */
+ * predicted (predict.h), or none of the ranked algorithms applies. `kept` keeps rankings under the
+ * model of the map, for any teams of the process; NULL: nothing is kept. */
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map);
 /* Adds to the n candidates the other algorithms whose predicted time for this call is less than

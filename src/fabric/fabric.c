@@ -195,10 +195,12 @@ void tt_fabric_close(struct tt_fabric *f)
     tt_arena_release(&f->arena);
     tt_free(f->node);
     tt_free(f->near);
+    tt_free(f->rankings);
     tt_free((void *)f->forbidden);
     f->forbidden = NULL;
     f->node = NULL;
     f->near = NULL;
+    f->rankings = NULL;
     f->ops = NULL;
 }
 

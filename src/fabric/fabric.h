@@ -127,6 +127,12 @@ struct tt_fabric {
     void (*answer_roll)(struct tt_fabric *f, int connection);
     tt_machine_measure *measure_machine; /* measures a model if none is known; NULL: nothing does */
     struct tt_wisdom wisdom; /* rank 0's, as `machine`; it is set there before the ranks meet */
+    /* Reads the rankings under a model that are known for at most so many ranks; NULL: none are
+     * known. One rank of each node of a job that estimates calls it. */
+    void (*load_rankings)(const struct tt_machine *machine, int ranks,
+                          struct tt_rankings *rankings);
+    /* All teams of the client use these; NULL: the job does not estimate. Owned by the fabric. */
+    struct tt_rankings *rankings;
     /* Finds the settings of this process that have no effect; NULL: nothing does. */
     void (*check_settings)(tt_setting_warn_fn *fn, void *arg);
     struct tt_warnings warnings; /* this rank's */

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "base/machine.h"
+#include "base/rankings.h"
 #include "base/settings.h"
 #include "base/wisdom.h"
 #include "job/activity.h"
@@ -164,6 +165,8 @@ struct tt_common {
      * `joined`; on other nodes they stay empty */
     struct tt_machine_in_force machine;
     struct tt_wisdom wisdom;
+    /* offset of the struct tt_rankings that the first rank of this node has read; 0: none */
+    _Atomic int64_t rankings;
     struct tt_world_facts world;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */

@@ -305,7 +305,7 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
 }
 
 /* What is added to the file. */
-struct addition {
+struct kept_addition {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;
     const char *machine;
@@ -313,7 +313,7 @@ struct addition {
 
 static bool stays(const char *text, void *arg)
 {
-    const struct addition *a = arg;
+    const struct kept_addition *a = arg;
     struct kept_line line;
     if (!parse(text, &line) || !is_here(&line, a->place, a->machine)) return true;
     for (int i = 0; i < a->kept->n; i++)
@@ -323,14 +323,14 @@ static bool stays(const char *text, void *arg)
 
 static void add(FILE *out, void *arg)
 {
-    const struct addition *a = arg;
+    const struct kept_addition *a = arg;
     for (int i = 0; i < a->kept->n; i++) print(out, a->place, &a->kept->entry[i], a->machine);
 }
 
 void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept)
 {
     char path[TT_FILE_PATH], machine[TT_MACHINE_NAME];
-    struct addition a = {.place = place, .kept = kept, .machine = machine};
+    struct kept_addition a = {.place = place, .kept = kept, .machine = machine};
     const struct tt_file_change change = {.most_bytes = FILE_MOST,
                                           .most_lines = LINES_MOST,
                                           .head = "",
