@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that calls collectives of several sizes and checks their results, for agree.sh.
+ * A program that calls collectives of several sizes and checks their results, for agree.sh. With an
+ * argument, each team consists of the ranks that share memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +28,17 @@ static void call(tutti_team *world, char *buffer, int64_t n)
     exit(1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     enum { MOST = 1 << 20 };
     tutti_client *client;
+    tutti_team *team;
     char *buffer = malloc(MOST);
+    (void)argv;
     check(tutti_init(&client));
-    for (int64_t n = 1024; buffer && n <= MOST; n *= 32) call(tutti_world(client), buffer, n);
+    team = tutti_world(client);
+    if (argc > 1) check(tutti_team_split_domain(team, TUTTI_DOMAIN_NODE, 0, &team));
+    for (int64_t n = 1024; buffer && n <= MOST; n *= 32) call(team, buffer, n);
     free(buffer);
     check(tutti_finalize(client));
     return 0;
