@@ -10,11 +10,11 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/../tools/model.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 hosts 2,2
-model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >model
+model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >costs
 cat >rank <<'SCRIPT'
 #!/bin/bash
 # The second rank of each host has no file.
-export TUTTI_RANKINGS=$1/$(hostname).rankings TUTTI_MACHINE=$1/model TUTTI_CHOICE=estimate TUTTI_LOG=choice
+export TUTTI_RANKINGS=$1/$(hostname).rankings TUTTI_MACHINE=$1/costs TUTTI_CHOICE=estimate TUTTI_LOG=choice
 [ "$((OMPI_COMM_WORLD_RANK % 2))" -eq 0 ] || export TUTTI_RANKINGS=0
 exec "$2" node
 SCRIPT
