@@ -185,13 +185,16 @@ static const char *find_check(const char *text)
                                                                                             : NULL;
 }
 
-/* Parses a line of this origin. Returns false if it is none, or damaged. */
+/* Parses a line of this origin. Returns false if it is none, or damaged. The hash comes last,
+ * because it takes longest. */
 static bool parse_line(const char *text, const char *origin, struct tt_ranking *ranking)
 {
     struct tt_ranking r = {.computed = 0};
-    const char *at = parse_shape(text, &r.shape), *end = find_check(text);
     size_t n = strlen(origin);
-    if (!at || !end || strncmp(at, origin, n) != 0 || !parse_sizes(at + n, end, &r)) return false;
+    const char *at = parse_shape(text, &r.shape);
+    if (!at || strncmp(at, origin, n) != 0) return false;
+    const char *end = find_check(text);
+    if (!end || !parse_sizes(at + n, end, &r)) return false;
     *ranking = r;
     return true;
 }
@@ -213,16 +216,23 @@ static struct tt_ranking *find(struct tt_rankings *all, const struct tt_ranking_
     return NULL;
 }
 
-/* Calls `each` for each line of the text, which it changes. */
+/* Calls `each` for each line of the text, which it changes. The last line, which is the newest one,
+ * comes first. Returns how many lines there are. */
 static int each_line(char *text, void (*each)(const char *line, void *arg), void *arg)
 {
-    int n = 0;
-    for (char *line; (line = strsep(&text, "\n"));) {
+    int lines = 0;
+    char *newline;
+    size_t n = strlen(text);
+    do {
+        newline = memrchr(text, '\n', n);
+        const char *line = newline ? newline + 1 : text;
+        text[n] = '\0';
+        n = newline ? (size_t)(newline - text) : 0;
         if (!*line) continue;
         each(line, arg);
-        n++;
-    }
-    return n;
+        lines++;
+    } while (newline);
+    return lines;
 }
 
 /* The lines of one origin that a file is read for. */
@@ -237,6 +247,7 @@ static void take_line(const char *line, void *arg)
 {
     struct ranking_reading *r = arg;
     struct tt_ranking ranking;
+    if (r->exact && r->exact->n == TT_RANKINGS_GIVEN) return; /* no more are given */
     if (!parse_line(line, r->origin, &ranking)) return;
     r->fit++;
     struct tt_rankings *to = ranking.shape.p == r->ranks ? r->exact : r->other;

@@ -32,7 +32,8 @@
  * reason in `why`, if TUTTI_RANKINGS=0 or the environment names no folder. */
 bool tt_rankings_path(char path[TT_FILE_PATH], char why[TT_FILE_WHY]);
 /* Fills in *rankings, which is empty, with the lines of the file that are about this model and for
- * at most so many ranks. Those for as many ranks go first. A file that cannot be read is empty. */
+ * at most so many ranks. Those for as many ranks go first, and newer ones before older ones. A file
+ * that cannot be read is empty. */
 void tt_rankings_load(const struct tt_machine *machine, int ranks, struct tt_rankings *rankings);
 /* Adds what was computed since to the file. Lines that other processes add meanwhile stay; the
  * oldest lines go if there are too many. If the file cannot be written, it stays as it is, and the

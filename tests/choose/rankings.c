@@ -368,6 +368,35 @@ static void room_is_bounded(void **state)
     assert_int_equal(choose_all(&map), 0);
 }
 
+static void choose_barrier(const struct tt_map *map, int32_t radix)
+{
+    struct tt_call call = call_of("barrier/p3");
+    call.radix = radix;
+    assert_non_null(tt_estimate(&all, &call, map));
+}
+
+/* If the file has more lines than a job begins with, the newest ones are used. */
+static void newest_lines_are_given(void **state)
+{
+    (void)state;
+    struct tt_machine m = measured_model();
+    struct tt_map map = map_of(3, 2, &m);
+    (void)unlink(path);
+    memset(&all, 0, sizeof all);
+    for (int32_t radix = 2; radix < 2 + TT_RANKINGS_GIVEN; radix++) choose_barrier(&map, radix);
+    tt_rankings_keep(&m, &all);
+    assert_int_equal(load_for(&m), TT_RANKINGS_GIVEN);
+    choose_barrier(&map, 1000);
+    assert_int_equal(all.computed, 1);
+    tt_rankings_keep(&m, &all);
+    expect_lines(&m, TT_RANKINGS_GIVEN + 1, TT_RANKINGS_GIVEN + 1);
+    assert_int_equal(load_for(&m), TT_RANKINGS_GIVEN);
+    choose_barrier(&map, 1000);
+    assert_int_equal(all.computed, 0);
+    choose_barrier(&map, 2); /* the oldest one */
+    assert_int_equal(all.computed, 1);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -394,6 +423,7 @@ int main(void)
         cmocka_unit_test(writers_at_once),
         cmocka_unit_test(no_file_is_harmless),
         cmocka_unit_test(room_is_bounded),
+        cmocka_unit_test(newest_lines_are_given),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
