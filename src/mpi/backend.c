@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi/greet.h"
 #include "mpi/take-v.h"
 
 /* ---- State ---- */
@@ -565,8 +566,7 @@ static void fill_table(void);
 static void begin(void)
 {
     tt_depth++;
-    tt_mpi_greet();
-    enum tt_mpi_mode mode = agree(tt_mpi_setting.mode);
+    enum tt_mpi_mode mode = tt_mpi_greet() ? agree(tt_mpi_setting.mode) : TT_MPI_OFF;
     if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;

@@ -197,7 +197,8 @@
     F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
     F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
     F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
-    F(Errhandler_free) F(Comm_get_attr)
+    F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
+    F(Publish_name) F(Lookup_name)
 
 /* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
 #define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)

@@ -7,6 +7,7 @@
  *
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing
+ *     greet.c            whether all ranks have this library
  *     team.c             Tutti's client in this process, the teams of communicators, progress
  *     later.c            requests: nonblocking and persistent calls (later.h)
  *     take.c, take-v.c   the collectives that Tutti does (take.h)

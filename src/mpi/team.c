@@ -115,9 +115,7 @@ bool tt_mpi_drivable(void)
 
 /* ---- Meeting ---- */
 
-/* Waits until all ranks of a communicator are here. Meanwhile the context is advanced, if there is
- * one. `late`: what is printed if that takes seconds; NULL: nothing. */
-static void meet(MPI_Comm comm, tutti_context *context, const char *late)
+void tt_mpi_meet(MPI_Comm comm, tutti_context *context, const char *late)
 {
     MPI_Request request;
     int met = 0, events;
@@ -133,14 +131,6 @@ static void meet(MPI_Comm comm, tutti_context *context, const char *late)
         tt_mpi_say("%s", late);
         late = NULL;
     }
-}
-
-void tt_mpi_greet(void)
-{
-    meet(
-        tt_handle.world, NULL,
-        "this rank still waits in MPI_Init for other ranks; if some of them are not under "
-        "`tutti mpi`, it will wait for ever (for Open MPI on several hosts: mpirun -x LD_PRELOAD)");
 }
 
 /* ---- Beginning ---- */
@@ -306,7 +296,7 @@ void tt_mpi_end(void)
     if (!job.client) return;
     tt_depth++;
     /* A rank that leaves Tutti must not be needed by others any more. */
-    meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
+    tt_mpi_meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
     if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     if (job.rank == 0) tt_mpi_kept_write(&job.place, &job.made);
     close_communicators();

@@ -7,10 +7,10 @@
 
 #include "mpi/host.h"
 
-/* Waits in MPI_Init until all ranks of the world are here, and prints a line if that takes seconds:
- * ranks that do not have this library never come. */
-#define tt_mpi_greet TT_MPI_OWN(greet)
-void tt_mpi_greet(void);
+/* Waits until all ranks of a communicator are here. Meanwhile the context is advanced, if there is
+ * one. `late`: what is printed if that takes seconds; NULL: nothing. */
+#define tt_mpi_meet TT_MPI_OWN(meet)
+void tt_mpi_meet(MPI_Comm comm, tutti_context *context, const char *late);
 /* Calls of Tutti that are in flight while the program is in the host. */
 struct tt_mpi_flights {
     atomic_int n;

@@ -97,10 +97,23 @@ static void call(void)
     for (int i = 0; i < 4; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* A rank without the library sleeps outside MPI. */
-static void lacks(void)
+/* Rank `lacking` does not have the library, and the others do. All kinds of calls are in step, also
+ * a receive that takes every message. */
+static void lacks(int lacking)
 {
-    if (!getenv("LD_PRELOAD")) pause();
+    int sum = 0, token = me, got = -1;
+    MPI_Request call;
+    if ((me == lacking) == (getenv("LD_PRELOAD") != NULL)) MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 0; i < 10; i++) {
+        MPI_Sendrecv(&token, 1, MPI_INT, (me + 1) % p, i, &got, 1, MPI_INT, MPI_ANY_SOURCE,
+                     MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Ibarrier(MPI_COMM_WORLD, &call);
+        MPI_Wait(&call, MPI_STATUS_IGNORE);
+        MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (sum != p * (p - 1) / 2 || got != (me + p - 1) % p) MPI_Abort(MPI_COMM_WORLD, 3);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (me == 0) printf("rank 0 has the sums\n");
 }
 
 int main(int argc, char **argv)
@@ -116,7 +129,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "errors") == 0) errors();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "die") == 0) die();
-    if (strcmp(part, "lacks") == 0) lacks();
+    if (strcmp(part, "lacks") == 0) lacks(atoi(argv[2]));
     if (strcmp(part, "second") == 0 || strcmp(part, "call") == 0) call();
     MPI_Finalize();
     return 0;
