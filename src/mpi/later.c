@@ -268,10 +268,11 @@ static struct {
         *failed; /* whose errors the program does not know; guarded by tt_mpi_lock */
 } stand_in;
 
-/* The error handler of our communicator: the program completes requests, and one of them failed. */
+/* The error handler of our communicator: the program completes requests, and one of them failed.
+ * Open MPI's function then returns what `code` is set to. */
 static void hear(MPI_Comm *comm, int *code, ...)
 {
-    (void)comm, (void)code;
+    (void)comm;
     tt_mpi_lock();
     struct tt_mpi_later *failed = stand_in.failed;
     stand_in.failed = NULL;
@@ -284,7 +285,7 @@ static void hear(MPI_Comm *comm, int *code, ...)
         if (atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed))
             call.comm = tt_handle.world;
         if (call.status == TUTTI_OK) call.status = TUTTI_ERR_MEMORY; /* a copy failed */
-        tt_mpi_failed(&call, failed->error);
+        *code = tt_mpi_failed(&call, failed->error);
     }
 }
 

@@ -3,12 +3,14 @@
 #
 # Programs in Fortran, with mpif.h, the module mpi and mpi_f08: their calls are counted once each,
 # though the Fortran layer of a host calls its C functions. Tutti does them, also in place and with
-# operations of the program.
+# operations of the program; with Open MPI also persistent ones.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
 command -v gfortran >/dev/null || skip 'no gfortran'
 command -v "mpif90.$1" >/dev/null || skip "no mpif90.$1"
+persistent=()
+if [ "$1" = openmpi ]; then persistent=(-DPERSISTENT); fi
 
 for form in 1 2 3; do
     "mpif90.$1" -DFORM=$form "$here/calls.F90" -o calls
@@ -28,9 +30,11 @@ assert rows == {
     ("MPI_Barrier", "", 2, "", ""): (2, 0),
 }, rows
 PYTHON
-    "mpif90.$1" -cpp -ffree-line-length-none -fallow-argument-mismatch -DFORM=$form "$here/take.F90" -o take
+    "mpif90.$1" -cpp -ffree-line-length-none -fallow-argument-mismatch -DFORM=$form "${persistent[@]}" "$here/take.F90" -o take
     launch "$1" 3 ./take
     reported "$1" 3 ./take
     if grep '"choice": "left' calls.json; then fail "a call is left in form $form"; fi
     grep -q '"MPI_Allreduce".*"operation": "user", "choice": "taken"' calls.json || fail "no operation of the program in form $form"
+    [ "$1" = openmpi ] || continue
+    grep -q '"MPIX_Allreduce_init".*"MPI_MAX", "choice": "taken".*"starts": 4,' calls.json || fail "no persistent call in form $form"
 done

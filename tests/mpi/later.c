@@ -384,8 +384,24 @@ static void unlike(void)
     MPIX_Allreduce_init(in, out, 1 + me % 2, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &call);
     EXPECT(MPI_Start(&call) == MPI_SUCCESS);
     EXPECT(handled == 0);
-    EXPECT(MPI_Wait(&call, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    int code = MPI_Wait(&call, MPI_STATUS_IGNORE), kind = MPI_SUCCESS;
+    MPI_Error_class(code, &kind);
+    EXPECT(kind == MPI_ERR_OTHER);
     EXPECT(handled == 1);
+}
+
+/* A rank is killed when it has started persistent calls, and the others wait for these. */
+static void die_started(void)
+{
+    static int in[1 << 16], out[1 << 16];
+    MPI_Request call[2];
+    MPIX_Allreduce_init(in, out, 1 << 16, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &call[0]);
+    MPIX_Barrier_init(world, MPI_INFO_NULL, &call[1]);
+    for (int round = 0; round < 3; round++) {
+        MPI_Startall(2, call);
+        if (round == 2 && me == p - 1) raise(SIGKILL);
+        MPI_Waitall(2, call, MPI_STATUSES_IGNORE);
+    }
 }
 #endif
 
@@ -415,6 +431,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "persistent") == 0) persistent();
     if (strcmp(part, "prepared") == 0) prepared();
     if (strcmp(part, "unlike") == 0) unlike();
+    if (strcmp(part, "die-started") == 0) die_started();
 #endif
     if (strcmp(part, "die") == 0) die();
     MPI_Finalize();

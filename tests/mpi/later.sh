@@ -62,10 +62,14 @@ for part in "${parts[@]}"; do
 done
 
 # A rank is killed: the launcher ends the job, as it does without Tutti.
-code=0
-timeout 3000 tutti mpi "$(launcher "$host")" -n 3 ./later die >out 2>err </dev/null || code=$?
-if [ "$code" -eq 0 ] || [ "$code" -eq 124 ]; then fail "exit code $code after a rank was killed"; fi
+dies() {
+    local code=0
+    timeout 3000 tutti mpi "$(launcher "$host")" -n 3 ./later "$1" >out 2>err </dev/null || code=$?
+    if [ "$code" -eq 0 ] || [ "$code" -eq 124 ]; then fail "exit code $code after a rank was killed ($1)"; fi
+}
+dies die
 if [ "$host" = mpich ]; then exit 0; fi
+dies die-started
 
 # A look of the host's progress advances Tutti once, however many calls are in flight.
 mkdir counted

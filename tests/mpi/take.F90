@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Collectives from Fortran that Tutti does: in place, and with an operation of the program. FORM is
-! the interface: 1 for mpif.h, 2 for the module mpi, 3 for mpi_f08.
+! Collectives from Fortran that Tutti does: in place, and with an operation of the program; with
+! PERSISTENT also persistent ones. FORM is the interface: 1 for mpif.h, 2 for the module mpi, 3 for
+! mpi_f08.
 #if FORM == 3
 #define HANDLE(KIND) type(KIND)
 #else
@@ -44,9 +45,17 @@ program take
 #elif FORM == 3
     use mpi_f08
 #endif
+#if FORM == 2 && defined PERSISTENT
+    use mpi_ext
+#elif FORM == 3 && defined PERSISTENT
+    use mpi_f08_ext
+#endif
     implicit none
 #if FORM == 1
     include 'mpif.h'
+#endif
+#if FORM == 1 && defined PERSISTENT
+    include 'mpif-ext.h'
 #endif
     HANDLE(MPI_Op) :: op
     integer :: code, me, p, i, turn
@@ -62,6 +71,9 @@ program take
         call gathers
         call reductions
     end do
+#ifdef PERSISTENT
+    call prepared
+#endif
     call MPI_Finalize(code)
 contains
     subroutine gathers
@@ -108,6 +120,42 @@ contains
         call check(all(digits(1, :) == want(1)) .and. all(digits(2, :) == want(2)))
         call MPI_Op_free(op, code)
     end subroutine
+
+#ifdef PERSISTENT
+    ! A sum, a sum in place and a bcast, started one by one and together.
+    subroutine prepared
+        HANDLE(MPI_Request) :: calls(3)
+        integer, asynchronous :: sent(2), sums(2), both(2), told(2)
+        integer :: round
+        call MPIX_Allreduce_init(sent, sums, 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, calls(1), code)
+        call MPIX_Allreduce_init(MPI_IN_PLACE, both, 2, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL, &
+            calls(2), code)
+        call MPIX_Bcast_init(told, 2, MPI_INTEGER, p - 1, MPI_COMM_WORLD, MPI_INFO_NULL, calls(3), code)
+        do round = 1, 4
+            sent = [me, round]
+            both = [me * round, -me]
+            told = merge(100 * round, -1, me == p - 1)
+            if (mod(round, 2) == 0) then
+                call MPI_Startall(3, calls, code)
+                call MPI_Waitall(3, calls, MPI_STATUSES_IGNORE, code)
+            else
+                do i = 1, 3
+                    call MPI_Start(calls(i), code)
+                end do
+                do i = 3, 1, -1
+                    call MPI_Wait(calls(i), MPI_STATUS_IGNORE, code)
+                end do
+            end if
+            call check(all(sums == [p * (p - 1) / 2, p * round]))
+            call check(all(both == [(p - 1) * round, 0]))
+            call check(all(told == 100 * round))
+        end do
+        do i = 1, 3
+            call MPI_Request_free(calls(i), code)
+            call check(calls(i) == MPI_REQUEST_NULL)
+        end do
+    end subroutine
+#endif
 
     function expected()
         integer :: expected(2 * p)
