@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "mpi/greet.h"
+#include "mpi/left.h"
 #include "mpi/take-v.h"
 
 /* ---- State ---- */
@@ -350,12 +351,16 @@ TT_MPI_EXTENSION(COUNTING_X)
 /* ---- Taking ---- */
 
 #define DO(NAME, ...) TT_MPI_DO_##NAME(__VA_ARGS__)
+#define BY(NAME, ...) TT_MPI_BY_##NAME(__VA_ARGS__)
+#define RANK_LEFT(NAME) tt_left[TT_MPI_INDEX_##NAME].rank
+#define RANK_NOW(NAME) call.record->rank
 
 /* Tutti does the call, or the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int take_##NAME PARAMETERS                                                              \
     {                                                                                              \
-        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+        if (tt_mpi_is_left(comm, BY(NAME, RANK_LEFT, TT_MPI_OPEN ARGUMENTS)) || tt_depth > 0 ||    \
+            tt_mpi_in_host(__builtin_return_address(0)))                                           \
             return tt_host.NAME ARGUMENTS;                                                         \
         struct tt_mpi_call call;                                                                   \
         start_call(&call, TT_MPI_##NAME, comm);                                                    \
@@ -367,6 +372,8 @@ TT_MPI_EXTENSION(COUNTING_X)
         if (call.scratches) tt_mpi_release(&call);                                                 \
         if (call.measured >= 0) tt_mpi_measured(&call);                                            \
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
+        if (call.choice == TT_MPI_LEFT_SLOWER && !tt_mpi_setting.report)                           \
+            tt_mpi_remember_left(&call, BY(NAME, RANK_NOW, TT_MPI_OPEN ARGUMENTS));                \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
         int64_t ended = tt_mpi_now_ns();                                                           \
         struct tt_mpi_costs costs = costs_of(&call);                                               \

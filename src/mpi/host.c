@@ -171,9 +171,7 @@ struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
     return record ? *record : describe(comm);
 }
 
-/* How many records were removed. A thread that remembers a record looks it up again if this has
- * changed, because another communicator may have the handle then. */
-static atomic_uint removed;
+atomic_uint tt_removed;
 
 /* The record that this thread looked up last: most programs call on one communicator many times.
  * The lock would be dear, as it waits until all earlier stores of the thread are in the cache. */
@@ -199,7 +197,7 @@ static struct tt_mpi_comm *look_up(MPI_Comm comm, unsigned now)
 
 bool tt_mpi_known(struct tt_mpi_call *call)
 {
-    unsigned now = atomic_load_explicit(&removed, memory_order_acquire);
+    unsigned now = atomic_load_explicit(&tt_removed, memory_order_acquire);
     struct tt_mpi_comm *record = last.handle == TT_MPI_KEY(call->comm) && last.removed == now
                                      ? last.record
                                      : look_up(call->comm, now);
@@ -212,7 +210,7 @@ bool tt_mpi_known(struct tt_mpi_call *call)
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = NULL;
-    atomic_fetch_add_explicit(&removed, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&tt_removed, 1, memory_order_acq_rel);
     tt_mpi_lock();
     const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
     if (at) {

@@ -10,6 +10,7 @@
  *     greet.c            whether all ranks have this library
  *     team.c             Tutti's client in this process, the teams of communicators, progress
  *     later.c            requests: nonblocking and persistent calls (later.h)
+ *     left.c             calls that are known to be left to the host
  *     take.c, take-v.c   the collectives that Tutti does (take.h)
  *     backend.c          the functions in the table, counting, beginning and end
  */
@@ -151,6 +152,10 @@ static inline int64_t tt_mpi_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* How many records were removed. A thread that remembers a record, or what is known of a handle,
+ * forgets it if this has changed, because another communicator may have the handle then. */
+#define tt_removed TT_MPI_OWN(removed)
+extern atomic_uint tt_removed;
 /* Returns a copy of the record. The caller holds the lock. */
 #define tt_mpi_comm_value TT_MPI_OWN(comm_value)
 struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm);

@@ -170,6 +170,12 @@ static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_
     return size >= 0 ? own : NULL;
 }
 
+int64_t tt_mpi_predefined_size(uint64_t key)
+{
+    const int64_t *at = tt_mpi_map_find(&known.of_type, key);
+    return at ? known.type[*at].size : 0;
+}
+
 bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
 {
     const struct tt_mpi_layout *found = find_layout(type, layout);

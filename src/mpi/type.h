@@ -26,6 +26,9 @@ struct tt_mpi_side {
 /* Reads the handles of all predefined types and operations. MPI has begun. False: no memory. */
 #define tt_mpi_read_types TT_MPI_OWN(read_types)
 bool tt_mpi_read_types(void);
+/* Returns the size of the predefined type with this TT_MPI_KEY; 0: the type is another one. */
+#define tt_mpi_predefined_size TT_MPI_OWN(predefined_size)
+int64_t tt_mpi_predefined_size(uint64_t key);
 #define tt_mpi_layout_of TT_MPI_OWN(layout_of)
 bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout);
 /* Describes a buffer. False: an argument is wrong, and the host will say so. */

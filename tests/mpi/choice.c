@@ -2,6 +2,7 @@
  *
  * choice counts: 700 allreduces on each of two communicators with the same ranks, and five on the
  * world.
+ * choice left: on two ranks, allreduces and gathers of 8 bytes, and as many of 16 to 31 bytes.
  * choice mixed SEED: calls of many shapes in an order that the seed gives, on several
  * communicators, while each rank is late now and then.
  */
@@ -101,6 +102,41 @@ static void mixed(unsigned seed)
     MPI_Comm_free(&comm[2]);
 }
 
+/* A sum or maximum of n elements. */
+static void reduce_some(int n, MPI_Datatype type, MPI_Op op)
+{
+    double x[3] = {me + 1, me + 2, me + 3}, y[3] = {0};
+    int i[4] = {me + 1, me + 2, me + 3, me + 4}, j[4] = {0}, real = type == MPI_DOUBLE;
+    MPI_Allreduce(real ? (void *)x : i, real ? (void *)y : j, n, type, op, MPI_COMM_WORLD);
+    for (int k = 0; k < n; k++) EXPECT((real ? y[k] : j[k]) == (op == MPI_SUM ? 3 + 2 * k : 2 + k));
+}
+
+/* Ranks other than the root give arguments of another length where only those of the root count. */
+static void gather_some(int n, int root)
+{
+    double x[2] = {me, me + 10}, y[4] = {0};
+    if (me == root)
+        MPI_Gather(x, 2 * n, MPI_FLOAT, y, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    else
+        MPI_Gather(x, n, MPI_DOUBLE, y, 2 * (3 - n), MPI_FLOAT, root, MPI_COMM_WORLD);
+    for (int r = 0; me == root && r < p; r++)
+        for (int k = 0; k < n; k++) EXPECT(y[r * n + k] == r + 10 * k);
+}
+
+static void left(void)
+{
+    for (int i = 0; i < 40; i++) {
+        reduce_some(1, MPI_DOUBLE, MPI_SUM);
+        reduce_some(2, MPI_DOUBLE, MPI_SUM);
+        reduce_some(2, MPI_INT, MPI_SUM);
+        reduce_some(4, MPI_INT, MPI_SUM);
+        reduce_some(1, MPI_DOUBLE, MPI_MAX);
+        reduce_some(3, MPI_DOUBLE, MPI_SUM);
+        for (int n = 1; n <= 2; n++) gather_some(n, i / 2 % 2);
+        for (int n = 1; n <= 2; n++) gather_some(n, i % 2);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -108,6 +144,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     if (strcmp(argv[1], "counts") == 0)
         counts();
+    else if (strcmp(argv[1], "left") == 0)
+        left();
     else
         mixed((unsigned)atoi(argv[2]));
     if (me == 0) printf("done\n");

@@ -109,3 +109,16 @@ for by in tutti host; do
     reported "$host" 2 ./choice counts
     ! python3 known.py "$choice" 2>err || fail 'a decision of another version is used'
 done
+
+# Calls that follow one that is left to the host go to the host if they have its shape, and only
+# then. Without a report, the host gets them at once; a trace shows what Tutti did.
+rm -rf "$work/traces" wisdom
+for function in allreduce gather; do
+    echo "$function/8/p2 by=host tutti-us=1.500 host-us=1.000 $(cat place)"
+    echo "$function/16/p2 by=tutti tutti-us=1.000 host-us=1.500 $(cat place)"
+done >wisdom
+before=(env TUTTI_TRACE="$work/traces" tutti mpi)
+launch "$host" 2 ./choice left
+[ "$(cat out)" = 'done' ] || fail 'calls of a shape that is left'
+tutti draw "$work/traces" --what summary >told || fail 'no summary of the trace of these calls'
+grep -q '^2 ranks, 200 collectives of 1 teams* in ' told || fail "Tutti did others than the calls of 16 bytes: $(head -n 1 told)"
