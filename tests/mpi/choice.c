@@ -118,7 +118,7 @@ static void gather_some(int n, int root)
     if (me == root)
         MPI_Gather(x, 2 * n, MPI_FLOAT, y, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
     else
-        MPI_Gather(x, n, MPI_DOUBLE, y, 2 * (3 - n), MPI_FLOAT, root, MPI_COMM_WORLD);
+        MPI_Gather(x, n, MPI_DOUBLE, y, 3 - n, MPI_DOUBLE, root, MPI_COMM_WORLD);
     for (int r = 0; me == root && r < p; r++)
         for (int k = 0; k < n; k++) EXPECT(y[r * n + k] == r + 10 * k);
 }
