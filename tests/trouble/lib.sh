@@ -33,6 +33,13 @@ nothing_left() {
     [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: files are left"
 }
 
+# Sets n to how many background commands are running, and starts no process for that.
+running() {
+    local each
+    jobs -r >"$work/.running"
+    mapfile -t each <"$work/.running"
+    n=${#each[@]}
+}
 # beside N COMMAND...: runs the command in the background, in its own folder, once fewer than N such
 # commands are running.
 sides=() places=0
@@ -45,9 +52,9 @@ in_folder() {
     : >"$work/passed"
 }
 beside() {
-    local most=$1
+    local most=$1 n
     shift
-    while [ "$(jobs -r | wc -l)" -ge "$most" ]; do sleep 0.02; done
+    while running && [ "$n" -ge "$most" ]; do pause 0.02; done
     places=$((places + 1))
     mkdir "$work/$places"
     in_folder "$work/$places" "$@" &
