@@ -28,7 +28,7 @@ struct tt_ranking_shape {
 };
 _Static_assert(sizeof(struct tt_ranking_shape) == 40, "there is no room between the members");
 
-enum { TT_REACHES_DIRECT = 1, TT_REACHES_READS_ONLY = 2, TT_REACHES_MAPPED = 4 };
+enum { TT_REACHES_READ = 1, TT_REACHES_WRITE = 2, TT_REACHES_LOAD = 4 };
 
 /* The algorithms with the least times, the fastest first, as indices of tt_algorithms + 1, by the
  * logarithm of the bytes. A place is TT_NOT_RANKED until a call needs it, because all algorithms

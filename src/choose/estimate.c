@@ -182,9 +182,9 @@ static struct tt_ranking_shape shape_of(struct tt_rankings *kept, const struct t
                                      .cores = map->cores,
                                      .coll = (uint8_t)standing->coll,
                                      .shared = standing->shared,
-                                     .reach = (uint8_t)(map->direct * TT_REACHES_DIRECT |
-                                                        map->reads_only * TT_REACHES_READS_ONLY |
-                                                        map->mapped * TT_REACHES_MAPPED)};
+                                     .reach = (uint8_t)(map->reads * TT_REACHES_READ |
+                                                        map->writes * TT_REACHES_WRITE |
+                                                        map->mapped * TT_REACHES_LOAD)};
 }
 
 static bool is_for(const struct tt_ranking *ranking, const struct tt_ranking_shape *shape)

@@ -21,8 +21,8 @@ enum {
 };
 
 /* By TT_REACHES_... */
-static const char *const reaches[] = {"write",      "read-write", "window",      "read",
-                                      "load-write", "load",       "load-window", "load-read"};
+static const char *const reaches[] = {"window",      "read",      "write",      "read-write",
+                                      "load-window", "load-read", "load-write", "load"};
 static const struct tt_words reach_words = {reaches, sizeof reaches / sizeof *reaches};
 
 /* ---- Where lines come from ---- */

@@ -180,8 +180,8 @@ static void other_shapes_are_computed(void **state)
     for (int i = 0; i < 5; i++) other[i] = map;
     other[0].cores = 3;
     other[1].win_bytes /= 2;
-    other[2].direct = false;
-    other[3].reads_only = true;
+    other[2].reads = false;
+    other[3].writes = false;
     other[4].mapped = true;
     for (int i = 0; i < 5; i++) {
         assert_int_equal(load_for(&m), SHAPES);
