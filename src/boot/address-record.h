@@ -69,8 +69,8 @@ struct tt_notice {
     bool left;           /* `about` left in order; then it is also `from` */
     bool asks;           /* it is no notice, but asks for a part of the roll call (question.h) */
     int32_t cause, code; /* enum tt_cause, and the code as in struct tt_rank_status */
-    uint64_t team;       /* the team that is broken by it */
-    /* the text of the error if a rank of the client found out why; else "" */
+    uint64_t team;       /* the team on which `about` got an error, as in struct tt_failure */
+    /* the text of that error; "": there is none */
     char why[TT_FINDING_TEXT];
 };
 

@@ -53,11 +53,11 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
         return;
     }
     if (n->from != n->about && tt_common_state(job, common, n->from) == TT_RANK_FAILED) return;
-    if (n->why[0]) tt_common_give_reason(common, n->team, n->why);
+    struct tt_failure failure = {(enum tt_cause)n->cause, n->code, n->team, n->why};
     if (n->left)
         atomic_store(&common->rank[n->about].left_ns, tt_clock_ns());
     else
-        tt_common_believe(job, common, n->about, (enum tt_cause)n->cause, n->code);
+        tt_common_believe(job, common, n->about, &failure);
 }
 
 /* ---- Sending ---- */

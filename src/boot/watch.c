@@ -36,6 +36,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -440,22 +441,15 @@ bool tt_watch_seeks(const struct tt_fabric *f)
 
 static void send_notice(struct tt_fabric *f, int rank)
 {
-    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, rank);
+    struct tt_failure failure = tt_common_failure(f->job, f->common, rank);
     struct tt_notice notice = {.client = (uint32_t)f->client,
                                .from = f->me,
                                .about = rank,
-                               .cause = (int32_t)atomic_load(&rank_status->cause),
-                               .code = atomic_load(&rank_status->code)};
-    bool sent = false;
-    for (int i = 0; i < TT_FINDINGS; i++) {
-        const struct tt_finding *finding = tt_common_finding(f->common, i);
-        if (!finding) continue;
-        notice.team = finding->team;
-        memcpy(notice.why, finding->text, sizeof notice.why);
-        tt_machines_notify(f, &notice);
-        sent = true;
-    }
-    if (!sent) tt_machines_notify(f, &notice);
+                               .cause = (int32_t)failure.cause,
+                               .code = failure.code,
+                               .team = failure.team};
+    if (failure.why) snprintf(notice.why, sizeof notice.why, "%s", failure.why);
+    tt_machines_notify(f, &notice);
 }
 
 static bool is_unnoticed(const struct tt_fabric *f, int rank)

@@ -94,11 +94,12 @@ static void look_all(struct tt_job_page *job)
 }
 
 static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, enum tt_cause cause,
-                 int code)
+                 int code, uint64_t team)
 {
     uint32_t none = TT_CAUSE_NONE;
     if (!atomic_compare_exchange_strong(&rank_status->cause, &none, (uint32_t)cause)) return;
     atomic_store(&rank_status->code, code);
+    atomic_store(&rank_status->team, team);
     atomic_store(&rank_status->order, atomic_fetch_add(&job->order, 1) + 1);
     atomic_store(&rank_status->state, TT_RANK_FAILED);
     look_all(job);
@@ -106,36 +107,26 @@ static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, en
 
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
 {
-    fail(job, &job->rank[rank].rank_status, cause, code);
+    fail(job, &job->rank[rank].rank_status, cause, code, TT_NO_TEAM);
+}
+
+static void fail_here(struct tt_job_page *job, struct tt_common *common, int rank,
+                      const struct tt_failure *failure)
+{
+    struct tt_rank_status *rank_status = &common->rank[rank].rank_status;
+    if (atomic_load(&rank_status->state) != TT_RANK_LEFT)
+        fail(job, rank_status, failure->cause, failure->code, failure->team);
 }
 
 void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
                     enum tt_cause cause, int code)
 {
-    struct tt_rank_status *rank_status = &common->rank[rank].rank_status;
-    if (atomic_load(&rank_status->state) != TT_RANK_LEFT) fail(job, rank_status, cause, code);
+    fail_here(job, common, rank, &(struct tt_failure){cause, code, TT_NO_TEAM, NULL});
 }
 
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
 {
-    fail(job, &common->rank[rank].rank_status, TT_CAUSE_LEFT, 0);
-}
-
-void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
-                       enum tt_cause cause, int code)
-{
-    switch (cause) {
-    case TT_CAUSE_NONE: return;
-    case TT_CAUSE_LEFT: tt_common_miss(job, common, rank); return;
-    case TT_CAUSE_SIGNAL:
-    case TT_CAUSE_EXIT:
-    case TT_CAUSE_ABSENT:
-    case TT_CAUSE_GONE:
-    case TT_CAUSE_SILENT: tt_job_fail(job, rank, cause, code); return;
-    case TT_CAUSE_STATUS:
-    case TT_CAUSE_SETTING:
-    case TT_CAUSE_LOST: tt_common_fail(job, common, rank, cause, code); return;
-    }
+    fail(job, &common->rank[rank].rank_status, TT_CAUSE_LEFT, 0, TT_NO_TEAM);
 }
 
 static uint32_t ranks_here(const struct tt_job_page *job)
@@ -179,17 +170,24 @@ static void await_reason(const struct tt_finding *finding)
         sched_yield();
 }
 
-/* If a rank dies while it writes its reason, the state stays WRITING and nobody reads the text. The
+static bool is_about(const struct tt_finding *finding, uint64_t team)
+{
+    return atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE &&
+           finding->team == team;
+}
+
+/* Publishes why the team does not work any more; only the first text for a team is kept.
+ *
+ * If a rank dies while it writes its reason, the state stays WRITING and nobody reads the text. The
  * other ranks then report the death instead. */
-void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text)
+static void give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
     for (int i = 0; i < TT_FINDINGS; i++) {
         struct tt_finding *finding = &common->finding[i];
         uint32_t none = TT_FINDING_NONE;
         if (!atomic_compare_exchange_strong(&finding->state, &none, TT_FINDING_WRITING)) {
             await_reason(finding);
-            const struct tt_finding *there = tt_common_finding(common, i);
-            if (there && there->team == team) return;
+            if (is_about(finding, team)) return;
             continue;
         }
         finding->team = team;
@@ -199,21 +197,53 @@ void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *
     }
 }
 
-const struct tt_finding *tt_common_finding(const struct tt_common *common, int i)
+static const char *reason_for(const struct tt_common *common, uint64_t team)
 {
-    const struct tt_finding *finding = &common->finding[i];
-    bool there = atomic_load_explicit(&finding->state, memory_order_acquire) == TT_FINDING_THERE;
-    return there ? finding : NULL;
-}
-
-const char *tt_common_reason(const struct tt_common *common, uint64_t team)
-{
-    for (int i = 0; i < TT_FINDINGS; i++) {
-        const struct tt_finding *finding = tt_common_finding(common, i);
-        if (finding && finding->team == team) return finding->text;
-    }
+    for (int i = 0; i < TT_FINDINGS; i++)
+        if (is_about(&common->finding[i], team)) return common->finding[i].text;
     return NULL;
 }
+
+/* ---- Failures that other ranks report ---- */
+
+void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
+                       const struct tt_failure *failure)
+{
+    if (failure->team != TT_NO_TEAM && failure->why && failure->why[0])
+        give_reason(common, failure->team, failure->why);
+    switch (failure->cause) {
+    case TT_CAUSE_NONE: return;
+    case TT_CAUSE_LEFT: tt_common_miss(job, common, rank); return;
+    case TT_CAUSE_SIGNAL:
+    case TT_CAUSE_EXIT:
+    case TT_CAUSE_ABSENT:
+    case TT_CAUSE_GONE:
+    case TT_CAUSE_SILENT: tt_job_fail(job, rank, failure->cause, failure->code); return;
+    case TT_CAUSE_STATUS:
+    case TT_CAUSE_SETTING:
+    case TT_CAUSE_LOST: fail_here(job, common, rank, failure); return;
+    }
+}
+
+void tt_common_fail_on(struct tt_job_page *job, struct tt_common *common, int rank, int status,
+                       uint64_t team, const char *why)
+{
+    struct tt_failure failure = {TT_CAUSE_STATUS, status, team, why};
+    tt_common_believe(job, common, rank, &failure);
+}
+
+struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct tt_common *common,
+                                    int rank)
+{
+    const struct tt_rank_status *its = tt_common_rank_status(job, common, rank);
+    struct tt_failure failure = {.cause = (enum tt_cause)atomic_load(&its->cause),
+                                 .code = atomic_load(&its->code),
+                                 .team = atomic_load(&its->team)};
+    failure.why = reason_for(common, failure.team);
+    return failure;
+}
+
+/* ---- The status of a rank ---- */
 
 /* Reads the status of the process first: so a rank whose process ended after it left the client is
  * seen to have left. */

@@ -46,18 +46,40 @@ void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
 /* Records as a failure that a rank has left although another rank still needs it. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
 
-/* Publishes to all ranks why a team does not work any more, before the rank that found out fails
- * with a status to which this text belongs. Only the first text for a team is kept. */
-void tt_common_give_reason(struct tt_common *common, uint64_t team, const char *text);
-/* Returns the reason that a rank published for this team; NULL: there is none. The text stays valid
- * until the rank leaves the client. */
-const char *tt_common_reason(const struct tt_common *common, uint64_t team);
-/* Returns the i-th published reason, i < TT_FINDINGS; NULL: there is none. */
-const struct tt_finding *tt_common_finding(const struct tt_common *common, int i);
+/* How a rank failed, as its own node records it and as it is reported to other nodes.
+ *
+ * A rank fails once, so an error that it gets on a team also breaks its other teams. Whether a
+ * member of a team returns the error itself or PEER depends on the team where the rank failed. So
+ * the team and the text belong to the failure, and they are reported together with it, over
+ * whichever team and by whichever rank the report comes.
+ *
+ * Why every member of the team returns the error itself: the rank that fails stores the team and
+ * the text in the page of its node before its state becomes FAILED. Every report is made from the
+ * page of its sender and holds all three; its receiver stores the text, then the team, then the
+ * state. So by induction over the reports, no rank of any node sees the failure without the team
+ * and the text. No rank has to ask for the text or to wait for it, and so a rank that dies while it
+ * reports leaves nobody waiting. There may be no text: the page has room for TT_FINDINGS teams, and
+ * a rank may die while it writes. The team is still known then, and so the status is the same. */
+struct tt_failure {
+    enum tt_cause cause;
+    int code;        /* as in struct tt_rank_status */
+    uint64_t team;   /* the same */
+    const char *why; /* the error on that team; NULL or "": there is no text */
+};
+
 /* Records a failure that another rank reported. Causes that concern a process or a host apply to
- * all clients. A rank that counts as dead elsewhere counts as dead here, too (boot/notice.h). */
+ * all clients. A rank that counts as dead elsewhere counts as dead here, too (boot/notice.h). Only
+ * the first text for a team is kept. */
 void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
-                       enum tt_cause cause, int code);
+                       const struct tt_failure *failure);
+/* Records that a rank cannot go on with this client because of an error on a team. `why` may be
+ * NULL. Any thread. */
+void tt_common_fail_on(struct tt_job_page *job, struct tt_common *common, int rank, int status,
+                       uint64_t team, const char *why);
+/* Returns how a rank failed; cause is NONE if it has not failed. The text stays valid until this
+ * rank leaves the client. */
+struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct tt_common *common,
+                                    int rank);
 
 /* Returns the status of a rank in a client. FAILED also if the rank's process ended before it left,
  * or before a notice came that it was leaving. */

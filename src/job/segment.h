@@ -69,13 +69,17 @@ enum tt_cause {
     TT_CAUSE_SILENT   /* nothing came from its node in time */
 };
 
-/* The status of a rank. cause, code and order are set before state becomes FAILED. The first cause
+/* The status of a rank. All other fields are set before state becomes FAILED. The first cause
  * stays. If two ranks failed, the one with the lower order failed first. */
 struct tt_rank_status {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
     _Atomic int32_t code;   /* signal number, exit code, tutti_status, tt_must_match or seconds */
     _Atomic uint32_t order; /* counts from 1; 0: the rank has not failed */
+    /* The team of the client on which the rank got the error `code`; TT_NO_TEAM: the rank failed
+     * otherwise. */
+    _Atomic uint64_t team;
 };
+#define TT_NO_TEAM UINT64_MAX /* no team has this id */
 
 /* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
  * about to; a thread that wakes them increments `wakes`. */

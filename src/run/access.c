@@ -180,14 +180,12 @@ static const char *argument_at(const struct tt_exec *exec, const char *memory)
     return in <= at && (out > at || in > out) ? "in" : "out";
 }
 
-/* The other ranks need the reason when they see that the rank failed, so it is published first. */
 static tutti_status blame_owner(const struct tt_exec *exec, int owner, const char *call)
 {
     char text[512];
     const struct tt_fabric *f = exec->team->fabric;
     snprintf(text, sizeof text, "%s: %s", call, tutti_error());
-    tt_common_give_reason(f->common, exec->team->id, text);
-    tt_common_fail(f->job, f->common, owner, TT_CAUSE_STATUS, TUTTI_ERR_ARG);
+    tt_common_fail_on(f->job, f->common, owner, TUTTI_ERR_ARG, exec->team->id, text);
     return tt_fail(TUTTI_ERR_PEER, "%s",
                    tt_common_cause_text(f->job, f->common, owner, text, sizeof text));
 }

@@ -498,15 +498,7 @@ static void finding_sent(tutti_context *context, void *arg, tutti_status status)
     tt_free(finding);
 }
 
-/* What a rank found that is wrong with the calls on the team, for the members on other nodes; NULL:
- * the team broke for another reason. */
-static const char *finding_of(const struct tt_team *t)
-{
-    const char *published = tt_common_reason(t->fabric->common, t->id);
-    return published || t->broken != TUTTI_ERR_MISMATCH ? published : t->broken_text;
-}
-
-/* Notifies the member that the team is broken, with the text of what a rank found. */
+/* Notifies the member that a rank has failed, with the text of the error that this rank got. */
 static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const char *text,
                                  const struct tt_remote_broken *broken)
 {
@@ -532,18 +524,17 @@ static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const c
     return remote_sent(t, m->rank, status);
 }
 
+/* The failure may have happened on another team than this one. */
 static void send_broken(struct tt_team *t, struct tt_mirror *m)
 {
-    const struct tt_fabric *f = t->fabric;
-    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, t->culprit);
-    struct tt_remote_broken broken = {.team = t->id,
+    struct tt_failure failure = tt_common_failure(t->fabric->job, t->fabric->common, t->culprit);
+    struct tt_remote_broken broken = {.team = failure.team,
                                       .rank = t->culprit,
-                                      .cause = (int32_t)atomic_load(&rank_status->cause),
-                                      .code = atomic_load(&rank_status->code)};
-    if (m->sent_broken || broken.cause == TT_CAUSE_NONE) return;
+                                      .cause = (int32_t)failure.cause,
+                                      .code = failure.code};
+    if (m->sent_broken || failure.cause == TT_CAUSE_NONE) return;
     m->sent_broken = true;
-    const char *found = finding_of(t);
-    if (!found || post_finding(t, m, found, &broken) != TUTTI_OK)
+    if (!failure.why || post_finding(t, m, failure.why, &broken) != TUTTI_OK)
         (void)tt_remote_post(t, m, TT_DISPATCH_BROKEN, &broken, sizeof broken);
 }
 
@@ -554,14 +545,12 @@ void tt_remote_broke(struct tt_team *t)
         if (m->done != TT_REMOTE_LEFT && t->job_rank[m->rank] != t->culprit) send_broken(t, m);
 }
 
-/* Records what another rank found. So short a text always comes in one piece. */
-static void take_finding(const struct tt_fabric *f, const tutti_message *message, uint64_t team)
+/* Copies the text of the error in a message. So short a text always comes in one piece. */
+static void take_finding(const tutti_message *message, char text[TT_FINDING_TEXT])
 {
-    char text[TT_FINDING_TEXT];
-    if (!message->data || message->bytes <= 0) return;
-    int n = (int)tt_min(message->bytes, (int64_t)sizeof text - 1);
-    snprintf(text, sizeof text, "%.*s", n, (const char *)message->data);
-    tt_common_give_reason(f->common, team, text);
+    bool some = message->data && message->bytes > 0;
+    int n = some ? (int)tt_min(message->bytes, TT_FINDING_TEXT - 1) : 0;
+    snprintf(text, TT_FINDING_TEXT, "%.*s", n, some ? (const char *)message->data : "");
 }
 
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
@@ -569,6 +558,7 @@ void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
 {
     struct tt_remote_teams *remote_teams = arg;
     struct tt_remote_broken broken;
+    char text[TT_FINDING_TEXT];
     const struct tt_fabric *f = remote_teams->f;
     (void)context;
     (void)receive;
@@ -577,9 +567,10 @@ void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
     if (broken.rank < 0 || broken.rank >= f->size || broken.cause < 0 ||
         broken.cause > TT_CAUSE_SILENT)
         return;
-    take_finding(f, message, broken.team);
     if (tt_common_state(f->job, f->common, message->rank) == TT_RANK_FAILED) return;
-    tt_common_believe(f->job, f->common, broken.rank, (enum tt_cause)broken.cause, broken.code);
+    take_finding(message, text);
+    struct tt_failure failure = {(enum tt_cause)broken.cause, broken.code, broken.team, text};
+    tt_common_believe(f->job, f->common, broken.rank, &failure);
 }
 
 /* ---- Leaving ---- */

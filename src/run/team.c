@@ -383,35 +383,51 @@ static bool has_reason(tutti_status status)
            status == TUTTI_ERR_UNSUPPORTED;
 }
 
-/* If another member has found an error that is this rank's too, returns true and breaks the team
- * with the same error: the calls on this team do not match, or an argument of this rank is wrong
- * (tt_access_blame). */
-static bool hear_error(struct tt_team *t, int culprit)
+static enum tt_rank_state state_of(const struct tt_team *t, int r)
 {
-    const struct tt_fabric *f = t->fabric;
-    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, culprit);
-    const char *text = tt_common_reason(f->common, t->id);
-    int me = t->job_rank[t->me], code = atomic_load(&rank_status->code);
-    if (!text || t->broken != TUTTI_OK || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS)
-        return false;
-    if (code != TUTTI_ERR_MISMATCH && !(code == TUTTI_ERR_ARG && culprit == me)) return false;
-    set_broken(t, (tutti_status)code, culprit, text);
-    tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, code);
-    return true;
+    return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
 }
 
-/* If the failed member reported why it cannot go on, appends its text to the cause of its
- * failure. */
-static void add_reason(const struct tt_team *t, int culprit, char *text, size_t n)
+static struct tt_failure failure_of(const struct tt_team *t, int culprit)
+{
+    return tt_common_failure(t->fabric->job, t->fabric->common, culprit);
+}
+
+/* Whether the error of the failed member r is this rank's too: the calls on this team do not match,
+ * or an argument of this rank is wrong (tt_access_blame). An error on another team is not. */
+static bool is_shared(const struct tt_team *t, int r, const struct tt_failure *failure)
+{
+    return failure->cause == TT_CAUSE_STATUS && failure->team == t->id &&
+           (failure->code == TUTTI_ERR_MISMATCH || (failure->code == TUTTI_ERR_ARG && r == t->me));
+}
+
+/* If another member has found an error that is this rank's too, returns true and breaks the team
+ * with the same error. Looks at all members that have failed, because another one may have failed
+ * before that one for another reason. */
+static bool hear_error(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
-    const struct tt_rank_status *rank_status = tt_common_rank_status(f->job, f->common, culprit);
-    const char *reason = tt_common_reason(f->common, t->id);
+    for (int r = 0; r < t->map.p && t->broken == TUTTI_OK; r++) {
+        if (state_of(t, r) != TT_RANK_FAILED) continue;
+        struct tt_failure failure = failure_of(t, t->job_rank[r]);
+        if (!is_shared(t, r, &failure)) continue;
+        tutti_status status = (tutti_status)failure.code;
+        const char *text = failure.why ? failure.why : tutti_status_text(status);
+        set_broken(t, status, t->job_rank[r], text);
+        tt_common_fail_on(f->job, f->common, t->job_rank[t->me], status, t->id, text);
+        return true;
+    }
+    return false;
+}
+
+/* If the failed rank reported why it cannot go on, appends its text to the cause of its failure. */
+static void add_reason(const struct tt_failure *failure, char *text, size_t n)
+{
     size_t used = strlen(text);
-    if (!reason || atomic_load(&rank_status->cause) != TT_CAUSE_STATUS ||
-        !has_reason((tutti_status)atomic_load(&rank_status->code)))
+    if (!failure->why || failure->cause != TT_CAUSE_STATUS ||
+        !has_reason((tutti_status)failure->code))
         return;
-    snprintf(text + used, n - used, ": %s", reason);
+    snprintf(text + used, n - used, ": %s", failure->why);
 }
 
 /* Breaks the team because a member has failed. The function that noticed the failure has set the
@@ -419,9 +435,11 @@ static void add_reason(const struct tt_team *t, int culprit, char *text, size_t 
 static void break_for(struct tt_team *t, int culprit)
 {
     char text[sizeof t->broken_text];
-    if (culprit >= 0 && hear_error(t, culprit)) return;
+    struct tt_failure failure = {.team = TT_NO_TEAM};
+    if (hear_error(t)) return;
     snprintf(text, sizeof text, "%s", tutti_error());
-    if (culprit >= 0) add_reason(t, culprit, text, sizeof text);
+    if (culprit >= 0) failure = failure_of(t, culprit);
+    if (failure.team == t->id) add_reason(&failure, text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, culprit, text);
 }
 
@@ -433,14 +451,9 @@ void tt_team_break(struct tt_team *t, tutti_status status)
         break_for(t, tt_common_first_failed(f->job, f->common));
         return;
     }
-    if (has_reason(status)) tt_common_give_reason(f->common, t->id, tutti_error());
-    tt_common_fail(f->job, f->common, me, TT_CAUSE_STATUS, (int)status);
+    tt_common_fail_on(f->job, f->common, me, status, t->id,
+                      has_reason(status) ? tutti_error() : NULL);
     set_broken(t, status, me, tutti_error());
-}
-
-static enum tt_rank_state state_of(const struct tt_team *t, int r)
-{
-    return tt_common_state(t->fabric->job, t->fabric->common, t->job_rank[r]);
 }
 
 static void look_at(struct tt_team *t, int r)
@@ -448,12 +461,13 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    if (state != TT_RANK_FAILED || hear_error(t, t->job_rank[r])) return;
+    if (state != TT_RANK_FAILED || t->broken != TUTTI_OK) return;
+    struct tt_failure failure = failure_of(t, t->job_rank[r]);
     const char *mine = r == t->me ? "this rank counts as failed: " : "";
     int n = snprintf(text, sizeof text, "%s", mine);
     tt_common_cause_text(t->fabric->job, t->fabric->common, t->job_rank[r], text + n,
                          sizeof text - (size_t)n);
-    add_reason(t, t->job_rank[r], text, sizeof text);
+    add_reason(&failure, text, sizeof text);
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
@@ -508,6 +522,7 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 static void look_for_failed(struct tt_team *t)
 {
     int first = tt_common_first_failed(t->fabric->job, t->fabric->common);
+    (void)hear_error(t);
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);

@@ -198,6 +198,45 @@ static int unsent(int argc, char **argv)
     return 0;
 }
 
+/* Calls one of several collectives. `odd`: the call does not match. */
+static tutti_status call_nth(tutti_team *team, int i, bool odd)
+{
+    static double in[64], out[64];
+    int n = odd ? 3 : 4;
+    switch (i % 4) {
+    case 0: return tutti_scan(team, in, out, n, TUTTI_F64, TUTTI_SUM);
+    case 1: return tutti_allreduce(team, in, out, n, TUTTI_F64, TUTTI_SUM);
+    case 2: return tutti_bcast(team, out, n, TUTTI_F64, tutti_size(team) - 1);
+    default: return tutti_reduce_scatter_block(team, in, out, odd ? 1 : 2, TUTTI_F64, TUTTI_SUM);
+    }
+}
+
+/* Makes a call on a new team that does not match at one rank. Returns the first error of the call
+ * and tutti_finalize. No rank leaves the barrier before every rank has the new team. The news of
+ * the error may overtake the barrier, so its status says nothing. */
+static tutti_status call_on_duplicate(tutti_client *client, int i)
+{
+    tutti_team *world = tutti_world(client), *team;
+    tutti_status status = tutti_team_dup(world, &team);
+    if (status != TUTTI_OK) return status;
+    (void)!tutti_barrier(world);
+    status = call_nth(team, i, tutti_rank(world) == i % tutti_size(world));
+    tutti_status ended = tutti_finalize(client);
+    return status == TUTTI_OK ? ended : status;
+}
+
+/* duplicate TIMES: that often, one client after the other. Each rank counts its mismatches. */
+static int duplicate(int argc, char **argv)
+{
+    int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
+    for (int i = 0; i < times; i++) {
+        tutti_client *client = join();
+        heard += call_on_duplicate(client, i) == TUTTI_ERR_MISMATCH;
+    }
+    printf("heard %d of %d\n", heard, times);
+    return 0;
+}
+
 /* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -220,4 +259,5 @@ const struct scenario mismatches[] = {{"each", each},
                                       {"under-way", under_way},
                                       {"behind-barrier", behind_barrier},
                                       {"unsent", unsent},
+                                      {"duplicate", duplicate},
                                       {NULL, NULL}};
