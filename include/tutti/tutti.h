@@ -534,7 +534,10 @@ enum {
  *
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
- * later call on the team, or from tutti_finalize. If a rank sends something else in an alltoallv,
+ * later call on the team, or from tutti_finalize. A member that is still in an earlier call, which
+ * all members made alike, may get MISMATCH from that one: the team breaks as soon as any two
+ * members find that a call differs, and the text names that call. The outputs of the earlier call
+ * are undefined then. If a rank sends something else in an alltoallv,
  * alltoallw, gatherv, scatterv or neighbourhood collective than the receiver expects, these two
  * ranks get MISMATCH. As in MPI, the sequences of basic types of a piece must be equal at both
  * ranks, whatever types they pass: two elements of a type of two I32 match four I32, but not two

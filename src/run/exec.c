@@ -548,7 +548,7 @@ static __attribute__((noinline)) void publish_end(const struct tt_team *t)
 static tutti_status compare_pair(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
-    return r == t->me || tt_team_is_remote(t, r) ? TUTTI_OK : tt_step_compare(exec, r);
+    return r == t->me || tt_team_is_remote(t, r) ? TUTTI_OK : tt_step_compare(t, exec->number, r);
 }
 
 static tutti_status compare_pairs(const struct tt_exec *exec)

@@ -158,8 +158,9 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
  * under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
  * yet. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
-/* Returns MISMATCH if member `rank` has started this execution as another call, else OK. */
-tutti_status tt_step_compare(const struct tt_exec *exec, int rank);
+/* Returns MISMATCH if this rank and member `rank` have begun this execution as different calls, or
+ * with different counts for each other; else OK. */
+tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank);
 
 /* How the steps that start something reach their peer: through the memory that a node shares (in
  * step.c), or by messages to another node (tt_reach_remote in remote.c). Preconditions: the step is

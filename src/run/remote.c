@@ -595,7 +595,7 @@ static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt
 {
     const struct tt_exec *exec = t->running[a->packet.head.number & (t->slots - 1)];
     if (t->broken != TUTTI_OK) return;
-    tutti_status status = tt_step_compare(exec, m->rank);
+    tutti_status status = tt_step_compare(t, exec->number, m->rank);
     if (status == TUTTI_OK)
         status = tt_step_uneven(t, exec->number, m->rank, t->me, a->bytes, expected);
     tt_team_break(t, status);

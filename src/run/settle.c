@@ -31,6 +31,16 @@
  *
  * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
  * by then, so a rank that has compared all looks once more whether the team is broken.
+ *
+ * Calls under way when a member leaves. A member that finds no difference leaves, perhaps with its
+ * last calls under way. That breaks the team with PEER at the ranks that have not compared theirs
+ * yet, and two of them may differ in what they have for each other. But the member left after all
+ * had begun its last call. So on one node all that is to be compared is in shared memory, and it
+ * stays there until this rank has left the client, too (arena.h): each rank compares it without
+ * waiting (compare_begun). That holds for both ranks that differ, so both find it. If the member
+ * left because its time limit had passed, or if a member died, not all may have begun the call;
+ * then this rank compares what is there. Between nodes a rank knows only what has come by messages,
+ * and does not wait for more once the team is broken.
  */
 #include "run/settle.h"
 
@@ -218,12 +228,43 @@ static bool lacks_call(const struct tt_team *t, int r)
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
 }
 
+/* Compares this rank's calls with those of the members after the team broke, as far as both have
+ * begun them: the last call and those that have not ended. */
+static tutti_status compare_begun(const struct tt_team *t)
+{
+    tutti_status status = TUTTI_OK;
+    uint64_t from = tt_min(t->my_done, t->next - 1);
+    for (int r = 0; r < t->map.p; r++)
+        for (uint64_t k = from; k < t->next && status == TUTTI_OK; k++)
+            status = tt_step_compare(t, k, r);
+    return status;
+}
+
+/* Whether the team broke because a member left, and this rank may still read the blocks of the
+ * members. */
+static bool lost_leaver(const struct tt_team *t)
+{
+    const struct tt_fabric *f = t->fabric;
+    if (t->broken != TUTTI_ERR_PEER || t->culprit < 0 || t->next == 0) return false;
+    if (t->state == TT_TEAM_DEPARTED || t->given_up) return false;
+    return atomic_load(&tt_common_rank_status(f->job, f->common, t->culprit)->cause) ==
+           TT_CAUSE_LEFT;
+}
+
 /* Returns the error of a team that broke while this rank was in no call: a mismatch, or a member
- * that left without making a call that this rank has made. */
+ * that left without making a call that this rank has made. If this rank finds the mismatch only
+ * now, it fails for that reason before it leaves, so that the members find its counts (keeps_counts
+ * in step.c). */
 static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;
     if (t->broken == TUTTI_ERR_MISMATCH) return tt_team_error(t);
+    tutti_status status = lost_leaver(t) ? compare_begun(t) : TUTTI_OK;
+    if (status != TUTTI_OK) {
+        tt_team_break(t, status);
+        t->reported = true;
+        return status;
+    }
     for (int r = 0; r < t->map.p && t->next > 0; r++)
         if (lacks_call(t, r)) return left_early(t, r);
     return TUTTI_OK;

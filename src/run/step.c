@@ -278,7 +278,8 @@ static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
     tutti_status status = advance_ring(exec->team->fabric, end);
     if (tt_unlikely(status == TUTTI_ERR_MISMATCH))
         for (int r = 0; r < exec->team->map.p; r++)
-            if (exec->team->job_rank[r] == end->peer) TT_TRY(tt_step_compare(exec, r));
+            if (exec->team->job_rank[r] == end->peer)
+                TT_TRY(tt_step_compare(exec->team, exec->number, r));
     if (tt_unlikely(status == TUTTI_ERR_ARG && end->first))
         return tt_access_blame(exec, end->peer, end->first->at, end->first->left, !end->sending,
                                status);
@@ -591,13 +592,15 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
 }
 
-tutti_status tt_step_compare(const struct tt_exec *exec, int rank)
+tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank)
 {
-    const struct tt_signal_line *line = tt_team_line(exec->team, rank, exec->slot);
-    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    if (mark == exec->mark) return tt_step_pair(exec->team, exec->number, rank);
-    return mark >> 32 == exec->base >> 32 ? tt_step_mismatch(exec->team, exec->number, rank)
-                                          : TUTTI_OK;
+    const int slot = tt_team_slot(t, number);
+    const uint64_t begun = tt_team_base(t, number) >> 32;
+    uint64_t mine =
+        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
+    uint64_t mark = atomic_load_explicit(&tt_team_line(t, rank, slot)->shape, memory_order_acquire);
+    if (mine >> 32 != begun || mark >> 32 != begun) return TUTTI_OK;
+    return mark == mine ? tt_step_pair(t, number, rank) : tt_step_mismatch(t, number, rank);
 }
 
 /* Returns AGAIN if the flag is not raised yet. */

@@ -497,7 +497,8 @@ static void take_all(struct tt_team *t)
 static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
 {
     tutti_status status = TUTTI_OK;
-    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++) status = tt_step_compare(exec, r);
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
+        status = tt_step_compare(t, exec->number, r);
     if (status != TUTTI_OK) tt_team_break(t, status);
 }
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The last comparison of calls (run/settle.h) after a member has left with its call under way. That
+ * breaks the team at the other two ranks, whose counts for each other differ, before they have
+ * compared them. Both must hear of the mismatch all the same.
+ *
+ * Three threads start an alltoallv, in which rank 0 has data for both others, and rank 2 expects
+ * something from rank 1 that rank 1 does not have for it. Nobody waits for the call. Rank 0 starts
+ * last and finalizes: its own counts match, so it leaves. Then ranks 1 and 2 make the last
+ * comparison, one after the other. If rank 1 exchanges nothing with anybody (`ends`), its call has
+ * ended at once, before rank 2 began.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "api/api.h"
+#include "ranks.h"
+#include "run/settle.h"
+
+enum { P = 3, LONG = 70000, EXPECTED = 40 };
+
+struct left_case {
+    bool ends;
+    int first;            /* of ranks 1 and 2: the one that compares first */
+    _Atomic int started;  /* ranks that have started their calls */
+    _Atomic int compared; /* ranks that have made the last comparison */
+};
+
+static double in[P][2 * LONG], out[P][LONG + EXPECTED];
+
+static void await_count(const _Atomic int *count, int n)
+{
+    while (atomic_load(count) < n) sched_yield();
+}
+
+/* Rank 1 starts first, then rank 2, then rank 0. Requests that nobody has waited for are freed with
+ * the client. */
+static void start_call(struct left_case *c, tutti_team *world)
+{
+    const int64_t at[P] = {0, LONG, 0};
+    int64_t to[P] = {0}, from[P] = {0};
+    tutti_request *request;
+    int me = tutti_rank(world);
+    if (me == 0) to[1] = c->ends ? 0 : LONG, to[2] = LONG;
+    if (me == 1) from[0] = c->ends ? 0 : LONG;
+    if (me == 2) from[0] = LONG, from[1] = EXPECTED;
+    await_count(&c->started, me ? me - 1 : P - 1);
+    EXPECT(tutti_ialltoallv(world, in[me], to, at, out[me], from, at, TUTTI_F64, &request) ==
+           TUTTI_OK);
+    if (me == 0) EXPECT(world->run.my_done != world->run.next);
+    if (me == 1) EXPECT((world->run.my_done == world->run.next) == c->ends);
+    atomic_fetch_add(&c->started, 1);
+}
+
+static void await_leaving(const struct tt_fabric *f)
+{
+    const struct tt_rank_status *its = &f->common->rank[0].rank_status;
+    while (atomic_load(&its->state) != TT_RANK_FAILED) sched_yield();
+    EXPECT(atomic_load(&its->cause) == TT_CAUSE_LEFT);
+}
+
+static void one_rank(tutti_client *client, void *arg)
+{
+    struct left_case *c = arg;
+    tutti_team *world = tutti_world(client);
+    int me = tutti_rank(world);
+    start_call(c, world);
+    if (me == 0) return;
+    await_leaving(&client->fabric);
+    await_count(&c->compared, me == c->first ? 0 : 1);
+    EXPECT(tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE) == TUTTI_ERR_MISMATCH);
+    EXPECT(strstr(tutti_error(), "rank 1 sends rank 2 n=0 of f64") != NULL);
+    EXPECT(strstr(tutti_error(), "rank 2 expects n=40") != NULL);
+    atomic_fetch_add(&c->compared, 1);
+}
+
+int main(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct left_case c = {.ends = i / 2, .first = 1 + i % 2};
+        EXPECT(tutti_threads(P, one_rank, &c) == TUTTI_OK);
+        EXPECT(atomic_load(&c.compared) == 2);
+    }
+    return 0;
+}
