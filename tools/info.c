@@ -54,7 +54,26 @@ static void key_of(const char *name, char key[32])
     for (char *c = key; *c; c++) *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
 }
 
-/* Prints a line of text, or adds the text as a string to the JSON object. */
+/* Prints a fact. A text that is too long for one line goes on below itself; a word, such as a path,
+ * is never broken. */
+static void print_fact(const char *name, const char *text)
+{
+    enum { INDENT = 15, COLUMNS = 100 };
+    int column = printf("  %-12s ", name);
+    for (const char *end; *text; text = end) {
+        bool begins = column <= INDENT;
+        int spaces = (int)strspn(text, " "), letters = (int)strcspn(text + spaces, " ");
+        end = text + spaces + letters;
+        if (!begins && column + spaces + letters > COLUMNS) {
+            column = printf("\n%*s", INDENT, "") - 1;
+            text += spaces;
+        }
+        column += printf("%.*s", (int)(end - text), text);
+    }
+    printf("\n");
+}
+
+/* Prints a fact, or adds the text as a string to the JSON object. */
 static void line(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void line(const char *name, const char *format, ...)
 {
@@ -67,10 +86,10 @@ static void line(const char *name, const char *format, ...)
     if (report.all)
         cJSON_AddStringToObject(report.section, key, text);
     else
-        printf("  %-12s %s\n", name, text);
+        print_fact(name, text);
 }
 
-/* Prints a line about a feature that works here or not; in JSON, an object with `works` and
+/* Prints a fact about a feature that works here or not; in JSON, an object with `works` and
  * `text`. */
 static void whether(const char *name, bool works, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -82,7 +101,7 @@ static void whether(const char *name, bool works, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (!report.all) {
-        printf("  %-12s %s\n", name, text);
+        print_fact(name, text);
         return;
     }
     key_of(name, key);

@@ -436,7 +436,7 @@ static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Several machines:", 2},
     {"hosts", OPTION_HOSTS, "HOST,...", 0,
      "say which launcher starts ranks on several machines (if they all are this one: run here)", 0},
-    {"host", 0, NULL, ALIAS, NULL, 0},
+    {"host", 'H', NULL, ALIAS, NULL, 0},
     {"hostfile", OPTION_HOSTFILE, "FILE", 0, "like --hosts, with a host on each line of FILE", 0},
     {"machinefile", 'f', NULL, ALIAS, NULL, 0},
     {"oversubscribe", OPTION_NOTHING, NULL, OPTION_HIDDEN, NULL, 0},
@@ -654,6 +654,7 @@ static error_t parse_job(int key, char *arg, const struct argp_state *state,
     case OPTION_ON_FAILURE:
         o->on_failure = (enum tt_on_failure)word_of(state, "--on-failure", arg, on_failure);
         return 0;
+    case 'H':
     case OPTION_HOSTS: read_hosts(state, &a->run, "--hosts", arg); return 0;
     case 'f':
     case OPTION_HOSTFILE: read_hostfile(state, &a->run, arg); return 0;

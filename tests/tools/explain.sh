@@ -11,11 +11,11 @@ export XDG_CACHE_HOME=$work/cache
 expect 0 tutti explain allreduce/f64/sum/8/p2
 says out '^No model of this machine: .*No such file'
 says out '^\* flat +-  there is no model of this machine'
-expect 0 tutti info
-says out 'steps +not known: .*No such file'
+expect 0 tutti info --json
+says out '"not known: .*No such file'
 
 mkdir -p cache/tutti
-file=$(sed -n 's/.*known: \(.*\.machine\): No such file.*/\1/p' out)
+file=$(sed -n 's/.*"not known: \(.*\.machine\): No such file.*/\1/p' out)
 model '400 2000 9000 50000 200000 800000 3000000 12000000 50000000' >"$file"
 expect 0 tutti info
 says out "steps +$file\$"

@@ -144,8 +144,10 @@ for hosts in localhost 127.0.0.1 "$(hostname)" localhost,localhost; do
     expect 0 tutti run --host "$hosts" -n 2 echo here
     [ "$(lines out '^here$')" -eq 2 ] || fail "$hosts: not here"
 done
-expect 0 tutti run --hosts localhost:2,localhost:1 echo here
-[ "$(lines out '^here$')" -eq 3 ] || fail 'not as many as the host takes'
+for option in --hosts --host -host -H; do
+    expect 0 tutti run $option localhost:2,localhost:1 echo here
+    [ "$(lines out '^here$')" -eq 3 ] || fail "$option: not as many as the host takes"
+done
 printf '# these\nlocalhost slots=2   # two\n\n  localhost:1 max_slots=9\r\n' >hosts
 for option in --hostfile -hostfile --machinefile -machinefile -f; do
     expect 0 tutti run $option hosts echo here

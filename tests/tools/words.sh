@@ -202,6 +202,9 @@ expect 0 tutti info
 for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' '  membarrier '; do
     says out "^$word"
 done
+# Facts are folded at 100 columns, and only a word that is longer than the rest of its line is not.
+HOME=$work/none XDG_CACHE_HOME='' TUTTI_PMIX='' expect 0 tutti info
+awk 'length > 100 && !/^ {15}[^ ]*$/ { exit 1 }' out || fail 'info prints lines of more than 100 columns'
 if ! grep -q '^  CMA  *forbidden' out; then
     TUTTI_READ_COST=1 expect 0 tutti info
     says out '  CMA +allowed: .* takes 1 times '
