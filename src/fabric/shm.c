@@ -52,12 +52,45 @@ static tutti_status bad_address(int rank, char *here, bool written, uint64_t the
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }
 
+/* Reads or writes one word of the rank that is always there; the word keeps its value. */
+static bool moves_word(const struct tt_job_rank *r, enum tt_access access)
+{
+    cma_fn *fn = access == TT_READS ? process_vm_readv : process_vm_writev;
+    uint64_t word = access == TT_READS ? 0 : TT_JOB_MAGIC;
+    struct iovec mine = {&word, sizeof word};
+    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
+    return fn(atomic_load(&r->pid), &mine, 1, &its, 1, 0) == sizeof word && word == TT_JOB_MAGIC;
+}
+
+/* Whether the process has given up its memory, as it does before the kernel closes its files. The
+ * calls above cannot tell, because a filter may make them fail as if the process had ended. The
+ * kernel shows the sizes of a process to every user, and all of them are 0 without memory. If
+ * /proc does not show the process, it counts as ended. */
+static bool has_ended(pid_t pid)
+{
+    char path[32];
+    unsigned long pages = 0;
+    if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool has_memory = file && fscanf(file, "%lu", &pages) == 1 && pages > 0;
+    if (file) fclose(file);
+    return !has_memory;
+}
+
 /* Whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but a filter
  * of system calls may return any error, or 0. The arguments are valid and never of length 0, so for
- * other reasons the kernel returns only the three errors below, and EINTR. */
-static bool is_refusal(ssize_t n, int error)
+ * other reasons the kernel returns only the four errors below. They come from a filter if the call
+ * also fails for a word that is there, though the process has not ended. If it has ended, the error
+ * becomes ESRCH, whatever the filter returned. */
+static bool is_refusal(const struct tt_job_rank *r, enum tt_access access, ssize_t n, int *error)
 {
-    return n == 0 || (error != EFAULT && error != ESRCH && error != ENOMEM);
+    if (n == 0) return true;
+    if (*error != EFAULT && *error != ESRCH && *error != ENOMEM && *error != EINTR) return true;
+    if (moves_word(r, access)) return false;
+    if (!has_ended(atomic_load(&r->pid))) return true;
+    *error = ESRCH;
+    return false;
 }
 
 static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access, int error)
@@ -67,15 +100,6 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
                access == TT_READS ? "read" : "write", rank, error ? strerror(error) : "no bytes");
     tt_fabric_forbid(f, rank, access);
     return TUTTI_ERR_UNSUPPORTED;
-}
-
-/* Whether the process has given up its memory, as it does before the kernel closes its files. */
-static bool has_ended(const struct tt_job_rank *r)
-{
-    uint64_t word;
-    struct iovec mine = {&word, sizeof word};
-    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
-    return process_vm_readv(atomic_load(&r->pid), &mine, 1, &its, 1, 0) < 0 && errno == ESRCH;
 }
 
 /* The kernel knows that a process is gone before the launcher's guard does, so the guard's record
@@ -90,17 +114,16 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     if (f->watch || pid <= 0) return;
     for (int ms = 0, none_due = 0; ms < MOST_MS && none_due < SHORT_MS; ms++) {
         if (tt_common_state(f->job, f->common, rank) >= TT_RANK_LEFT) return;
-        none_due += kill(pid, 0) != 0 || !has_ended(r);
+        none_due += kill(pid, 0) != 0 || !has_ended(pid);
         nanosleep(&pause, NULL);
     }
 }
 
 /* A rank that failed because of another rank may also have freed what it had opened. A process
  * without memory has ended, and all that it sent is in the memory that the ranks share. */
-static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there)
+static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there, int error)
 {
     char text[160];
-    int error = errno;
     if (error == ESRCH) {
         tt_fabric_await_record(f, rank);
         if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT)
@@ -130,11 +153,13 @@ static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, c
         struct iovec its = {(void *)(uintptr_t)there, (size_t)len};
         ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
         if (n <= 0) {
-            if (n < 0 && errno == EINTR) continue;
-            if (is_refusal(n, errno)) return refused(f, rank, access, n < 0 ? errno : 0);
-            if (errno == EFAULT && tt_common_first_failed(f->job, f->common) < 0)
+            int error = n < 0 ? errno : 0;
+            if (is_refusal(&f->job->rank[rank], access, n, &error))
+                return refused(f, rank, access, error);
+            if (error == EINTR) continue;
+            if (error == EFAULT && tt_common_first_failed(f->job, f->common) < 0)
                 return bad_address(rank, here, access == TT_READS, there, len);
-            return lost(f, rank, len, there);
+            return lost(f, rank, len, there, error);
         }
         here += n;
         there += (uint64_t)n;
@@ -163,15 +188,8 @@ const struct tt_fabric_ops tt_fabric_shm = {
 /* The probe writes the value that is there already, so several peers may probe at the same time. */
 int tt_cma_works(const struct tt_job_page *job, int rank)
 {
-    uint64_t word = 0;
     const struct tt_job_rank *r = &job->rank[rank];
-    pid_t pid = atomic_load(&r->pid);
-    struct iovec mine = {&word, sizeof word};
-    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
-    bool reads = process_vm_readv(pid, &mine, 1, &its, 1, 0) == sizeof word && word == TT_JOB_MAGIC;
-    word = TT_JOB_MAGIC;
-    bool writes = process_vm_writev(pid, &mine, 1, &its, 1, 0) == sizeof word;
-    return (reads ? TT_READS : 0) | (writes ? TT_WRITES : 0);
+    return (moves_word(r, TT_READS) ? TT_READS : 0) | (moves_word(r, TT_WRITES) ? TT_WRITES : 0);
 }
 
 /* Returns the scope of Yama that forbids the access; 0: Yama allows it. */
