@@ -645,19 +645,40 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
+/* The terms of the leader are of an older client. PMIx answers a fence without a rank that has
+ * died, so the reason may be that the leader died before it published its terms. Its process, or a
+ * notice of another node, tells that, but maybe later than PMIx did. So this waits for it, and
+ * blames the order of the calls only if the leader lives on. No other thread uses the client. */
+static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client)
+{
+    char text[160];
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int ended = -1;
+    int64_t until_ns = tt_clock_ns() + tt_machines_peer_timeout() * SECOND;
+    while (ended < 0 && tt_clock_ns() < until_ns) {
+        tt_watch_comer(f, leader);
+        ended = tt_job_first_ended(f->job);
+        if (ended < 0) nanosleep(&pause, NULL);
+    }
+    tt_watch_came(f);
+    if (ended < 0)
+        return tt_fail(TUTTI_ERR_BOOT, "rank %d is at client %u of the job, this rank at client %d",
+                       leader, (unsigned)client, f->client);
+    tt_watch_notify(f);
+    return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(f->job, ended, text, sizeof text));
+}
+
 /* Reads the terms that a leader published for this client. They cannot be those of a later client:
  * a leader publishes these only when all ranks of its node have come to the later client, and they
  * reach other nodes only with the fence of the later client, in which this rank must take part. */
-static tutti_status terms_from(int client, int leader, struct tt_terms *terms)
+static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
     uint32_t number = 0;
     size_t n = 0;
     TT_TRY(learn(leader, TERMS_KEY, bytes, sizeof bytes, &n));
     if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
-    if (n >= sizeof number && number != (uint32_t)client)
-        return tt_fail(TUTTI_ERR_BOOT, "rank %d is at client %u of the job, this rank at client %d",
-                       leader, (unsigned)number, client);
+    if (n >= sizeof number && number != (uint32_t)f->client) return older_terms(f, leader, number);
     if (n >= sizeof number && tt_terms_read(terms, bytes + sizeof number, n - sizeof number))
         return TUTTI_OK;
     return tt_fail(
@@ -722,7 +743,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
     f->one_kernel = true;
     for (int node = 0; node < f->job->nodes; node++) {
         int leader = leader_of(f->job, node);
-        TT_TRY(terms_from(f->client, leader, &theirs));
+        TT_TRY(terms_from(f, leader, &theirs));
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
         tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
         if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);

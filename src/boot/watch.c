@@ -396,6 +396,12 @@ static bool watches_comer(const struct tt_fabric *f, int rank)
            rank % f->job->arenas == mine->arena;
 }
 
+void tt_watch_comer(struct tt_fabric *f, int rank)
+{
+    watch(f, rank, true);
+    tt_watch_look(f);
+}
+
 void tt_watch_comers(struct tt_fabric *f)
 {
     for (int r = 0; f->watch && r < f->size; r++)
