@@ -413,10 +413,11 @@ static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
     tutti_status status = reply ? await_all(f, reply) : TUTTI_OK;
+    char text[256];
+    /* The end of a watch, or of a request without an answer, replaces the text of the error. */
+    snprintf(text, sizeof text, "%s", tutti_error());
     if (f) tt_watch_came(f);
     if (status == TUTTI_OK) return tt_reply_end(reply, NULL, 0, NULL);
-    char text[256];
-    snprintf(text, sizeof text, "%s", tutti_error());
     (void)tt_reply_end(reply, NULL, 0, NULL);
     if (status == TUTTI_ERR_PEER) tt_watch_notify(f);
     return tt_fail(status, "%s", text);
