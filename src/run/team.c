@@ -520,10 +520,21 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
     }
 }
 
+/* A member that leaves with a call under way found no difference between its own counts and those
+ * of others, but two others may differ (settle.h). Then that is the error, and not that it left. */
+static void look_for_differences(struct tt_team *t)
+{
+    bool left = false;
+    for (int r = 0; r < t->map.p && !left; r++)
+        left = failure_of(t, t->job_rank[r]).cause == TT_CAUSE_LEFT;
+    for (int s = 0; s < TT_SLOTS && left && t->broken == TUTTI_OK; s++)
+        if (t->running[s]) look_for_others(t, t->running[s]);
+}
+
 static void look_for_failed(struct tt_team *t)
 {
     int first = tt_common_first_failed(t->fabric->job, t->fabric->common);
-    (void)hear_error(t);
+    if (!hear_error(t)) look_for_differences(t);
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
