@@ -461,7 +461,8 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    if (state != TT_RANK_FAILED || t->broken != TUTTI_OK) return;
+    /* The member may have failed since the last look for its error. */
+    if (state != TT_RANK_FAILED || hear_error(t) || t->broken != TUTTI_OK) return;
     struct tt_failure failure = failure_of(t, t->job_rank[r]);
     const char *mine = r == t->me ? "this rank counts as failed: " : "";
     int n = snprintf(text, sizeof text, "%s", mine);
