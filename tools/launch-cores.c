@@ -156,27 +156,18 @@ int tt_cores_bind(const struct tt_cores *c, int rank)
     return hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_PROCESS) == 0 ? 0 : errno;
 }
 
-static void say_crowded(const struct tt_places *places)
-{
-    if (places->usable < places->units)
-        tt_launch_say("other jobs of this user leave %d of %d processors, and the ranks share "
-                      "these; --bind core uses all, --bind none lets the kernel choose",
-                      places->usable, places->units);
-    else
-        tt_launch_say("other jobs of this user use all %d processors, and the ranks share them; "
-                      "--bind none lets the kernel choose",
-                      places->units);
-}
-
 /* Other jobs come and go. A program that reads standard error shall find the same there whether
  * another job runs or not, so the line about other jobs goes to terminals only. */
 void tt_cores_say(const struct tt_cores *c)
 {
-    if (c->places.crowded && isatty(STDERR_FILENO)) say_crowded(&c->places);
+    if (c->places.crowded && isatty(STDERR_FILENO))
+        tt_launch_say("other jobs of this user leave %d of %d processors free, so the ranks share "
+                      "some with them; --bind none lets the kernel choose",
+                      c->places.free, c->places.units);
     if (c->places.n > 0 && c->asked > c->places.each)
         tt_launch_say("--cores-per-rank %d: each of %d ranks gets only %d, because there are %d "
                       "for all of them",
-                      c->asked, c->ranks, c->places.each, c->places.usable);
+                      c->asked, c->ranks, c->places.each, c->places.units);
 }
 
 void tt_cores_print(const struct tt_cores *c, int rank, char *text, size_t n)

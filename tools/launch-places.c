@@ -197,17 +197,10 @@ static void leave_unbound(struct tt_places *places, bool none)
              none ? "--bind none" : "hwloc finds no processor");
 }
 
-/* How many units of the sorted list ranks may get. By default, no unit that is taken as long as
- * another one is free, even if ranks then share units. */
-static int usable(const struct units *units, const struct tt_places_wish *wish)
-{
-    return wish->binding.bind == TT_BIND_DEFAULT && units->free > 0 ? units->free : units->n;
-}
-
 static bool fill(struct tt_places *places, hwloc_topology_t topology,
                  const struct tt_places_wish *wish, struct units *units)
 {
-    int most = places->usable, share = most / wish->ranks, domains = 1;
+    int share = units->n / wish->ranks, domains = 1;
     int each = (int)tt_max(1, tt_min(wish->binding.cores, share));
     qsort(units->list, (size_t)units->n, sizeof *units->list, each > 1 ? by_place : by_turn);
     if (wish->binding.map != TT_MAP_CORE)
@@ -216,7 +209,7 @@ static bool fill(struct tt_places *places, hwloc_topology_t topology,
         deal_out(units->list, units->free, domains, each);
         deal_out(units->list + units->free, units->n - units->free, domains, each);
     }
-    int n = (int)tt_min(wish->ranks, most / each);
+    int n = (int)tt_min(wish->ranks, units->n / each);
     places->each = each;
     places->set = tt_calloc((size_t)n, sizeof(hwloc_bitmap_t));
     for (bool good = places->set != NULL; good && places->n < n;) {
@@ -239,7 +232,7 @@ bool tt_places_make(struct tt_places *places, hwloc_topology_t topology,
     bool beside = wish.binding.bind == TT_BIND_DEFAULT && units.free < units.n;
     bool made = true;
     places->units = units.n;
-    places->usable = usable(&units, &wish);
+    places->free = units.free;
     places->crowded = beside && !fits(&units, &wish);
     if (none || units.n == 0)
         leave_unbound(places, none);

@@ -14,10 +14,11 @@
  * free for other jobs. If there are more ranks than cores, ranks are bound to single processors,
  * first one of each core. If there are more ranks than processors, processors are shared in turn:
  * on an idle host two ranks on one processor take turns by yielding, and under load neither waits
- * for one that the scheduler has moved. If another job of the user leaves fewer processors free
- * than there are ranks, the ranks share those that are free: a rank that waits on a processor of
- * the other job would delay all ranks of that job, and would hardly help its own (docs/tuning.md
- * has figures). If no processor is free, the ranks share all of them with the other job.
+ * for one that the scheduler has moved. If other jobs of the user leave fewer processors free than
+ * there are ranks, the free ones come first, and the rest is shared with the other jobs in turn.
+ * Ranks that were bound to the free ones only would hardly delay the other jobs (docs/tuning.md),
+ * but the number of processors of a job is one of the things that choose algorithms. So the bits of
+ * a sum could depend on what else the user runs.
  */
 #ifndef TT_LAUNCH_PLACES_H
 #define TT_LAUNCH_PLACES_H
@@ -31,8 +32,8 @@ struct tt_places {
     int n;               /* 0: ranks are not bound */
     hwloc_bitmap_t *set; /* rank i is bound to set[i % n] */
     char unbound[120];   /* why ranks are not bound, if n is 0 */
-    bool crowded;        /* other jobs of this user leave fewer free than the ranks would use */
-    int units, usable;   /* cores or processors that there are, and those that ranks may get */
+    bool crowded;        /* the ranks share processors with other jobs of this user */
+    int units, free;     /* cores or processors that there are, and that no other job has taken */
     int each;            /* how many of them a rank has */
 };
 

@@ -50,11 +50,10 @@ static const struct {
     {NULL, NULL, NULL, 5, {TT_BIND_CORE, 0, 0}, "0;1"},
     {NULL, NULL, NULL, 2, {TT_BIND_NONE, 0, 0}, "--bind none"},
     {NULL, "1", "", 2, {0}, "1"},
-    /* Beside another job: ranks are bound to the processors that are free, and share them if these
-     * are too few. They are bound to processors of the other job if none is free, or if binding to
-     * cores was requested. */
+    /* Beside another job: ranks are bound to the processors that are free, and to those of that
+     * job if these are too few. */
     {NULL, "0-1", "0", 1, {0}, "1"},
-    {NULL, NULL, NULL, 2, {0}, "1"},
+    {NULL, NULL, NULL, 2, {0}, "1;0"},
     {NULL, NULL, NULL, 1, {TT_BIND_CORE, 0, 0}, "1"},
     {NULL, NULL, NULL, 2, {TT_BIND_CORE, 0, 0}, "1;0"},
     {NULL, NULL, "0-1", 1, {0}, "0"},
@@ -73,7 +72,7 @@ static const struct {
      * are. */
     {NULL, "0-7", "3", 3, {0}, "0-1;4-5;6-7"},
     {NULL, NULL, NULL, 4, {0}, "0;4;6;1"},
-    {NULL, NULL, NULL, 7, {0}, "0;4;6;1;5;7"},
+    {NULL, NULL, NULL, 7, {0}, "0;4;6;1;5;7;2"},
     {NULL, NULL, NULL, 7, {TT_BIND_CORE, 0, 0}, "0-1;4-5;6-7;2-3"},
     {NULL, NULL, "0,2,4,6", 5, {0}, "0;2;4;6;1"},
     /* Ranks with several threads: adjacent cores, then processors, then an even share of what there
@@ -85,7 +84,7 @@ static const struct {
     {NULL, NULL, NULL, 1, {TT_BIND_DEFAULT, 0, 100}, "0-15"},
     {NULL, NULL, NULL, 17, {TT_BIND_CORE, 0, 4}, "0-1;2-3;4-5;6-7;8-9;10-11;12-13;14-15"},
     {NULL, NULL, "4", 2, {TT_BIND_DEFAULT, 0, 3}, "0-3,6-7;8-13"},
-    {NULL, NULL, "0-11", 2, {TT_BIND_DEFAULT, 0, 3}, "12-13;14-15"},
+    {NULL, NULL, "0-11", 2, {TT_BIND_DEFAULT, 0, 3}, "12-14;0-1,15"},
     /* NUMA nodes and packages: filled one after the other, or in turn. */
     {"package:2 numa:2 core:4 pu:1", "0-15", "", 3, {0}, "0;1;2"},
     {NULL, NULL, NULL, 5, {TT_BIND_DEFAULT, TT_MAP_NUMA, 0}, "0;4;8;12;1"},
@@ -98,7 +97,7 @@ static const struct {
     {NULL, NULL, NULL, 5, {TT_BIND_CORE, TT_MAP_NUMA, 3}, "0-2;4-6;8-10;12-14;3,7,11"},
     {NULL, "1,6-9", "", 4, {TT_BIND_NUMA, TT_MAP_NUMA, 0}, "1;6-7;8-9;6-7"},
     {NULL, "0-15", "0-4", 4, {TT_BIND_DEFAULT, TT_MAP_NUMA, 0}, "5;8;12;6"},
-    {NULL, NULL, NULL, 12, {TT_BIND_DEFAULT, TT_MAP_NUMA, 0}, "5;8;12;6;9;13;7;10;14;11;15"},
+    {NULL, NULL, NULL, 12, {TT_BIND_DEFAULT, TT_MAP_NUMA, 0}, "5;8;12;6;9;13;7;10;14;11;15;0"},
     /* Memory that belongs to the whole machine does not count as a NUMA node to map to. */
     {"[numa] package:2 [numa] core:2 pu:1",
      "0-3",
@@ -160,7 +159,7 @@ static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_b
 }
 
 /* Every set consists of processors that are allowed. Ranks have different sets while there are
- * enough processors. By default no processor that is taken is used as long as one is free. */
+ * enough processors. By default no processor that is taken is used if the free cores suffice. */
 static void check_any(hwloc_topology_t topology, const struct tt_places_wish *wish)
 {
     struct tt_places places;
@@ -170,16 +169,16 @@ static void check_any(hwloc_topology_t topology, const struct tt_places_wish *wi
     int taken = count(topology, HWLOC_OBJ_CORE, wish->taken);
     hwloc_bitmap_t all = hwloc_bitmap_alloc();
     assert_true(tt_places_make(&places, topology, wish));
-    bool free = taken < cores;
+    bool fits = wish->ranks * (int64_t)tt_max(1, wish->binding.cores) <= cores - taken;
     assert_true(places.n > 0);
     for (int i = 0; i < places.n; i++) {
         assert_false(hwloc_bitmap_iszero(places.set[i]));
         assert_true(hwloc_bitmap_isincluded(places.set[i], wish->allowed));
-        assert_false(usual && free && hwloc_bitmap_intersects(places.set[i], wish->taken));
+        assert_false(usual && fits && hwloc_bitmap_intersects(places.set[i], wish->taken));
         assert_false(apart && hwloc_bitmap_intersects(places.set[i], all));
         hwloc_bitmap_or(all, all, places.set[i]);
     }
-    assert_true(places.n == wish->ranks || places.n >= (usual && free ? cores - taken : cores));
+    assert_true(places.n == wish->ranks || places.n >= cores);
     if (usual && wish->ranks <= cores - taken && wish->binding.cores <= 1)
         assert_int_equal(count(topology, HWLOC_OBJ_CORE, all), wish->ranks);
     hwloc_bitmap_free(all);

@@ -166,15 +166,18 @@ run -n 1 --report-bindings
 [ "$(cat out)" != "$(places one)" ] || fail 'two jobs on the same processor'
 expect 0 tutti info
 says out '^  taken +processors? .*, by other jobs of this user$'
-# Too few processors are left: ranks share them, unless binding to cores was requested.
+# Too few processors are left: ranks get the free ones first, and then those of the other job.
 run -n "$n" --report-bindings
 diff <(sort out) <(reported | sort) || fail 'reported is something else beside another job'
-! grep -qx "$(places one)" out || fail 'bound to what is taken'
+[ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'not bound in turn'
+cp err all
+sed -n '/rank 0:/p' all >first
+[ "$(places first)" != "$(places one)" ] || fail 'bound to what is taken, before what is free'
 # On a terminal, one line says so, and what to do about it.
 on_terminal() { python3 -c 'import pty, sys
 pty.spawn(sys.argv[1:])' tutti run "$@" true </dev/null >out 2>&1; }
 on_terminal -n "$n"
-[ "$(lines out 'other jobs of this user leave [0-9]+ of [0-9]+ processors, .*; --bind core uses all')" -eq 1 ] || fail 'not said'
+[ "$(lines out 'other jobs of this user leave [0-9]+ of [0-9]+ processors free, .*; --bind none')" -eq 1 ] || fail 'not said'
 on_terminal -n "$n" --bind none
 [ "$(lines out 'other jobs')" -eq 0 ] || fail 'said although nothing was to be bound'
 on_terminal -n 1
@@ -188,7 +191,7 @@ wait_for is_bound more
 run -n "$n"
 [ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'not bound in turn to what other jobs hold'
 on_terminal -n 1
-[ "$(lines out 'other jobs of this user use all [0-9]+ processors')" -eq 1 ] || fail 'not said that all are taken'
+[ "$(lines out 'other jobs of this user leave 0 of [0-9]+ processors free')" -eq 1 ] || fail 'not said that all are taken'
 end more
 # A job that is not bound occupies no processors.
 begin free --bind none -n 1
