@@ -21,7 +21,7 @@ STREAMS, QUICK_STREAMS = [64 << 10, 1 << 20, 4 << 20], [1 << 20]
 SIZES, QUICK_SIZES = [8, 4 << 10, 64 << 10, 1 << 20], [8, 64 << 10]
 COLLECTIVES = ["allreduce", "alltoall", "bcast", "reduce"]
 PARTS = ["stream", "pull", *COLLECTIVES]
-BOUNDS = {"one-place": 0.9, "allreduce": 1.3, "alltoall": 1.3}
+BOUNDS = {"one-place": 0.9, **dict.fromkeys(COLLECTIVES, 1.3)}
 SKIPPED = 77
 MEASURED = "measured.json"
 SIZE = command.size("of f64s up to 64M (8, 64K, 1M ...)", most=64 << 20, multiple=8)

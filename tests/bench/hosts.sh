@@ -53,7 +53,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
 assert document["nodes"] == "2,1" and document["rate"] == "10gbit"
 stream, collectives = document["stream"], document["collectives"]
-for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (collectives, set(itertools.product(("allreduce", "alltoall"), (8, 64))))):
+for part, points in ((stream, {("latency", 8), ("one-place", 64 << 10)}), (collectives, set(itertools.product(("allreduce", "alltoall", "bcast", "reduce"), (8, 64))))):
     assert {(row["measure"], row["bytes"]) for row in part["points"]} == points, part["points"]
     for row in part["points"]:
         assert any(name.startswith("tutti: ") for name in row["values"]), row
@@ -73,7 +73,7 @@ beside = any(name.startswith("openmpi: ") for row in collectives["points"] for n
 assert beside or not has_openmpi, "Open MPI is there, and was not measured"
 for row, target in zip(collectives["points"] if beside else [], collectives["targets"]):
     assert row["best"].startswith("openmpi: ") and abs(target["measured"] - 1 / row["ratio"]) < 2e-3, (row, target)
-for measure in "allreduce", "alltoall":
+for measure in "allreduce", "alltoall", "bcast", "reduce":
     ratios = [1 / row["ratio"] for row in collectives["points"] if row["measure"] == measure and "ratio" in row]
     means = [target for target in collectives["targets"] if target["target"].startswith(f"{measure}, geometric mean of 2")]
     assert not ratios or abs(means[0]["measured"] - math.prod(ratios) ** 0.5) < 2e-3, (ratios, means)
