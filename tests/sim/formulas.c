@@ -69,7 +69,7 @@ static void meshes_and_tori(void **state)
     };
     for (int k = 0; k < 2; k++) {
         for (int e = 2; e <= brief(16, 9); e++) {
-            char square[16];
+            char square[24];
             snprintf(square, sizeof square, "%dx%d", e, e);
             on_grid(kinds[k], square, e * e);
         }
