@@ -42,7 +42,8 @@ void tt_watch(struct tt_fabric *f, int rank);
  * if the job has had a client before, of the ranks of other nodes that this rank looks after. Only
  * one thread uses the client yet. */
 void tt_watch_comers(struct tt_fabric *f);
-/* The same for one rank, even if another rank of this node looks after it. */
+/* As tt_watch_comers, this rank waits in tutti_init, but for one rank only. It finds out that the
+ * process of this rank has ended, even if another rank of this node looks after it. */
 void tt_watch_comer(struct tt_fabric *f, int rank);
 /* The ranks have come, or this rank waits no longer: ends those watches of other nodes' ranks. */
 void tt_watch_came(struct tt_fabric *f);

@@ -40,8 +40,7 @@ void tt_rankings_load(const struct tt_machine *machine, int ranks, struct tt_ran
  * next job computes again. Warns of it if TUTTI_RANKINGS names the file. */
 void tt_rankings_keep(const struct tt_machine *machine, struct tt_rankings *rankings);
 /* Counts the lines of the file, and those that are about this model (NULL: about none). Returns
- * false, with the reason in `why`, if it cannot be read. A file that does not exist has no lines.
- * */
+ * false, with the reason in `why`, if it cannot be read. A missing file has no lines. */
 bool tt_rankings_count(const char *path, const struct tt_machine *machine, int *lines, int *fit,
                        char why[TT_FILE_WHY]);
 

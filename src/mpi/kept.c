@@ -304,7 +304,7 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
     free(text);
 }
 
-/* What is added to the file. */
+/* The file gets a line for each of these choices. */
 struct kept_addition {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;

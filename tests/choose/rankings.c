@@ -52,7 +52,7 @@ static uint32_t choose_all(const struct tt_map *map)
     return all.computed - before;
 }
 
-/* What a job of three ranks begins with. */
+/* A job of three ranks begins with these rankings. */
 static int load_for(const struct tt_machine *m)
 {
     memset(&all, 0, sizeof all);
@@ -142,7 +142,7 @@ static void forge(const char *text, const char *key, const char *value)
     assert_int_equal(fclose(file), 0);
 }
 
-/* What was computed under another model, by another version or another build is not used, and what
+/* A line that was computed under another model, by another version or build is not used, and what
  * is computed now replaces it. */
 static void other_origins_are_ignored(void **state)
 {
@@ -198,7 +198,7 @@ static void other_shapes_are_computed(void **state)
     }
 }
 
-/* What a ranking does not depend on is not in its shape: a job measures the cost of reading anew
+/* The shape has nothing on which a ranking does not depend: a job measures the cost of reading anew
  * each time. */
 static void the_rest_does_not_matter(void **state)
 {
@@ -340,7 +340,7 @@ static void no_file_is_harmless(void **state)
     write_text("occupied\n", 9);
     keep_on_full_disk(&m);
     expect_lines(&m, 1, 0);
-    /* What was computed while memory was short may be wrong. */
+    /* A ranking that was computed while memory was short may be wrong. */
     all.unsure = 1;
     tt_rankings_keep(&m, &all);
     expect_lines(&m, 1, 0);
