@@ -48,6 +48,15 @@ static inline int64_t tt_round_up(int64_t a, int64_t unit)
     return tt_div_up(a, unit) * unit;
 }
 
+/* The hash function FNV-1a: continues the hash h, which begins with TT_HASH_BEGIN, by n bytes. */
+#define TT_HASH_BEGIN UINT64_C(0xcbf29ce484222325)
+static inline uint64_t tt_hash(uint64_t h, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 /* ---- Status (status.c) ---- */
 
 /* Records the cause of an error for tutti_error() of this thread, and returns the status. Every

@@ -107,12 +107,10 @@ static bool is_text(enum tt_must_match which)
     return tt_setting_known(must_match[which])->kind == TT_SETTING_TEXT;
 }
 
-/* FNV-1a, shifted so that the result is not negative. */
+/* The hash is shifted, so that the result is not negative. */
 static int64_t hash(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return (int64_t)(hash >> 2);
+    return (int64_t)(tt_hash(TT_HASH_BEGIN, text, strlen(text)) >> 2);
 }
 
 int64_t tt_setting_must_match(enum tt_must_match which)

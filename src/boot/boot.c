@@ -366,12 +366,10 @@ static tutti_status take_rankings(struct tt_fabric *f)
  * count the ranks that have the same warning, and the lowest of these prints it, once for the job.
  * Where the ranks are threads of one process, the first of them looks for all. ---- */
 
-/* FNV-1a; never 0. */
+/* Never 0. */
 static uint64_t id_of(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash | 1;
+    return tt_hash(TT_HASH_BEGIN, text, strlen(text)) | 1;
 }
 
 static void collect(void *arg, const char *text)

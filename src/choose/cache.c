@@ -12,13 +12,6 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-/* The hash function FNV-1a. */
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return h;
-}
-
 /* Computes the fingerprint of the call signature: all that must match on all ranks. It leaves out
  * whether a rank calls in place, or with buffers in shared memory, because ranks may differ in
  * that. `file` is the hash of the plan file, or 0. Ranks compare the lower half of the fingerprint.
@@ -29,11 +22,11 @@ static uint64_t fingerprint(const struct tt_call *c, int p, const char *algorith
     common.in_place = common.shared = false;
     common.type = tt_type_shape(c->type);
     struct tt_shape_key key = tt_shape_key(&common);
-    uint64_t h = hash(0xcbf29ce484222325u, &key, sizeof key);
-    h = hash(h, algorithm, strlen(algorithm));
-    if (file) h = hash(h, &file, sizeof file);
+    uint64_t h = tt_hash(TT_HASH_BEGIN, &key, sizeof key);
+    h = tt_hash(h, algorithm, strlen(algorithm));
+    if (file) h = tt_hash(h, &file, sizeof file);
     if (c->coll == TT_COLL_allgatherv || c->coll == TT_COLL_reduce_scatter)
-        h = hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
+        h = tt_hash(h, c->out_counts, (size_t)p * sizeof(int64_t));
     return (h ^ h >> 32) | 1;
 }
 

@@ -27,19 +27,11 @@ static const struct tt_words reach_words = {reaches, sizeof reaches / sizeof *re
 
 /* ---- Where lines come from ---- */
 
-/* The hash function FNV-1a. */
-static uint64_t hash(const void *bytes, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return h;
-}
-
 /* Writes the part of a line that says under which model and by which library it was computed. */
 static char *print_origin(const struct tt_machine *machine, char text[ORIGIN])
 {
     snprintf(text, ORIGIN, " model=%016" PRIx64 " tutti=%.23s build=%s ",
-             hash(machine, sizeof *machine), tutti_version(), TT_CHOOSE_BUILD);
+             tt_hash(TT_HASH_BEGIN, machine, sizeof *machine), tutti_version(), TT_CHOOSE_BUILD);
     return text;
 }
 
@@ -86,7 +78,8 @@ static void print_line(FILE *out, const struct tt_ranking *r, const char *origin
     bool whole = fflush(line) == 0 && !ferror(line);
     long n = ftell(line);
     if (fclose(line) == 0 && whole && n > 0)
-        fprintf(out, "%.*scheck=%016" PRIx64 "\n", (int)n, text, hash(text, (size_t)n));
+        fprintf(out, "%.*scheck=%016" PRIx64 "\n", (int)n, text,
+                tt_hash(TT_HASH_BEGIN, text, (size_t)n));
 }
 
 /* ---- Parsing ---- */
@@ -180,7 +173,7 @@ static const char *find_check(const char *text)
     size_t n = strlen(text), length = sizeof key - 1 + DIGITS;
     if (n < length) return NULL;
     const char *at = text + n - length;
-    snprintf(check, sizeof check, "%016" PRIx64, hash(text, (size_t)(at - text)));
+    snprintf(check, sizeof check, "%016" PRIx64, tt_hash(TT_HASH_BEGIN, text, (size_t)(at - text)));
     return strncmp(at, key, sizeof key - 1) == 0 && strcmp(at + sizeof key - 1, check) == 0 ? at
                                                                                             : NULL;
 }
