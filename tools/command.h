@@ -47,6 +47,11 @@ void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags
  * to_first_word: stops at the first word that is not an option, because the arguments after it
  * belong to another program. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
+/* Prints the help (ARGP_HELP_STD_HELP, ...) and ends the process. */
+void tt_arg_help(const struct argp_state *state, unsigned flags);
+/* Flushes the output and reports an error if it could not be written, for example to a full disk.
+ * Returns the exit code: `code`, or TT_EXIT_FAILED after such an error if `code` is TT_EXIT_OK. */
+int tt_arg_finish(int code);
 
 /* ---- manual.c ---- */
 

@@ -558,7 +558,8 @@ static void step_back(struct tt_guard *g)
 }
 
 /* Waits until the rest of the output is written, or the launcher asks the job to end. After the
- * time limit of the job has passed it waits no longer than 1 s. */
+ * time limit of the job has passed it waits no longer than 1 s. A job whose output is not complete
+ * has not succeeded. */
 static void finish_output(struct tt_guard *g)
 {
     struct pollfd either[] = {{.fd = tt_output_stop(g->output), .events = POLLIN},
@@ -567,6 +568,7 @@ static void finish_output(struct tt_guard *g)
     while (either[0].fd >= 0 && poll(either, 2, timeout_ms) > 0 && !either[0].revents) {
         if (hear_launcher(g)) return;
     }
+    if (g->code == 0 && tt_output_lost(g->output)) g->code = TT_LAUNCH_REFUSED;
 }
 
 static void run(struct tt_guard *g)

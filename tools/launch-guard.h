@@ -125,6 +125,8 @@ bool tt_output_start(struct tt_output *output);
 /* Makes the thread end when it has written what is in the pipes. Returns a descriptor that becomes
  * readable then; -1 if the thread never ran. */
 int tt_output_stop(struct tt_output *output);
+/* Whether a line could not be written although somebody reads it; the error was printed. */
+bool tt_output_lost(const struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 

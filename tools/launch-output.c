@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -31,7 +32,8 @@ struct tt_output {
     int stop, stopped;
     pthread_t thread;
     bool started;
-    char *lines; /* what will be written at once */
+    atomic_bool lost; /* a line, for another reason than that nobody reads */
+    char *lines;      /* what will be written at once */
     size_t lines_used, lines_room;
     struct pollfd *ready; /* one for each stream, then `stop` */
     struct stream stream[];
@@ -91,8 +93,15 @@ bool tt_output_pipes(struct tt_output *o, int rank, int out[2])
 
 /* ---- Writing ---- */
 
-/* Writes everything, even to a descriptor that some process made non-blocking. Returns false if
- * nobody reads it. */
+/* Says once, as soon as it happens, why the output is not complete. */
+static void lose(struct tt_output *o, int error)
+{
+    if (!atomic_exchange(&o->lost, true))
+        tt_launch_say("cannot write the output of the ranks: %s", strerror(error));
+}
+
+/* Writes everything, even to a descriptor that some process made non-blocking. Returns false with
+ * errno set if that fails. */
 static bool write_all(int fd, const char *text, size_t n)
 {
     while (n > 0) {
@@ -121,7 +130,8 @@ static bool reserve(char **text, size_t *room, size_t wanted)
     return true;
 }
 
-/* A rank whose output nobody reads any more gets SIGPIPE, as it would without the launcher. */
+/* A rank whose output nobody takes any more gets SIGPIPE, as a rank without a launcher would if
+ * nobody read its output. */
 static void end_stream(struct stream *s)
 {
     close(s->from);
@@ -131,7 +141,10 @@ static void end_stream(struct stream *s)
 /* Appends "[rank] line\n" to what will be written. Without memory the line is lost. */
 static void add_line(struct tt_output *o, const struct stream *s, const char *text, size_t n)
 {
-    if (!reserve(&o->lines, &o->lines_room, o->lines_used + TAG_SIZE + n + 1)) return;
+    if (!reserve(&o->lines, &o->lines_room, o->lines_used + TAG_SIZE + n + 1)) {
+        lose(o, ENOMEM);
+        return;
+    }
     char *to = o->lines + o->lines_used;
     size_t tag = (size_t)snprintf(to, TAG_SIZE, "[%d] ", s->rank);
     memcpy(to + tag, text, n);
@@ -141,8 +154,10 @@ static void add_line(struct tt_output *o, const struct stream *s, const char *te
 
 static void write_lines(struct tt_output *o, struct stream *s)
 {
-    if (o->lines_used > 0 && !write_all(s->to, o->lines, o->lines_used) && s->from >= 0)
-        end_stream(s);
+    if (o->lines_used > 0 && !write_all(s->to, o->lines, o->lines_used)) {
+        if (errno != EPIPE) lose(o, errno);
+        if (s->from >= 0) end_stream(s);
+    }
     o->lines_used = 0;
 }
 
@@ -177,6 +192,7 @@ static void finish_stream(struct tt_output *o, struct stream *s)
 static void read_stream(struct tt_output *o, struct stream *s)
 {
     if (!reserve(&s->text, &s->room, s->used + READ_SIZE)) {
+        lose(o, ENOMEM);
         finish_stream(o, s);
         return;
     }
@@ -230,4 +246,9 @@ int tt_output_stop(struct tt_output *o)
     if (!o->started) return -1;
     eventfd_write(o->stop, 1);
     return o->stopped;
+}
+
+bool tt_output_lost(const struct tt_output *o)
+{
+    return atomic_load(&o->lost);
 }

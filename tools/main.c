@@ -93,7 +93,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
-        if (!chosen->command) argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        if (!chosen->command) tt_arg_help(state, ARGP_HELP_STD_HELP);
         return 0;
     case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -109,15 +109,6 @@ static void open_standard_descriptors(void)
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) close(fd);
-}
-
-/* Flushes the output and reports an error if it could not be written, for example to a full
- * disk. */
-static int finish_output(int code)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fprintf(stderr, "tutti: cannot write the output\n");
-    return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
 }
 
 /* Whether the command starts ranks. The first rank then warns about unknown TUTTI_ variables, and
@@ -157,7 +148,7 @@ int main(int argc, char **argv)
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &chosen);
     snprintf(name, sizeof name, "tutti %s", chosen.command->name);
     argv[chosen.at] = name;
-    if (chosen.help) return finish_output(help_with(chosen.command, name));
+    if (chosen.help) return tt_arg_finish(help_with(chosen.command, name));
     if (!has_ranks(chosen.command)) tt_warn_check(warn, NULL);
-    return finish_output(chosen.command->main(argc - chosen.at, argv + chosen.at));
+    return tt_arg_finish(chosen.command->main(argc - chosen.at, argv + chosen.at));
 }

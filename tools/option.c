@@ -23,19 +23,33 @@ static const struct argp_option standard_options[] = {
     {0},
 };
 
+int tt_arg_finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fprintf(stderr, "tutti: cannot write the output\n");
+    return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
+}
+
+/* argp itself would exit with 0 even if the help could not be written. */
+void tt_arg_help(const struct argp_state *state, unsigned flags)
+{
+    argp_state_help(state, stdout, flags & ~(unsigned)ARGP_HELP_EXIT_OK);
+    exit(tt_arg_finish(TT_EXIT_OK));
+}
+
 static error_t parse_standard(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
     switch (key) {
     case 'h':
-    case '?': argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP); return 0;
-    case KEY_USAGE:
-        argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-        return 0;
+    case '?': tt_arg_help(state, ARGP_HELP_STD_HELP); return 0;
+    case KEY_USAGE: tt_arg_help(state, ARGP_HELP_USAGE); return 0;
     case KEY_MAN:
         tt_manual_print(state->root_argp, state->name, state->out_stream);
-        exit(fflush(state->out_stream) == 0 ? TT_EXIT_OK : TT_EXIT_FAILED);
-    case 'V': fprintf(state->out_stream, "%s\n", argp_program_version); exit(TT_EXIT_OK);
+        exit(tt_arg_finish(TT_EXIT_OK));
+    case 'V':
+        fprintf(state->out_stream, "%s\n", argp_program_version);
+        exit(tt_arg_finish(TT_EXIT_OK));
     default: return ARGP_ERR_UNKNOWN;
     }
 }

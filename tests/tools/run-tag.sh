@@ -37,6 +37,18 @@ bash -c 'set -o pipefail; tutti run -n 2 --tag --timeout 3000 sh -c "while echo 
     fail 'ranks without a reader exited with 0'
 says out '^\[[01]\] y$'
 
+# If the output cannot be written, for example to a full disk, the job fails and says why, although
+# the ranks themselves have noticed nothing.
+cannot_write() {
+    says err '^tutti: cannot write the output of the ranks: No space left on device$'
+    [ "$(lines err 'cannot write')" -eq 1 ] || fail 'the reason is given several times'
+}
+expect 125 bash -c 'exec tutti run -n 2 --tag sh -c "echo y" >/dev/full'
+cannot_write
+expect 3 bash -c 'exec tutti run -n 2 --tag sh -c "echo y; exit 3" >/dev/full'
+cannot_write
+expect 125 bash -c 'tutti run -n 2 --tag sh -c "echo y >&2" 2>/dev/full'
+
 # A reader that does not read delays the output, but not the end of the job.
 mkfifo pipe
 exec 7<>pipe

@@ -79,7 +79,12 @@ says err "unknown collective '--hlep'"
 expect 0 tutti sim --alg=ring allreduce/f64/sum/64/p4
 
 # Output that cannot be written is an error.
-if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti list >/dev/full'; fi
+if [ -e /dev/full ]; then
+    for words in list help --help --version 'help run' 'run --help' 'ps --usage' 'list --version'; do
+        expect 1 bash -c "exec tutti $words >/dev/full"
+        says err '^tutti: cannot write the output$'
+    done
+fi
 
 # list
 expect 0 tutti list
