@@ -148,6 +148,9 @@ if command -v valgrind >/dev/null && [ -z "$TUTTI_TEST_BRIEF" ]; then
     expect 0 limited tutti run -n 2 --timeout 3000 valgrind -q --error-exitcode=6 "$trouble" \
         visit barrier/p2 bcast/u8/64K/p2
     nobody_killed valgrind
+    expect 0 limited tutti run -n 2 --timeout 3000 valgrind -q --tool=helgrind "$trouble" \
+        visit barrier/p2
+    nobody_killed helgrind
 else
     skipped 'no valgrind'
 fi
