@@ -512,7 +512,7 @@ static void say_places(const struct tt_cores *cores, int ranks)
         snprintf(text + used, sizeof text - used, "%s%s", i ? "; " : "", where);
     }
     bool more = tt_cores_bound(cores) && shown < ranks;
-    line("tutti run", "%d ranks: %s%s", ranks, text, more ? "; ..." : "");
+    line("tutti run", "%d rank%s: %s%s", ranks, ranks == 1 ? "" : "s", text, more ? "; ..." : "");
 }
 
 static void say_binding(void)

@@ -33,7 +33,8 @@ const char *tt_launch_hint(int error)
     switch (error) {
     case EAGAIN: return " (a limit on processes: ulimit -u, or the container's)";
     case EMFILE: return " (a limit on descriptors: ulimit -n)";
-    case ENOMEM: return " (memory for processes)";
+    case EFBIG: return " (a limit on the size of files: ulimit -f)";
+    case ENOMEM: return " (memory for processes, or a limit on address space: ulimit -v)";
     default: return "";
     }
 }

@@ -116,10 +116,12 @@ unset HWLOC_SYNTHETIC
 
 # `tutti info` shows the binding.
 expect 0 tutti info
-says out '^  tutti run +[0-9]+ ranks: processors? [0-9]'
+says out '^  tutti run +([0-9]+ ranks|1 rank): processors? [0-9]'
 expect 0 tutti info --json
 python3 -c 'import json; print(json.load(open("out"))["binding"]["tutti_run"])' >shown
 grep -q 'processor' shown || fail 'not in JSON'
+expect 0 taskset -c "$last" tutti info
+says out '^  tutti run +1 rank: processor [0-9]'
 
 # Under another launcher Tutti does not bind ranks. (PMIx leaks some memory.)
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
