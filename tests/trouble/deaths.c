@@ -117,6 +117,35 @@ static int free_late(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
+/* unmade HOW: rank 1 drops out without having made the last call of the others, in which rank 2
+ * waits for it. Rank 0 has done its part in that call, and makes no other one before it leaves. If
+ * rank 1 has ended in order, rank 0 learns then that it made one call too many. */
+static int unmade(int argc, char **argv)
+{
+    if (argc < 1) return 7;
+    tutti_client *client = join();
+    tutti_team *world = tutti_world(client);
+    const struct tt_fabric *f = &client->fabric;
+    struct call *c = call_open(world, "scan/f64/sum/8/p3");
+    int me = tutti_rank(world);
+    int64_t begin = tt_clock_ns();
+    tutti_status status = tutti_barrier(world);
+    while (me == 1 && access("made", F_OK) != 0) usleep(1000);
+    if (me == 1)
+        depart(argv[0], client);
+    else if (status == TUTTI_OK)
+        status = call_run(world, c);
+    if (me == 0) note_time("made");
+    call_close(c);
+    if (me == 1) return 0;
+    if (me == 2) return end(client, status, TUTTI_ERR_PEER, begin);
+    while (status == TUTTI_OK && tt_common_state(f->job, f->common, 1) != TT_RANK_FAILED)
+        usleep(1000);
+    if (status == TUTTI_OK) status = tutti_finalize(client);
+    print_status(status, begin);
+    return 0;
+}
+
 /* chain: rank 0 waits for rank 1, which waits for the last rank, which leaves. Rank 1 gets an error
  * and then stays outside the library. Rank 0 must be notified without waiting for rank 1. */
 static int chain(int argc, char **argv)
@@ -337,4 +366,4 @@ const struct scenario deaths[] = {
     {"leave", leave},           {"part", part},     {"free-late", free_late},
     {"chain", chain},           {"absent", absent}, {"in-flight", in_flight},
     {"polled", polled},         {"makers", makers}, {"lists", lists},
-    {"threads", threads},       {NULL, NULL}};
+    {"threads", threads},       {"unmade", unmade}, {NULL, NULL}};

@@ -34,6 +34,17 @@ leaves_while_they_join() {
     expect_reported 0 'rank 1 exited with code 0 without tutti_init' absent exit
     [ ! -s "$work/err" ] || fail 'something is said of a good end'
 }
+# unmade CODE HOW PATTERN [PATTERN]: what rank 2 is told, and rank 0 when it leaves (nothing).
+unmade() {
+    expect "$1" go unmade "$2"
+    says out "^rank 2: a member of the team failed .*: $3\$"
+    if [ $# -gt 3 ]; then
+        says out "^rank 0: a member of the team failed .*: $4\$"
+        says err '^tutti: \[rank 0\] error: tutti_finalize: '
+    else
+        says out '^rank 0: done'
+    fi
+}
 for problem in barrier/p3 allreduce/f64/sum/8/p3 allreduce/f64/sum/1M/p3 alltoallv/u8/30000/p3; do
     beside 4 expect_reported 137 "$killed" late kill "$problem" 1
 done
@@ -51,6 +62,12 @@ beside 4 expect_reported 0 "$left" late finalize gatherv/f64/1000/p3 100 first
 beside 4 expect_reported 0 "$left" chain
 beside 4 expect_reported 137 "$killed" in-flight
 beside 4 once_more
+# A rank that made one call more than one that ended in order learns that when it leaves; that the
+# other one died is no news to it.
+one_more='rank 1 left the team without the call of rank 0: scan\(n=1 of f64, sum\)'
+beside 4 unmade 0 exit 'rank 1 exited with code 0 without tutti_finalize' "$one_more"
+beside 4 unmade 0 finalize 'rank 1 left the job while it was still needed' "$one_more"
+beside 4 unmade 137 kill 'rank 1 died: signal 9 \(Killed\)'
 # Ranks that only poll and ask the dead rank for bytes that they may not read themselves.
 polled() { TUTTI_CMA=0 expect_reported 137 "$killed" polled "$1"; }
 for problem in {scatter,scatterv,gatherv}/f64/1M/p3/root=2 {allgather,alltoallv}/f64/1M/p3; do
