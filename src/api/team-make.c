@@ -143,6 +143,31 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
+/* Whether a member has got its new team already and made a call on it that does not match. A member
+ * gets its team only after every rank has made its own, so this rank may have its team, too, and
+ * learns of the mismatch there. */
+static bool is_mismatched(tutti_team *part)
+{
+    if (!part) return false;
+    tt_team_check(&part->run, false);
+    return part->run.broken == TUTTI_ERR_MISMATCH;
+}
+
+/* Finds out whether every rank has made its team: *worst is the greatest status. If members fail on
+ * the new team before this rank has heard from all, `team` is broken here, and a later call on it
+ * reports that. */
+static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutti_status mine,
+                              tutti_team *part, int64_t *worst)
+{
+    int64_t code = mine;
+    bool reported = team->run.reported;
+    tutti_status status = tt_team_step(team, as, TT_COLL_allreduce, &code, worst, 1);
+    if (status != TUTTI_ERR_PEER || !is_mismatched(part)) return status;
+    team->run.reported = reported;
+    *worst = TUTTI_OK;
+    return TUTTI_OK;
+}
+
 /* First all ranks get the blocks of all members, then each makes its team, and then all find out
  * whether every rank succeeded. */
 static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wisher *all,
@@ -158,8 +183,7 @@ static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wi
     TT_TRY(tt_team_step(team, as, TT_COLL_allgather, &mine, offsets, 1));
     if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
     if (*part) tt_remote_add(team->client->remote_teams, &(*part)->run, (uint32_t)id);
-    int64_t code = status;
-    TT_TRY(tt_team_step(team, as, TT_COLL_allreduce, &code, &worst, 1));
+    TT_TRY(meet_made(team, as, status, *part, &worst));
     if (worst == TUTTI_OK) return TUTTI_OK;
     if (*part) {
         tt_team_unlist(&(*part)->run);

@@ -141,6 +141,14 @@ says err '^tutti: \[rank [0-2]\] error: tutti_finalize: the calls of the ranks d
 expect 0 go unsent 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a piece that is not sent was lost'
 
+# A mismatch on a new team, while some ranks are still making it. They get their team, and the error
+# from it.
+for nodes in '1*6' 3,2,1; do
+    [ -n "$apart" ] || break
+    TUTTI_NODES=$nodes expect 0 tutti run -n 6 --timeout 3000 "$trouble" duplicate 40 at-once
+    [ "$(lines out '^heard 40 of 40$')" -eq 6 ] || fail "a team that is being made on nodes $nodes: not all ranks got the mismatch"
+done
+
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
 pointer() {
