@@ -143,26 +143,39 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
-/* Whether a member has got its new team already and made a call on it that does not match. A member
- * gets its team only after every rank has made its own, so this rank may have its team, too, and
- * learns of the mismatch there. */
-static bool is_mismatched(tutti_team *part)
+/* Whether the team with this id was made from `team` by the call that began as number `next`. */
+static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 {
-    if (!part) return false;
-    tt_team_check(&part->run, false);
-    return part->run.broken == TUTTI_ERR_MISMATCH;
+    for (int r = 0; r < team->run.map.p; r++)
+        if (id == tt_team_id(team->run.id, 2 * next, r)) return true;
+    return false;
+}
+
+/* Whether a member has got its new team already, and failed on it. A member gets its team only
+ * after every rank has made its own, so this rank may have its team, too. If it is the same team,
+ * this rank learns of the failure there. */
+static bool is_in_use(const tutti_team *team, uint64_t next)
+{
+    const struct tt_fabric *f = team->run.fabric;
+    for (int r = 0; r < team->run.map.p; r++) {
+        int rank = team->run.job_rank[r];
+        if (tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED) continue;
+        if (was_made(team, next, tt_common_failure(f->job, f->common, rank).team)) return true;
+    }
+    return false;
 }
 
 /* Finds out whether every rank has made its team: *worst is the greatest status. If members fail on
- * the new team before this rank has heard from all, `team` is broken here, and a later call on it
+ * the new teams before this rank has heard from all, `team` is broken here, and a later call on it
  * reports that. */
 static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutti_status mine,
-                              tutti_team *part, int64_t *worst)
+                              int64_t *worst)
 {
     int64_t code = mine;
     bool reported = team->run.reported;
+    uint64_t next = team->run.next;
     tutti_status status = tt_team_step(team, as, TT_COLL_allreduce, &code, worst, 1);
-    if (status != TUTTI_ERR_PEER || !is_mismatched(part)) return status;
+    if (status != TUTTI_ERR_PEER || !is_in_use(team, next)) return status;
     team->run.reported = reported;
     *worst = TUTTI_OK;
     return TUTTI_OK;
@@ -183,7 +196,7 @@ static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wi
     TT_TRY(tt_team_step(team, as, TT_COLL_allgather, &mine, offsets, 1));
     if (color >= 0 && status == TUTTI_OK) status = assemble(team, all, n, offsets, part);
     if (*part) tt_remote_add(team->client->remote_teams, &(*part)->run, (uint32_t)id);
-    TT_TRY(meet_made(team, as, status, *part, &worst));
+    TT_TRY(meet_made(team, as, status, &worst));
     if (worst == TUTTI_OK) return TUTTI_OK;
     if (*part) {
         tt_team_unlist(&(*part)->run);

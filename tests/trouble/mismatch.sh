@@ -142,12 +142,16 @@ expect 0 go unsent 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a piece that is not sent was lost'
 
 # A mismatch on a new team, while some ranks are still making it. They get their team, and the error
-# from it.
+# from it; so do ranks that are making another team by the same call, which works.
 for nodes in '1*6' 3,2,1; do
     [ -n "$apart" ] || break
-    TUTTI_NODES=$nodes expect 0 tutti run -n 6 --timeout 3000 "$trouble" duplicate 40 at-once
+    export TUTTI_NODES=$nodes
+    expect 0 tutti run -n 6 --timeout 3000 "$trouble" duplicate 40 at-once
     [ "$(lines out '^heard 40 of 40$')" -eq 6 ] || fail "a team that is being made on nodes $nodes: not all ranks got the mismatch"
+    expect 0 tutti run -n 6 --timeout 3000 "$trouble" halves 60
+    [ "$(lines out '^good 60 of 60$')" -eq 6 ] || fail "two teams that are being made on nodes $nodes"
 done
+on_nodes 3
 
 # pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
 # copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.

@@ -239,6 +239,29 @@ static int duplicate(int argc, char **argv)
     return 0;
 }
 
+/* Makes two teams, and a call on each, which does not match on one of them. Returns whether the
+ * ranks of that team get the error, and the others none. */
+static bool call_on_half(tutti_client *client, int i)
+{
+    tutti_team *world = tutti_world(client), *team;
+    int half = tutti_rank(world) % 2;
+    tutti_status status = tutti_team_split(world, half, 0, &team);
+    if (status == TUTTI_OK)
+        status = call_nth(team, i, half == 0 && tutti_rank(team) == i % tutti_size(team));
+    tutti_status ended = tutti_finalize(client);
+    if (status == TUTTI_OK) status = ended;
+    return status == (half == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
+}
+
+/* halves TIMES: that often, one client after the other. */
+static int halves(int argc, char **argv)
+{
+    int good = 0, times = argc > 0 ? atoi(argv[0]) : 0;
+    for (int i = 0; i < times; i++) good += call_on_half(join(), i);
+    printf("good %d of %d\n", good, times);
+    return 0;
+}
+
 /* once-more: rank 0 calls one barrier more than the others, which leave. */
 static int once_more(int argc, char **argv)
 {
@@ -262,4 +285,5 @@ const struct scenario mismatches[] = {{"each", each},
                                       {"behind-barrier", behind_barrier},
                                       {"unsent", unsent},
                                       {"duplicate", duplicate},
+                                      {"halves", halves},
                                       {NULL, NULL}};
