@@ -120,6 +120,49 @@ static int64_t count_of_all(const struct tt_all_counts *all, int from, int to)
     return count(counts->problem, counts->harmonic, from, to);
 }
 
+/* The most elements that the skew allows in a piece of an alltoallv. */
+static int64_t limit(const struct tt_problem *problem, double harmonic)
+{
+    if (problem->skew == TT_SKEW_uniform) return 2 * problem->n;
+    double share = 1.0 / harmonic;
+    return problem->skew == TT_SKEW_zipf ? (int64_t)(share * (double)problem->n * problem->p)
+                                         : problem->n;
+}
+
+/* On more ranks than MANY, the longest of more than a million pieces is taken to be as long as the
+ * skew allows. */
+static int64_t find_longest(const struct tt_problem *problem, double harmonic)
+{
+    enum { MANY = 1024 };
+    int64_t longest = 0, most = limit(problem, harmonic);
+    if (problem->p > MANY) return most;
+    for (int from = 0; from < problem->p; from++)
+        for (int to = 0; to < problem->p && longest < most; to++)
+            longest = tt_max(longest, count(problem, harmonic, from, to));
+    return longest;
+}
+
+static bool has_same_counts(const struct tt_problem *a, const struct tt_problem *b)
+{
+    return a->p == b->p && a->n == b->n && a->seed == b->seed && a->skew == b->skew &&
+           memcmp(&a->graph, &b->graph, sizeof a->graph) == 0;
+}
+
+/* Returns the count of the longest piece of any rank of an alltoallv. The calls of all ranks are
+ * usually made in a row, so the last result is kept. */
+static int64_t longest_of(const struct tt_problem *problem, double harmonic)
+{
+    static _Thread_local struct {
+        struct tt_problem problem;
+        int64_t longest;
+    } last;
+    if (!has_same_counts(&last.problem, problem)) {
+        last.longest = find_longest(problem, harmonic);
+        last.problem = *problem;
+    }
+    return last.longest;
+}
+
 /* The numbers of the room that struct tt_neighbors takes; the ranks follow. */
 enum { NEIGHBORS_WORDS = sizeof(struct tt_neighbors) / sizeof(int64_t) };
 _Static_assert(sizeof(struct tt_neighbors) % sizeof(int64_t) == 0, "the ranks follow it");
@@ -178,6 +221,7 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
     struct skew_counts *counts = (struct skew_counts *)(in + 2 * (size_t)p);
     *counts = (struct skew_counts){{count_of_all}, problem, harmonic};
     call.all_counts = &counts->head;
+    call.longest = longest_of(problem, harmonic);
     if (problem->graph.kind) call.neighbors = neighbors(problem, me, (int64_t *)(counts + 1));
     return call;
 }

@@ -117,72 +117,13 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-/* The counts of all ranks: n[from * p + to]. */
-struct request_counts {
-    struct tt_all_counts head;
-    int64_t p, n[];
-};
-
-static int64_t count_of(const struct tt_all_counts *all, int from, int to)
-{
-    const struct request_counts *counts = (const struct request_counts *)all;
-    return counts->n[from * counts->p + to];
-}
-
-/* Whether each rank sends this rank what it expects. */
-static tutti_status check_counts(const struct request_counts *all, const struct tt_call *call,
-                                 int me)
-{
-    for (int r = 0; r < all->p; r++)
-        if (count_of(&all->head, r, me) != call->out_counts[r])
-            return tt_fail(TUTTI_ERR_MISMATCH,
-                           "alltoallv: rank %d sends rank %d %lld elements where rank %d expects "
-                           "%lld",
-                           r, me, (long long)count_of(&all->head, r, me), me,
-                           (long long)call->out_counts[r]);
-    return TUTTI_OK;
-}
-
-static tutti_status exchange_counts(tutti_team *team, const struct tt_args *args,
-                                    struct request_counts *all, struct tt_prepared **prepared)
-{
-    struct tt_call call = args->call;
-    TT_TRY(tt_team_step(team, TT_SIGNATURE_COUNTING, TT_COLL_allgather, call.in_counts, all->n,
-                        all->p));
-    tutti_status status = check_counts(all, &call, team->run.me);
-    if (status != TUTTI_OK) {
-        tt_team_break(&team->run, status);
-        return status;
-    }
-    call.all_counts = &all->head;
-    return tt_prepare_again(&team->cache, &team->run, &call, prepared);
-}
-
-/* Makes the plan of an alltoallv whose ranks have to know the counts of all ranks. */
-static tutti_status shape_of_all(tutti_team *team, const struct tt_args *args,
-                                 struct tt_prepared **prepared)
-{
-    size_t p = (size_t)team->run.map.p;
-    if (!args->may_wait)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                       "TUTTI_ALGORITHM forces forward for alltoallv, whose ranks exchange their "
-                       "counts first: only a blocking call and tutti_alltoallv_init can do that");
-    struct request_counts *all = tt_alloc(sizeof *all + p * p * sizeof *all->n);
-    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of all ranks");
-    all->head.count = count_of;
-    all->p = (int64_t)p;
-    tutti_status status = exchange_counts(team, args, all, prepared);
-    tt_free(all);
-    return status;
-}
-
 /* Finds or makes the plan of a call that was checked. If the plan is `owned`, the caller owns a
  * use. */
 static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              struct tt_prepared **prepared)
 {
-    if (tt_unlikely(tt_choose_counts(&args->call, &team->run.map)))
-        return shape_of_all(team, args, prepared);
+    const struct tt_algorithm *first = tt_choose_first(&args->call, &team->run.map);
+    if (tt_unlikely(first != NULL)) return tt_counts_prepare(team, args, first, prepared);
     if (tt_call_counts(&args->call))
         return tt_prepare_again(&team->cache, &team->run, &args->call, prepared);
     if (args->call.steady) return steady_shape(team, &args->call, prepared);

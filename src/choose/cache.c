@@ -229,7 +229,8 @@ static bool equal_calls(const struct tt_call *a, const struct tt_call *b, int p)
 {
     if (a->neighbors || b->neighbors || a->all_counts || b->all_counts) return false;
     struct tt_shape_key x = tt_shape_key(a), y = tt_shape_key(b);
-    return memcmp(&x, &y, sizeof x) == 0 && equal_lists(a->in_counts, b->in_counts, p) &&
+    return memcmp(&x, &y, sizeof x) == 0 && a->longest == b->longest &&
+           equal_lists(a->in_counts, b->in_counts, p) &&
            equal_lists(a->in_displs, b->in_displs, p) &&
            equal_lists(a->out_counts, b->out_counts, p) &&
            equal_lists(a->out_displs, b->out_displs, p);

@@ -361,14 +361,25 @@ tutti_status tt_choose_check(void)
     return TUTTI_OK;
 }
 
-bool tt_choose_counts(const struct tt_call *call, const struct tt_map *map)
+const struct tt_algorithm *tt_choose_first(const struct tt_call *call, const struct tt_map *map)
 {
     const struct tt_algorithm *a = NULL;
     char kept[TT_ERROR_TEXT];
-    if (call->coll != TT_COLL_alltoallv || !forcing()) return false;
+    if (call->coll != TT_COLL_alltoallv || !forcing()) return NULL;
     tt_error_keep(kept);
     if (choose_forced(call, map, &a) != TUTTI_OK) tt_error_restore(kept);
-    return a == &tt_alltoallv_forward;
+    return a && a->first != TT_FIRST_NOTHING ? a : NULL;
+}
+
+/* Returns the algorithm of a step in which ranks tell each other about an alltoallv that follows;
+ * NULL: any. */
+static const struct tt_algorithm *choose_telling(const struct tt_call *step,
+                                                 const struct tt_map *map)
+{
+    struct tt_call next = *step;
+    if (step->as != TT_SIGNATURE_COUNTING) return NULL;
+    next.coll = TT_COLL_alltoallv;
+    return tt_choose_first(&next, map) == &tt_alltoallv_forward ? &tt_allgather_forward : NULL;
 }
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose
@@ -496,7 +507,8 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
     const struct tt_algorithm *a;
     enum tt_chosen_by how = TT_CHOSEN_FORCED;
     TT_TRY(choose_forced(call, map, &a));
-    if (call->as == TT_SIGNATURE_COUNTING) a = &tt_allgather_forward;
+    const struct tt_algorithm *telling = choose_telling(call, map);
+    if (telling) a = telling;
     if (!a) {
         const struct tt_wise *wise = tt_wisdom_find(call, map);
         a = wise ? tt_wisdom_algorithm(wise) : NULL;

@@ -45,10 +45,11 @@ int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct t
  * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
-/* Whether the algorithm that tt_choose sets needs the counts of all ranks (call.h). They are
- * exchanged by an allgather of the signature TT_SIGNATURE_COUNTING, for which tt_choose sets the
- * same algorithm, so that these messages go the same ways. */
-bool tt_choose_counts(const struct tt_call *call, const struct tt_map *map);
+/* Returns the algorithm that tt_choose sets if its ranks have to tell each other something before
+ * the plan is made (tt_algorithm.first), else NULL. They do so in steps of the signature
+ * TT_SIGNATURE_COUNTING. Before `forward`, tt_choose sets the same algorithm for these, so that
+ * their messages go the same ways. */
+const struct tt_algorithm *tt_choose_first(const struct tt_call *call, const struct tt_map *map);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone
  * stands for all collectives that have such an algorithm. NULL: the environment decides again.
  * `text` must stay valid until the next call. No thread may choose an algorithm during this

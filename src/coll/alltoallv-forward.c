@@ -75,4 +75,5 @@ const struct tt_algorithm tt_alltoallv_forward = {
     .source = "CN101114273, around holes",
     .refuse = tt_forward_refuse,
     .build = build,
+    .first = TT_FIRST_COUNTS,
 };

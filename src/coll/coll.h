@@ -32,6 +32,10 @@ struct tt_costs {
 
 struct tt_composition;
 
+/* What the ranks of an alltoallv tell each other before the plan is made: nothing, all counts
+ * (tt_call.all_counts), or their longest pieces (tt_call.longest). */
+enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
+
 struct tt_algorithm {
     enum tt_coll coll;
     const char *name;    /* the word in the command, in wisdom, and in the file's name */
@@ -54,6 +58,7 @@ struct tt_algorithm {
     /* Returns the number of phases. Each phase is built without the others. NULL: there is 1
      * phase. */
     int (*phases)(const struct tt_call *call, const struct tt_map *map);
+    enum tt_first first;
     /* the stages of a composed algorithm, whose other functions are those of composed.h; else
      * NULL */
     const struct tt_composition *composition;
@@ -174,7 +179,8 @@ struct tt_algorithm {
     X(exscan_composed)                                                                             \
     X(bcast_split)                                                                                 \
     X(alltoallv_mixed)                                                                             \
-    X(alltoallv_forward)
+    X(alltoallv_forward)                                                                           \
+    X(alltoallv_padded)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -142,6 +142,10 @@ struct tt_call {
     const struct tt_neighbors *neighbors;
     /* An alltoallv whose ranks have exchanged their counts before. NULL: any other call. */
     const struct tt_all_counts *all_counts;
+    /* An alltoallv whose ranks have told each other the counts of their longest pieces before: no
+     * rank sends or expects a piece of more elements. The same on all ranks. 0: any other call, or
+     * there are no elements at all. */
+    int64_t longest;
     /* What the pieces of a call of pairs consist of, if `type` does not say so: for each rank, or
      * for each neighbour. No plan depends on it. NULL: any other call. */
     const struct tt_contents *in_contents, *out_contents;

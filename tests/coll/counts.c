@@ -536,6 +536,84 @@ static void algorithms_cost_what_is_stated(void **state)
         }
 }
 
+/* How many digits of a number are not 0. */
+static int digits(int number, int radix)
+{
+    int n = 0;
+    for (; number > 0; number /= radix) n += number % radix != 0;
+    return n;
+}
+
+/* Fan et al. 2024, TuNA: a rank sends one message for each digit and each value of it that a
+ * distance below p has, and a block travels once for each digit of its distance that is not 0. All
+ * blocks are as long as the longest one. */
+static void a_radix_takes_fewer_bytes_for_more_rounds(void **state)
+{
+    (void)state;
+    for (int radix = 2; radix <= 34; radix += radix < 9 ? 1 : 5)
+        for (int p = 2; p <= 33; p++) {
+            struct tt_problem problem = plans_problem(TT_COLL_alltoallv, p, 5);
+            struct tt_map map = plans_map(p);
+            struct plans all;
+            int64_t hops = 0, messages = 0;
+            problem.skew = TT_SKEW_uniform;
+            problem.call.radix = radix;
+            for (int j = 1; j < p; j++) {
+                hops += digits(j, radix);
+                messages += digits(j, radix) == 1;
+            }
+            assert_true(plans_make(&all, &tt_alltoallv_padded, &problem, &map));
+            struct tt_count worst = plans_worst(&all);
+            assert_int_equal(worst.messages, messages);
+            assert_int_equal(worst.sent, hops * all.calls[0].longest * 8);
+            plans_free(&all);
+        }
+}
+
+/* What a radix costs on p ranks for blocks of n doubles, if a message costs what 1000 bytes do. */
+static int64_t radix_cost(int p, int radix, int64_t n)
+{
+    struct tt_problem problem = plans_problem(TT_COLL_alltoallv, p, n);
+    struct tt_map map = plans_map(p);
+    struct plans all;
+    problem.call.radix = radix;
+    assert_true(plans_make(&all, &tt_alltoallv_padded, &problem, &map));
+    struct tt_count worst = plans_worst(&all);
+    plans_free(&all);
+    return 1000 * worst.messages + worst.sent;
+}
+
+static void the_radix_suits_the_blocks(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 64; p += p < 9 ? 1 : 11)
+        for (int64_t n = 1; n < 2000; n *= 4)
+            for (int radix = 2; radix <= 64; radix *= 2)
+                assert_true(radix_cost(p, 0, n) <= radix_cost(p, radix, n));
+    assert_int_equal(radix_cost(64, 0, 1), radix_cost(64, 2, 1));
+    assert_int_equal(radix_cost(64, 0, 20), radix_cost(64, 8, 20));
+    assert_int_equal(radix_cost(64, 0, 2000), radix_cost(64, 64, 2000));
+}
+
+/* A piece that is longer than the ranks have agreed on has no place in the blocks. */
+static void pieces_fit_into_blocks(void **state)
+{
+    (void)state;
+    struct tt_problem problem = plans_problem(TT_COLL_alltoallv, 5, 8);
+    struct tt_map map = plans_map(5);
+    struct plans all;
+    assert_true(plans_make(&all, &tt_alltoallv_padded, &problem, &map));
+    struct tt_call call = all.calls[2];
+    assert_int_equal(call.longest, 8);
+    call.longest = 7;
+    assert_null(tt_algorithm_plan(&tt_alltoallv_padded, &call, &map, 2));
+    assert_non_null(strstr(tutti_error(), "needs the longest piece of all ranks"));
+    call.longest = INT64_MAX / 16;
+    assert_null(tt_algorithm_plan(&tt_alltoallv_padded, &call, &map, 2));
+    assert_non_null(strstr(tutti_error(), "no memory for so long blocks"));
+    plans_free(&all);
+}
+
 /* Hensgen, Finkel, Manber 1988: ceil(log2 p) rounds, in each of which a rank signals one rank and
  * awaits another one. */
 static void dissemination_takes_the_fewest_rounds(void **state)
@@ -684,6 +762,9 @@ int main(void)
         cmocka_unit_test(nor_on_several_nodes),
         cmocka_unit_test(nor_in_rank_order),
         cmocka_unit_test(algorithms_cost_what_is_stated),
+        cmocka_unit_test(a_radix_takes_fewer_bytes_for_more_rounds),
+        cmocka_unit_test(the_radix_suits_the_blocks),
+        cmocka_unit_test(pieces_fit_into_blocks),
         cmocka_unit_test(dissemination_takes_the_fewest_rounds),
         cmocka_unit_test(long_vectors_stream_through_composed_plans),
         cmocka_unit_test(in_place_saves_copies_at_most),

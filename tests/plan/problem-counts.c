@@ -66,14 +66,18 @@ static void both_sides_agree(void **state)
     (void)state;
     for (int i = 0; i < 4 * 34; i++) {
         int p = 1 + i / 4;
+        int64_t longest = 0;
         struct team team = skewed("alltoallv", p, skews[i % 4], i);
         for (int r = 0; r < p; r++) {
             const struct tt_call *call = &team.call[r];
             without_gaps(call->in_counts, call->in_displs, p);
             without_gaps(call->out_counts, call->out_displs, p);
-            for (int s = 0; s < p; s++)
+            for (int s = 0; s < p; s++) {
                 assert_int_equal(call->in_counts[s], team.call[s].out_counts[r]);
+                longest = tt_max(longest, call->in_counts[s]);
+            }
         }
+        for (int r = 0; r < p; r++) assert_int_equal(team.call[r].longest, longest);
         team_free(&team);
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoallv `forward`, whose ranks exchange their counts first: the counts of other ranks may
- * change while those of this rank stay; a prepared call is started again; a nonblocking call is
- * refused; counts that do not match are an error at every rank, and so is an allocation that fails.
+ * Alltoallv `forward` and `padded`, whose ranks tell each other about their counts first: the
+ * counts of other ranks may change while those of this rank stay; a prepared call is started again;
+ * a nonblocking call is refused; counts and types that do not match are an error at every rank, and
+ * so is an allocation that fails.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,10 +83,40 @@ static void try_prepared(struct forward_lists *l)
     check(tutti_request_free(request) == TUTTI_OK, "free");
 }
 
+/* Each rank sends 8 bytes to each rank. Rank 2 expects two elements from rank 5, which sends one,
+ * if they are `wrong`. */
+static tutti_status exchange_types(struct forward_lists *l, bool wrong)
+{
+    int64_t displs[RANKS], one[RANKS], expected[RANKS];
+    tutti_type types[RANKS], out_types[RANKS];
+    memset(l->out, -1, sizeof l->out);
+    for (int r = 0; r < p; r++) {
+        displs[r] = 8 * r;
+        one[r] = expected[r] = 1;
+        types[r] = out_types[r] = TUTTI_I64;
+        l->in[r] = value(me, r, 0);
+    }
+    if (wrong && me == 2) out_types[5] = TUTTI_I32, expected[5] = 2;
+    return tutti_alltoallw(world, l->in, one, displs, types, l->out, expected, displs, out_types);
+}
+
+static void try_types(struct forward_lists *l)
+{
+    check(exchange_types(l, false) == TUTTI_OK, "alltoallw");
+    for (int r = 0; r < p; r++) check(l->out[r] == value(r, me, 0), "a wrong element");
+    tutti_status status = exchange_types(l, true);
+    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "types that do not match");
+    if (me == 2) check(strstr(tutti_error(), "rank 5 sends rank 2 other types"), "an unclear text");
+}
+
 /* Ends the use of the team. */
 static void try_wrong(struct forward_lists *l, const char *which)
 {
     tutti_request *request;
+    if (strcmp(which, "types") == 0) {
+        try_types(l);
+        return;
+    }
     fill(l, 2);
     if (strcmp(which, "nonblocking") == 0) {
         tutti_status status = tutti_ialltoallv(world, l->in, l->counts[0], l->displs, l->out,
@@ -129,7 +160,7 @@ int main(int argc, char **argv)
     world = tutti_world(client);
     me = tutti_rank(world);
     p = tutti_size(world);
-    check(p <= RANKS && argc >= 2, "forward nonblocking|mismatch|memory I");
+    check(p <= RANKS && argc >= 2, "forward nonblocking|mismatch|types|memory I");
     if (argc > 2) {
         try_memory(&l, atoi(argv[2]));
         (void)tutti_finalize(client);

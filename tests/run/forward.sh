@@ -1,14 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Alltoallv through members only, on a torus with a hole.
+# An alltoallv whose pieces go through other ranks: through members only, on a torus with a hole;
+# and short ones in blocks that are filled up.
 set -eu
-export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
+
+# Every allocation of the first call fails once: what the ranks tell each other, and the plan.
+all_fail() {
+    local failures=0 enough
+    while enough=$(forward memory $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
+    [ "$enough" = 'enough memory' ] && [ "$failures" -ge 5 ]
+}
+
+export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward nonblocking
 forward mismatch
-
-# Every allocation of the first call fails once: what the exchange of counts needs, and the plan.
-failures=0
-while enough=$(forward memory $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
-[ "$enough" = 'enough memory' ] && [ "$failures" -ge 5 ]
+all_fail
+unset TUTTI_NETWORK
+export TUTTI_ALGORITHM=alltoallv=padded
+forward nonblocking
+forward mismatch
+forward types
+all_fail
+TUTTI_NODES=3,1,4 forward nonblocking
+TUTTI_NODES=3,1,4 forward mismatch
+TUTTI_NODES=3,1,4 forward types
+TUTTI_RADIX=3 forward nonblocking
