@@ -30,7 +30,7 @@ cmp "$(file)" before || fail 'a job with nothing new changed the file'
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice tutti explain bcast/u8/1K/p3
 says err 'rankings: all were known'
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info
-says out ' rankings +2 lines, of which 2 fit: .*/cache/tutti/.*\.rankings$'
+says out ' rankings +2 lines, of which 2 fit:' # the path may be too long for the line
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info --json
 says out '"text":.*2 lines, of which 2 fit: .*\.rankings"'
 
