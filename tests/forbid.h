@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -32,6 +33,21 @@ static inline int forbid(long number, int error)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
+/* From now on a call of membarrier that interrupts other ranks kills the process. */
+static inline int forbid_interrupts(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
+}
+
 /* The error of a forbidden call: FORBID_ERROR, a number, or the usual one. */
 static inline int forbid_error(int usual)
 {
@@ -39,12 +55,14 @@ static inline int forbid_error(int usual)
     return error ? atoi(error) : usual;
 }
 
-/* Calls forbid() by name: memfd, membarrier, readv and writev (of other processes), cma (both), or
- * dumpable (only root can access the memory of this process). Returns 0 on success. */
+/* Calls forbid() by name: memfd, membarrier, interrupts (by membarrier), readv and writev (of other
+ * processes), cma (both), or dumpable (only root can access the memory of this process). Returns 0
+ * on success. */
 static inline int forbid_named(const char *what)
 {
     if (strcmp(what, "memfd") == 0) return forbid(SYS_memfd_create, EPERM);
     if (strcmp(what, "membarrier") == 0) return forbid(SYS_membarrier, ENOSYS);
+    if (strcmp(what, "interrupts") == 0) return forbid_interrupts();
     if (strcmp(what, "readv") == 0) return forbid(SYS_process_vm_readv, forbid_error(EPERM));
     if (strcmp(what, "writev") == 0) return forbid(SYS_process_vm_writev, forbid_error(ENOSYS));
     if (strcmp(what, "cma") == 0) return forbid_named("readv") || forbid_named("writev");

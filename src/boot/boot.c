@@ -522,6 +522,14 @@ static void settle_accesses(struct tt_fabric *f)
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
+/* If there are more ranks than processors, their signals use fences. Ranks that know different
+ * numbers of processors, because their cgroups differ, take the same way nevertheless. */
+static void choose_fences(struct tt_fabric *f)
+{
+    f->cores = tt_common_cores(f->common);
+    if (f->job->arenas > f->cores) atomic_store(&f->common->fences, 1);
+}
+
 static tutti_status meet_here(struct tt_fabric *f)
 {
     struct tt_warnings here;
@@ -531,8 +539,8 @@ static tutti_status meet_here(struct tt_fabric *f)
     try_all(f);
     TT_TRY(count_to_all(f, &f->common->ready));
     end_cost(f);
+    choose_fences(f);
     TT_TRY(count_to_all(f, &f->common->settled));
-    f->cores = tt_common_cores(f->common);
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
@@ -540,7 +548,8 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->wisdom = f->common->wisdom;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores, false);
     settle_accesses(f);
-    f->fences = atomic_load(&f->job->fences);
+    f->fences = atomic_load(&f->job->fences) || atomic_load(&f->common->fences);
+    f->policy.fences = f->fences;
     return TUTTI_OK;
 }
 

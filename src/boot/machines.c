@@ -760,8 +760,10 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         mark(f, theirs.stamp);
     }
     f->cores = f->one_kernel ? cores_of(&all) : all.cores;
-    if (mine->kernel)
+    if (mine->kernel) {
         f->policy = tt_wait_policy_for(here.ranks, cores_of(&here), f->job->nodes > 1);
+        f->policy.fences = f->fences;
+    }
     return TUTTI_OK;
 }
 

@@ -172,11 +172,13 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .reads = true,
                             .writes = true,
                             .everywhere = TT_ACCESSES,
+                            .fences = true,
                             .one_kernel = true,
                             .cores = tt_usable_cores(),
                             .eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER),
                             .watchdog_ns = tt_setting_seconds("TUTTI_WATCHDOG")};
     f->policy = tt_wait_policy_for(job->arenas, f->cores, false);
+    f->policy.fences = true;
     tt_wait_register(job);
     tutti_status status = map_nodes(f);
     if (status == TUTTI_OK) status = note_near(f);

@@ -106,7 +106,7 @@ struct tt_fabric {
     int read_percent;                   /* as in struct tt_cost, for this node */
     bool streams;                       /* as in struct tt_cost */
     struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
-    bool fences;     /* signals need a fence, because membarrier is not available */
+    bool fences;     /* signals need a fence (wait.h); always before the ranks have met */
     bool one_kernel; /* all ranks run under one kernel: on one host, perhaps in containers */
     /* processors that the ranks may use together; before they have met, those of this rank */
     int cores;

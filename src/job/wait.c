@@ -376,14 +376,14 @@ void tt_wait_register(struct tt_job_page *job)
     if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) atomic_store(&job->fences, 1);
 }
 
-static void full_barrier(struct tt_job_page *job)
+static void full_barrier(const struct tt_wait *w)
 {
 #ifdef TT_TSAN
-    atomic_fetch_add(&job->sleepers, 0);
+    atomic_fetch_add(&w->job->sleepers, 0);
 #else
     atomic_thread_fence(memory_order_seq_cst);
 #endif
-    if (!atomic_load_explicit(&job->fences, memory_order_relaxed))
+    if (!w->policy->fences && !atomic_load_explicit(&w->job->fences, memory_order_relaxed))
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
@@ -393,7 +393,7 @@ static void announce(struct tt_wait *w)
     atomic_fetch_add(&w->job->sleepers, 1);
     w->wakes = atomic_load(&w->wake_word->wakes);
     w->announced = true;
-    full_barrier(w->job);
+    full_barrier(w);
 }
 
 static void sleep_on_wake_word(struct tt_wait *w)

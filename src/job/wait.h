@@ -12,6 +12,12 @@
  * asymmetric fences: liburcu's sys_membarrier flavour). The sleeper reads the wake word before its
  * second look, so a change between the look and the sleep ends the sleep at once.
  *
+ * membarrier interrupts every processor that runs a rank, and waits for all of them. With more
+ * ranks than processors, ranks sleep often, most of all while other programs want the processors.
+ * There, the calls took up to half of the system's time, and a fence costs little beside the
+ * changes of threads. So the signallers of a client with more ranks than processors use fences, and
+ * its sleepers do without membarrier. Only threads of one client signal to each other.
+ *
  * Several threads of a rank may sleep at once, for different clients or contexts, on the same wake
  * word or on different ones. `sleeping` counts them: each thread adds its own 1 before its second
  * look and subtracts it when it is awake. So `sleeping` is above 0 as long as any of them sleeps,
@@ -66,6 +72,7 @@ struct tt_wait_policy {
     struct tt_lock *lock; /* of the client, which waits release; NULL: its threads share nothing */
     bool exact;           /* makes all yields, also while others seem to want the processors */
     bool can_sleep;
+    bool fences; /* signallers use fences, so a thread needs no membarrier before it sleeps */
     const struct tt_wake_descriptor *wake; /* NULL: none */
 };
 

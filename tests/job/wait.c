@@ -23,6 +23,18 @@
 
 enum { SCHEDULING_WORDS = 12, SLICE_AT = 6 };
 
+/* The linker calls this function in place of the C library's (`--wrap` in CMakeLists.txt). It
+ * counts the calls of membarrier, and makes each call. */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+static _Atomic int membarriers;
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (number == SYS_membarrier) atomic_fetch_add(&membarriers, 1);
+    return __real_syscall(number, a, b, c, d, e, f);
+}
+
 static cpu_set_t allowed; /* the processors that this process may use */
 
 /* Returns this thread's time slice in ns; 0: the kernel does not know slices of threads. */
@@ -270,9 +282,36 @@ static void a_hook_comes_before_each_sleep(void **state)
     free(job);
 }
 
+/* Each turn looks once and sleeps once. Only where signallers use no fences does a thread call
+ * membarrier before it sleeps. */
+static void a_sleeper_needs_one_barrier(void **state)
+{
+    struct tt_job_page *job = job_of_one();
+    struct tt_wait_policy policy;
+    struct tt_wait wait;
+    (void)state;
+    for (int fences = 0; fences < 2; fences++) {
+        int calls = 0, wanted = fences || atomic_load(&job->fences) ? 0 : 20;
+        begin_hooked(&wait, &policy, job, &calls, 1000000);
+        policy.yields = 0;
+        policy.fences = fences;
+        look(&wait, 20);
+        const int before = atomic_load(&membarriers);
+        for (int i = 0; i < 20; i++) {
+            look(&wait, 1);
+            assert_true(wait.announced);
+            look(&wait, 1); /* sleeps */
+        }
+        tt_wait_done(&wait);
+        assert_int_equal(atomic_load(&membarriers) - before, wanted);
+    }
+    free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sleeper_needs_one_barrier),
         cmocka_unit_test(a_hook_comes_after_its_looks),
         cmocka_unit_test(a_hook_comes_before_each_sleep),
         cmocka_unit_test(only_a_single_node_judges_others),

@@ -30,6 +30,10 @@ expect 125 "$trouble" without memfd tutti run -n 3 "$trouble" visit barrier/p3
 says err 'memfd_create.*: Operation not permitted'
 expect 0 "$trouble" without memfd "$trouble" visit barrier/p1 allreduce/f64/sum/8/p1
 expect 0 "$trouble" without membarrier tutti run -n 3 "$trouble" visit barrier/p3 bcast/u8/1M/p3
+# With more ranks than processors no rank interrupts others when it goes to sleep.
+ranks=$(($(nproc) + 1))
+TUTTI_YIELDS=0 expect 0 "$trouble" without interrupts \
+    tutti run -n "$ranks" "$trouble" visit "barrier/p$ranks" "bcast/u8/1M/p$ranks"
 
 # Few descriptors, little address space, small files. The descriptors that this script has inherited
 # are closed first.
