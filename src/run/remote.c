@@ -537,10 +537,7 @@ static void failed(struct tt_operation *x, tutti_status status)
         (void)tt_fail(status, "%lld bytes could not be moved to or from the memory of rank %d",
                       (long long)x->len, who);
         tt_team_break(t, tt_access_blame(x->exec, who, x->at, x->len, x->takes, status));
-    } else if ((tt_team_is_remote(t, x->peer) && tt_remote_has_left(t, x->peer)) ||
-               tt_common_state(t->fabric->job, t->fabric->common, who) == TT_RANK_LEFT)
-        tt_common_miss(t->fabric->job, t->fabric->common, who);
-    else
+    } else if (!tt_team_miss(t, x->peer))
         tt_remote_lost(t, x->peer);
 }
 

@@ -489,6 +489,15 @@ static bool has_left(const struct tt_team *t, int r)
     return state_of(t, r) == TT_RANK_LEFT || (tt_team_is_remote(t, r) && tt_remote_has_left(t, r));
 }
 
+bool tt_team_miss(struct tt_team *t, int r)
+{
+    if (!has_left(t, r)) return false;
+    for (int other = 0; other < t->map.p; other++)
+        if (state_of(t, other) == TT_RANK_FAILED) return true;
+    tt_common_miss(t->fabric->job, t->fabric->common, t->job_rank[r]);
+    return true;
+}
+
 static void take_all(struct tt_team *t)
 {
     while (t->context && advance_context(t) > 0) {
@@ -516,8 +525,7 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
         /* If the member has called something else, the error is a mismatch, and not that it left
          * too early. */
         if (tt_exec_waits_for(exec, r)) look_for_others(t, exec);
-        if (t->broken == TUTTI_OK && tt_exec_waits_for(exec, r))
-            tt_common_miss(t->fabric->job, t->fabric->common, t->job_rank[r]);
+        if (t->broken == TUTTI_OK && tt_exec_waits_for(exec, r)) (void)tt_team_miss(t, r);
     }
 }
 

@@ -271,6 +271,10 @@ void tt_team_advance_all(struct tt_team *t);
  * `long_wait`, it also compares the calls of the members. Sets t->broken if it finds a fault.
  * Returns true if it did the comparison this time. */
 bool tt_team_check(struct tt_team *t, bool long_wait);
+/* If the member, for which this rank waits, has left the client, marks it as failed for all ranks
+ * and returns true. But if some member has failed already, that may be why this one left, and it
+ * has done nothing wrong: then the next check of the team finds that failure. */
+bool tt_team_miss(struct tt_team *t, int r);
 /* Breaks the team with `status` and the text of tutti_error(). Unless the cause is the failure of
  * another member (PEER), this rank is marked as failed in the job's page, so that the others find
  * out. */
