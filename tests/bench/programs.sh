@@ -33,7 +33,7 @@ grep -qx 'LAMMPS rhodo over openmpi (lammps)' "$work/out"
 grep -qx "programs: no program matches 'no such'" "$work/out"
 # A program whose input is in a source package is not run without a folder for it.
 "${programs[@]}" --programs rhodo --repeats 1 >"$work/out" 2>/dev/null || { cat "$work/out" && exit 1; }
-grep -qE '^- LAMMPS rhodo over openmpi: (is not installed \(lammps\)|.* --fetch FOLDER gets|mpirun.openmpi is not)' "$work/out"
+tr -s '\n ' ' ' <"$work/out" | grep -qE '^- LAMMPS rhodo over openmpi: (is not installed \(lammps\)|.* --fetch FOLDER gets|mpirun.openmpi is not)'
 
 /usr/bin/python3 -c 'import mpi4py' 2>/dev/null || skip 'no mpi4py'
 command -v mpirun.openmpi >/dev/null || skip 'no Open MPI'

@@ -50,6 +50,7 @@ static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
     if (tt_coll_pairs(a->coll)) {
         t->call.in_counts = counts;
         t->call.in_displs = displs;
+        t->call.longest = counts[0];
     }
     if (a->coll == TT_COLL_reduce_scatter) {
         t->call.out_counts = counts;

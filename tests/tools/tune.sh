@@ -27,7 +27,7 @@ expect 0 env TUTTI_WISDOM=0 tutti explain bcast/u8/64K/p2
 says out 'first algorithm in the table'
 says out 'No wisdom for it: TUTTI_WISDOM=0'
 expect 0 tutti info
-says out 'wisdom +3 lines, of which 3 fit: '
+says out 'wisdom +3 lines, of which 3 fit:'
 
 # The slice of a line is that of the plan.
 grep -q 'bcast binomial' <<<"$(tutti list --names bcast)"
