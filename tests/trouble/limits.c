@@ -208,19 +208,26 @@ static tutti_status shapes(tutti_client *client, struct starved *s)
     return status == TUTTI_OK ? tutti_barrier(world) : status;
 }
 
+struct inside {
+    tutti_status status;
+    char text[200];
+};
+
 static void nested(tutti_client *client, void *arg)
 {
-    tutti_status *status = arg;
-    *status = tutti_barrier(tutti_world(client));
+    struct inside *inside = arg;
+    inside->status = tutti_barrier(tutti_world(client));
+    if (inside->status != TUTTI_OK)
+        snprintf(inside->text, sizeof inside->text, "%s", tutti_error());
 }
 
-/* A thread that gets an error from its client returns it by its argument, and the process returns
- * it then. */
+/* A thread that gets an error from its client returns it by its argument, with its text, since each
+ * thread has a tutti_error() of its own. The process returns it then. */
 static tutti_status threads(tutti_client *client)
 {
-    tutti_status inside = TUTTI_OK;
+    struct inside inside = {TUTTI_OK, ""};
     TT_TRY(tutti_team_threads(tutti_world(client), 1, nested, &inside));
-    return inside;
+    return inside.status == TUTTI_OK ? TUTTI_OK : tt_fail(inside.status, "%s", inside.text);
 }
 
 static void starve(tutti_client *client, void *arg)
