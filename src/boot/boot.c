@@ -527,7 +527,10 @@ static void settle_accesses(struct tt_fabric *f)
 static void choose_fences(struct tt_fabric *f)
 {
     f->cores = tt_common_cores(f->common);
-    if (f->job->arenas > f->cores) atomic_store(&f->common->fences, 1);
+    if (f->job->arenas > f->cores)
+        atomic_store(&f->common->fences, 1);
+    else
+        tt_wait_register(f->job);
 }
 
 static tutti_status meet_here(struct tt_fabric *f)

@@ -179,7 +179,6 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .watchdog_ns = tt_setting_seconds("TUTTI_WATCHDOG")};
     f->policy = tt_wait_policy_for(job->arenas, f->cores, false);
     f->policy.fences = true;
-    tt_wait_register(job);
     tutti_status status = map_nodes(f);
     if (status == TUTTI_OK) status = note_near(f);
     if (status == TUTTI_OK) status = note_forbidden(f);

@@ -2,11 +2,14 @@
  *
  * The first call: finds the host's backend, and fills the table.
  */
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "mpi/shim.h"
 
@@ -108,6 +111,15 @@ static const struct tt_mpi_backend *backend_of(void)
     return NULL;
 }
 
+/* Registers the process for membarrier(2), as tutti_init does if the ranks need it (job/wait.h). At
+ * the first call of MPI, mostly MPI_Init, the process has a single thread, and this takes less than
+ * a microsecond. Later the threads of the host's progress run, and it would take 10 to 30 ms. */
+static void register_early(void)
+{
+    if (tt_mpi_setting.mode == TT_MPI_ON || tt_mpi_setting.mode == TT_MPI_TAKE)
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0);
+}
+
 static void start(void)
 {
     bool sure = tt_mpi_find_host();
@@ -115,6 +127,7 @@ static void start(void)
     tt_mpi_setting.mode = mode_set();
     tt_mpi_setting.unknown = tt_mpi_setting.mode == TT_MPI_DOUBT;
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
+    register_early();
     const char *report = getenv("TUTTI_MPI_REPORT");
     tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || (report && *report);
     const struct tt_mpi_backend *backend = backend_of();

@@ -2,15 +2,49 @@
  *
  * around PART: parts of the test around.sh, each an MPI program.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int me, p;
+
+/* What the process had registered for membarrier(2) when its first thread was made. -1: the kernel
+ * does not say (before Linux 6.3). */
+static long registered = -2; /* no thread yet */
+
+static long registrations(void)
+{
+    enum { GET_REGISTRATIONS = 1 << 9 };
+    return syscall(SYS_membarrier, GET_REGISTRATIONS, 0, 0);
+}
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* The host makes its threads by this function, because the program exports it. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    if (registered == -2) registered = registrations();
+    return ((create_fn *)dlsym(RTLD_NEXT, "pthread_create"))(thread, attr, run, arg);
+}
+
+/* Says whether the process was registered before it had a second thread. */
+static void registers(void)
+{
+    enum { REGISTER_GLOBAL_EXPEDITED = 1 << 2 };
+    if (registered == -2) registered = registrations();
+    if (me > 0) return;
+    if (registered < 0)
+        puts("unknown");
+    else
+        puts(registered & REGISTER_GLOBAL_EXPEDITED ? "registered early" : "not registered early");
+}
 
 /* Communicators that are made and freed, in an order that differs between the ranks. */
 static void many(void)
@@ -129,6 +163,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "errors") == 0) errors();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "die") == 0) die();
+    if (strcmp(part, "registers") == 0) registers();
     if (strcmp(part, "lacks") == 0) lacks(atoi(argv[2]));
     if (strcmp(part, "second") == 0 || strcmp(part, "call") == 0) call();
     MPI_Finalize();

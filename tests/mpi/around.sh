@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/around.c" -o around -ldl
+"mpicc.$host" "$here/around.c" -o around -rdynamic -ldl
 
 # ---- Programs without MPI ----
 
@@ -37,6 +37,15 @@ before=(env LD_PRELOAD="$work/tool.so" TUTTI_MPI_REPORT=1 tutti mpi)
 launch "$host" 3 ./around call
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls that we take'
 grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool sees are not taken'
+
+# ---- Before the host has threads, the process registers for membarrier(2): it takes long later ----
+
+before=(tutti mpi)
+launch "$host" 2 ./around registers
+grep -qxE 'registered early|unknown' out || fail 'registered late'
+before=(env TUTTI_MPI=off tutti mpi)
+launch "$host" 2 ./around registers
+grep -qxE 'not registered early|unknown' out || fail 'registered although Tutti is off'
 
 # ---- Variables for other hosts, which Open MPI passes in one of two ways ----
 
