@@ -38,7 +38,7 @@ launch "$host" 3 ./around call
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls that we take'
 grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool sees are not taken'
 
-# ---- Before the host has threads, the process registers for membarrier(2): it takes long later ----
+# ---- The process registers for membarrier(2) before the host has threads: later it takes long ----
 
 before=(tutti mpi)
 launch "$host" 2 ./around registers
