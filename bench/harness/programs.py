@@ -164,6 +164,7 @@ def read(path):
 # ---- Comparing what runs printed ----
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eEdD][-+]?\d+)?")
+TIME = re.compile(r"\b(time|seconds)\b", re.IGNORECASE)
 
 
 def shape(line):
@@ -179,7 +180,7 @@ def difference(texts, other):
     a run apart from their numbers. The order of lines does not count, since ranks print at once.
     """
     runs = [collections.Counter(line.rstrip() for line in text.splitlines()) for text in texts]
-    steady = functools.reduce(operator.and_, runs)
+    steady = steady_lines(runs)
     found = collections.Counter(line.rstrip() for line in other.splitlines())
     lacking = steady - found
     if lacking:
@@ -189,6 +190,13 @@ def difference(texts, other):
         return None
     more = rest - functools.reduce(operator.or_, (shapes(lines - steady) for lines in runs))
     return f"has a line like {next(iter(more))!r}" if more else "lacks a line that varies"
+
+
+def steady_lines(runs):
+    """The lines that all runs have. A line about a time may vary even if it was the same in these
+    runs, for example because it was rounded to 0."""
+    same = functools.reduce(operator.and_, runs)
+    return collections.Counter({line: n for line, n in same.items() if not TIME.search(line)})
 
 
 def shapes(lines):
@@ -201,4 +209,4 @@ def shapes(lines):
 def compared(texts):
     """How many lines of the runs without Tutti are equal in all of them, and how many there are."""
     runs = [collections.Counter(line.rstrip() for line in text.splitlines()) for text in texts]
-    return functools.reduce(operator.and_, runs).total(), runs[0].total()
+    return steady_lines(runs).total(), runs[0].total()

@@ -24,6 +24,9 @@ for text, words in [("rank 1\nsum 5\ntook   7.5e+1 s\nrank 0\n", None),
                     ("sum 5\ntook 1 s\nrank 0\n", "lacks the line 'rank 1'"),
                     ("sum 5\nrank 0\nrank 1\n", "lacks a line that varies")]:
     assert programs.difference(runs, text) == words, (text, programs.difference(runs, text))
+rounded = ["Elapsed time = 0.00\nsum 5\n"] * 2  # a time, which is the same by chance
+assert programs.difference(rounded, "Elapsed time = 0.01\nsum 5\n") is None and programs.compared(rounded) == (1, 2)
+assert programs.difference(rounded, "sum 5\n") == "lacks a line that varies"
 PYTHON
 
 programs=("$TUTTI_SOURCE/bench/bench" programs --build "$TUTTI_BUILD" --results -)
