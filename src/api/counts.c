@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of an alltoallv tell each other before the plan is made, if its algorithm needs
- * more than each rank's own counts (tt_algorithm.first):
+ * Some algorithms for an alltoallv need more than each rank's own counts. Before their plan is
+ * made, the ranks tell each other what they need (tt_algorithm.first):
  *
  *     COUNTS    all counts, by an allgather
  *     LONGEST   the longest piece of each rank, by an allgather, and with it a number that says
@@ -94,8 +94,8 @@ static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *arg
 
 /* ---- The longest piece ---- */
 
-/* What one rank has for another one, or expects from it. `types` is 0 if the signatures of the
- * calls say what the pieces consist of. */
+/* A rank has n elements for another one, or expects them from it. `types` is 0 if the signatures of
+ * the calls say what the pieces consist of. */
 struct counts_piece {
     int64_t n, types;
 };
@@ -118,8 +118,8 @@ static uint64_t number(int from, int to, struct counts_piece piece)
     return tt_random_next(&random);
 }
 
-/* What a rank tells all others: its longest piece, and the numbers of the pieces that it sends less
- * those of the pieces that it expects. If what is sent is what is expected everywhere, the balances
+/* A rank tells all others its longest piece, and the numbers of the pieces that it sends less those
+ * of the pieces that it expects. If what is sent is what is expected everywhere, the balances
  * of all ranks add up to 0. Else they do so with a probability of 2^-64; the pieces then have
  * undefined contents, but fit into the blocks. */
 struct counts_told {

@@ -522,8 +522,15 @@ static void settle_accesses(struct tt_fabric *f)
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
-/* If there are more ranks than processors, their signals use fences. Ranks that know different
- * numbers of processors, because their cgroups differ, take the same way nevertheless. */
+/* If there are more ranks than processors, their signals use fences; otherwise this rank may have
+ * to be interrupted by membarrier, and registers for that. Ranks that know different numbers of
+ * processors, because their cgroups differ, take the same way nevertheless: what one of them has
+ * stored before it counts itself in `settled`, all read after they have counted everyone.
+ *
+ * Until then every signal is followed by a fence, and every wait does without membarrier
+ * (tt_fabric_init). The first rank that gives up fences here may signal to another one that still
+ * waits in count_to_all, without membarrier. That does no harm: what ends this wait is the signal
+ * of the last rank that counts itself, and it does so with a fence. */
 static void choose_fences(struct tt_fabric *f)
 {
     f->cores = tt_common_cores(f->common);

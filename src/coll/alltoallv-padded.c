@@ -55,8 +55,8 @@ static void pack(struct tt_builder *b, const struct padded_round *r, int64_t blo
     tt_copy(b, in ? packed : cut, in ? cut : packed, r->rest * block);
 }
 
-/* What the rounds of a radix cost, in bytes: a message costs as much as START bytes, which is the
- * ratio of t_s and t_w in `tutti sim`. */
+/* Returns what the rounds of a radix cost, in bytes: a message costs as much as START bytes, which
+ * is the ratio of t_s and t_w in `tutti sim`. */
 static int64_t cost_of(int p, int radix, int64_t block)
 {
     enum { START = 1000, LONG = 1 << 30 };

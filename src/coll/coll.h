@@ -32,7 +32,7 @@ struct tt_costs {
 
 struct tt_composition;
 
-/* What the ranks of an alltoallv tell each other before the plan is made: nothing, all counts
+/* Before the plan of an alltoallv is made, its ranks tell each other nothing, all counts
  * (tt_call.all_counts), or their longest pieces (tt_call.longest). */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 

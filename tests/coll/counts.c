@@ -570,7 +570,8 @@ static void a_radix_takes_fewer_bytes_for_more_rounds(void **state)
         }
 }
 
-/* What a radix costs on p ranks for blocks of n doubles, if a message costs what 1000 bytes do. */
+/* Returns what a radix costs on p ranks for blocks of n doubles, if a message costs as much as 1000
+ * bytes. */
 static int64_t radix_cost(int p, int radix, int64_t n)
 {
     struct tt_problem problem = plans_problem(TT_COLL_alltoallv, p, n);

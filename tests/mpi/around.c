@@ -15,8 +15,8 @@
 
 static int me, p;
 
-/* What the process had registered for membarrier(2) when its first thread was made. -1: the kernel
- * does not say (before Linux 6.3). */
+/* The process had these registrations for membarrier(2) when its first thread was made. -1: the
+ * kernel does not say (before Linux 6.3). */
 static long registered = -2; /* no thread yet */
 
 static long registrations(void)
