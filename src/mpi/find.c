@@ -18,7 +18,7 @@ enum { HOSTS = 4 };
 /* An object of this process that defines PMPI_Init. */
 struct mpi_object {
     void *handle; /* of dlopen */
-    void *base;   /* where it is loaded */
+    void *init;   /* the function */
     char path[512];
 };
 
@@ -30,8 +30,38 @@ static struct {
 
 /* ---- The objects of this process ---- */
 
-/* The paths of all objects, each ended by a NUL. dlopen must not be called while dl_iterate_phdr
- * visits the objects. */
+/* The table of an object that the dynamic linker reads first when it looks for a symbol; NULL: the
+ * object has none. Some loaders write the table's address into the dynamic section, others leave
+ * its offset there. */
+static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *entry = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_GNU_HASH) entry++;
+    if (!entry || entry->d_tag == DT_NULL) return NULL;
+    ElfW(Addr) at = entry->d_un.d_ptr;
+    return (const void *)(at < info->dlpi_addr ? info->dlpi_addr + at : at);
+}
+
+/* Whether an object may define the symbol: the Bloom filter of its hash table says so, for few of
+ * the objects that do not. This takes less than a microsecond. To dlopen and dlclose an object that
+ * is loaded takes a tenth of a millisecond, because the dynamic linker goes through all objects,
+ * and programs with a hundred libraries are usual. */
+static bool may_define(const struct dl_phdr_info *info, const char *symbol)
+{
+    enum { WORD = 8 * sizeof(ElfW(Addr)) };
+    const uint32_t *table = hash_table_of(info);
+    if (!table) return true;
+    uint32_t hash = 5381, words = table[2], shift = table[3];
+    for (const char *at = symbol; *at; at++) hash = hash * 33 + (unsigned char)*at;
+    ElfW(Addr) word = ((const ElfW(Addr) *)(table + 4))[hash / WORD % words];
+    return word >> hash % WORD & word >> (hash >> shift) % WORD & 1;
+}
+
+/* The paths of the objects that may be a host, each ended by a NUL. dlopen must not be called while
+ * dl_iterate_phdr visits the objects. */
 struct paths {
     char *text;
     size_t n;
@@ -43,6 +73,7 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
     size_t n = strlen(info->dlpi_name) + 1;
     (void)size;
     if (n == 1) return 0; /* the program itself: a host in it would have been called directly */
+    if (!may_define(info, "PMPI_Init")) return 0;
     char *text = realloc(paths->text, paths->n + n);
     if (!text) return 1;
     memcpy(text + paths->n, info->dlpi_name, n);
@@ -51,10 +82,45 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
     return 0;
 }
 
-static void *base_of(const void *address)
+static bool contains(const struct dl_phdr_info *info, const void *address)
 {
-    Dl_info info;
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = (uintptr_t)(info->dlpi_addr + part->p_vaddr);
+        if (part->p_type == PT_LOAD && (uintptr_t)address - start < part->p_memsz) return true;
+    }
+    return false;
+}
+
+/* The object in which an address lies. */
+struct code_place {
+    const void *address;
+    const char *path; /* "": the program */
+    bool in_host;     /* in the host that was chosen */
+};
+
+static int look_for(struct dl_phdr_info *info, size_t size, void *input)
+{
+    struct code_place *place = input;
+    (void)size;
+    if (!contains(info, place->address)) return 0;
+    place->path = info->dlpi_name;
+    place->in_host = found.chosen && contains(info, found.chosen->init);
+    return 1;
+}
+
+/* Finds the object. dladdr would also look for the function, among all symbols of the object, which
+ * takes a tenth of a millisecond in a large library. */
+static struct code_place place_of(const void *address)
+{
+    struct code_place place = {.address = address, .path = ""};
+    dl_iterate_phdr(look_for, &place);
+    return place;
+}
+
+const char *tt_mpi_own_path(void)
+{
+    return place_of((void *)tt_mpi_own_path).path;
 }
 
 /* Keeps the object if it defines PMPI_Init itself. dlsym also looks into the objects that an object
@@ -63,14 +129,12 @@ static void look_into(const char *path)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
-    void *base = init ? base_of(init) : NULL;
-    struct link_map *map = NULL;
-    bool own = base && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
-               base_of((void *)map->l_ld) == base && base != base_of((void *)look_into);
+    bool own =
+        init && strcmp(place_of(init).path, path) == 0 && strcmp(tt_mpi_own_path(), path) != 0;
     if (own && found.n < HOSTS) {
         struct mpi_object *host = &found.host[found.n++];
         host->handle = handle;
-        host->base = base;
+        host->init = init;
         snprintf(host->path, sizeof host->path, "%s", path);
     } else if (handle) {
         dlclose(handle);
@@ -81,9 +145,9 @@ static void look_into(const char *path)
  * loaded for themselves. */
 static const struct mpi_object *next_host(void)
 {
-    void *next = base_of(dlsym(RTLD_NEXT, "PMPI_Init"));
+    void *next = dlsym(RTLD_NEXT, "PMPI_Init");
     for (int i = 0; i < found.n; i++)
-        if (found.host[i].base == next) return &found.host[i];
+        if (found.host[i].init == next) return &found.host[i];
     return &found.host[0];
 }
 
@@ -124,14 +188,12 @@ const char *tt_mpi_host_path(void)
 
 /* ---- Who calls ---- */
 
-/* Whether the object is the host or one of its components. They are loaded while the program runs,
- * and have the names that the host's component system expects. The Fortran layer is not among them:
- * its calls are the program's. */
-static bool is_host(const Dl_info *info)
+/* Whether an object has the name that the host's component system expects. Components are loaded
+ * while the program runs. The Fortran layer is not among them: its calls are the program's. */
+static bool is_component(const char *path)
 {
-    const char *slash = strrchr(info->dli_fname, '/');
-    const char *name = slash ? slash + 1 : info->dli_fname;
-    return info->dli_fbase == found.chosen->base || strncmp(name, "mca_", 4) == 0;
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash ? slash + 1 : path, "mca_", 4) == 0;
 }
 
 bool tt_mpi_in_host(const void *address)
@@ -139,12 +201,12 @@ bool tt_mpi_in_host(const void *address)
     /* The answers for the last addresses, each as the address times two, plus one for the host. */
     static _Atomic uintptr_t seen[256];
     uintptr_t key = (uintptr_t)address;
-    _Atomic uintptr_t *place = &seen[(key ^ key >> 8) & 255];
-    uintptr_t known = atomic_load_explicit(place, memory_order_relaxed);
+    _Atomic uintptr_t *answer = &seen[(key ^ key >> 8) & 255];
+    uintptr_t known = atomic_load_explicit(answer, memory_order_relaxed);
     if (known >> 1 != key) {
-        Dl_info info;
-        known = key << 1 | (dladdr(address, &info) && is_host(&info));
-        atomic_store_explicit(place, known, memory_order_relaxed);
+        struct code_place caller = place_of(address);
+        known = key << 1 | (caller.in_host || is_component(caller.path));
+        atomic_store_explicit(answer, known, memory_order_relaxed);
     }
     return known & 1;
 }

@@ -17,12 +17,9 @@ struct tt_mpi_tutti tt_mpi_tutti;
 static void *open_beside(void)
 {
     char path[4096];
-    Dl_info info;
-    const char *slash = NULL;
-    if (dladdr((void *)open_beside, &info) && info.dli_fname) slash = strrchr(info.dli_fname, '/');
+    const char *own = tt_mpi_own_path(), *slash = strrchr(own, '/');
     if (!slash) return NULL;
-    int folder = (int)(slash - info.dli_fname);
-    snprintf(path, sizeof path, "%.*s/" TUTTI_LIBRARY, folder, info.dli_fname);
+    snprintf(path, sizeof path, "%.*s/" TUTTI_LIBRARY, (int)(slash - own), own);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 

@@ -47,6 +47,13 @@ before=(env TUTTI_MPI=off tutti mpi)
 launch "$host" 2 ./around registers
 grep -qxE 'not registered early|unknown' out || fail 'registered although Tutti is off'
 
+# ---- The host is found without opening the objects that cannot be one, of which there may be many
+
+before=(env TUTTI_MPI=off LD_DEBUG=files tutti mpi)
+launch "$host" 1 ./around call
+grep -qE 'opening file=.*/libmpi(ch)?\.so[^ ]* ' err || fail 'the dynamic linker does not tell what is opened'
+if grep -E 'opening file=.*/lib(c|m|pthread|hwloc|open-pal|gfortran)\.so' err; then fail 'opens what is no host'; fi
+
 # ---- Variables for other hosts, which Open MPI passes in one of two ways ----
 
 if [ "$host" = openmpi ]; then

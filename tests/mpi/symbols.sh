@@ -11,6 +11,10 @@ nm -D --undefined-only "$library" | awk '{print $NF}' >undefined
 [ -s undefined ] || fail 'nm lists no undefined symbols'
 if grep -E '^(P?MPI|MPIR|ompi|opal)_' undefined; then fail 'the library needs symbols of an MPI'; fi
 
+# dladdr goes through all symbols of the object that an address is in, and the library looks up the
+# address of each place from which a program calls MPI.
+if grep -E '^dladdr' undefined; then fail 'the library calls dladdr'; fi
+
 nm -D --defined-only "$library" | awk '{print $NF}' | sort >defined
 if grep -vE '^P?MPIX?_[A-Z]' defined; then fail 'the library exports other symbols'; fi
 diff <(sed -nE 's/^MPIX?_/P&/p' defined) <(grep -E '^PMPIX?_' defined) || fail 'MPI_X and PMPI_X differ'
