@@ -66,7 +66,7 @@ class Timed:
 
     def difference(self):
         """What a run with Tutti printed that no run without does; None if there is nothing."""
-        found = (programs.difference(self.texts, run.text) for run in self.runs["with"])
+        found = (programs.difference(self.texts, run.text, self.entry.varies) for run in self.runs["with"])
         return next((words for words in found if words), None)
 
     def taken(self):
@@ -87,7 +87,7 @@ def table_of(timed):
     body = []
     for one in timed:
         for part, without, with_tutti, ratio in rows_of(one):
-            taken, steady = one.taken(), programs.compared(one.texts)
+            taken, steady = one.taken(), programs.compared(one.texts, one.entry.varies)
             output = "differs" if one.difference() else f"equal ({steady[0]} of {steady[1]} lines steady)"
             last = ["", ""] if part else ["-" if taken is None else f"{taken:g}", output]
             name = f"{one.entry.name}: {part}" if part else one.entry.name
@@ -106,7 +106,7 @@ def page(timed, failed, chosen):
     lines += [f"- {entry.name} over {entry.host}: {why}" for entry, why in failed]
     if timed:
         mean = geometric_mean(one.ratio() for one in timed)
-        lines.append(f"- {len(timed)} programs, {chosen.repeats} pairs of runs each, {chosen.ranks} ranks on {peers.cores()} "
+        lines.append(f"- {len(timed)} programs, {chosen.repeats} pairs of runs each, {chosen.ranks} ranks (over MPICH at most as many as processors) on {peers.cores()} "
                      f"processors, TUTTI_MPI={chosen.mode}; load after: {os.getloadavg()[0]:.2f}; geometric mean: {mean:.3f}")
     return lines
 

@@ -27,6 +27,10 @@ for text, words in [("rank 1\nsum 5\ntook   7.5e+1 s\nrank 0\n", None),
 rounded = ["Elapsed time = 0.00\nsum 5\n"] * 2  # a time, which is the same by chance
 assert programs.difference(rounded, "Elapsed time = 0.01\nsum 5\n") is None and programs.compared(rounded) == (1, 2)
 assert programs.difference(rounded, "sum 5\n") == "lacks a line that varies"
+varying = ["sum 5\n0.1 PASSED\n"] * 2  # a program's own line that varies, and was the same by chance
+assert programs.difference(varying, "sum 5\n0.2 PASSED\n") == "lacks the line '0.1 PASSED'"
+assert programs.difference(varying, "sum 5\n0.2 PASSED\n", "PASSED|FAILED") is None
+assert programs.difference(varying, "sum 5\n0.2 FAILED\n", "PASSED|FAILED") == "has a line like '# FAILED'"
 PYTHON
 
 programs=("$TUTTI_SOURCE/bench/bench" programs --build "$TUTTI_BUILD" --results -)
