@@ -122,7 +122,8 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              struct tt_prepared **prepared)
 {
-    const struct tt_algorithm *first = tt_choose_first(&args->call, &team->run.map);
+    const struct tt_algorithm *first;
+    TT_TRY(tt_choose_first(&args->call, &team->run.map, &first));
     if (tt_unlikely(first != NULL)) return tt_counts_prepare(team, args, first, prepared);
     if (tt_call_counts(&args->call))
         return tt_prepare_again(&team->cache, &team->run, &args->call, prepared);

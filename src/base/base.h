@@ -189,6 +189,8 @@ void *tt_alloc_lines(size_t bytes); /* aligned to a cache line, zeroed; freed by
 char *tt_strdup(const char *text);
 void tt_free(void *memory);
 void tt_memory_fail_at(int64_t i);
+/* Returns how many allocations of this thread have failed so far. */
+uint64_t tt_memory_lacks(void);
 
 /* ---- Limits (limits.c) ---- */
 

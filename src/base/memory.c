@@ -25,27 +25,39 @@ void tt_memory_fail_at(int64_t i)
     atomic_store_explicit(&left_before_failure, i, memory_order_relaxed);
 }
 
+static _Thread_local uint64_t lacks;
+
+uint64_t tt_memory_lacks(void)
+{
+    return lacks;
+}
+
+static inline void *counted(void *memory)
+{
+    if (tt_unlikely(!memory)) lacks++;
+    return memory;
+}
+
 void *tt_alloc(size_t bytes)
 {
-    return must_fail() ? NULL : malloc(bytes ? bytes : 1);
+    return counted(must_fail() ? NULL : malloc(bytes ? bytes : 1));
 }
 
 void *tt_calloc(size_t n, size_t sz)
 {
-    if (must_fail()) return NULL;
-    return n && sz ? calloc(n, sz) : calloc(1, 1);
+    return counted(must_fail() ? NULL : n && sz ? calloc(n, sz) : calloc(1, 1));
 }
 
 void *tt_realloc(void *memory, size_t bytes)
 {
-    return must_fail() ? NULL : realloc(memory, bytes ? bytes : 1);
+    return counted(must_fail() ? NULL : realloc(memory, bytes ? bytes : 1));
 }
 
 void *tt_alloc_lines(size_t bytes)
 {
-    if (must_fail() || bytes > SIZE_MAX - TT_LINE) return NULL;
+    bool fails = must_fail() || bytes > SIZE_MAX - TT_LINE;
     size_t whole = bytes ? (bytes + TT_LINE - 1) / TT_LINE * TT_LINE : TT_LINE;
-    void *memory = aligned_alloc(TT_LINE, whole);
+    void *memory = counted(fails ? NULL : aligned_alloc(TT_LINE, whole));
     return memory ? memset(memory, 0, whole) : NULL;
 }
 

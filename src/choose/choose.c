@@ -361,14 +361,34 @@ tutti_status tt_choose_check(void)
     return TUTTI_OK;
 }
 
-const struct tt_algorithm *tt_choose_first(const struct tt_call *call, const struct tt_map *map)
+/* Returns the status of a choice that began when `before` allocations had failed. Algorithms need
+ * memory to find out whether they apply. A rank that lacks it must not take another algorithm than
+ * the others do, so its choice is an error. */
+static tutti_status checked(uint64_t before, tutti_status status)
 {
-    const struct tt_algorithm *a = NULL;
+    if (tt_memory_lacks() == before) return status;
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory to choose an algorithm");
+}
+
+/* Sets *first to the algorithm that is forced for an alltoallv if its ranks tell each other
+ * something first, else to NULL. */
+static void find_first(const struct tt_call *call, const struct tt_map *map,
+                       const struct tt_algorithm **first)
+{
     char kept[TT_ERROR_TEXT];
-    if (call->coll != TT_COLL_alltoallv || !forcing()) return NULL;
+    *first = NULL;
+    if (call->coll != TT_COLL_alltoallv || !forcing()) return;
     tt_error_keep(kept);
-    if (choose_forced(call, map, &a) != TUTTI_OK) tt_error_restore(kept);
-    return a && a->first != TT_FIRST_NOTHING ? a : NULL;
+    if (choose_forced(call, map, first) != TUTTI_OK) tt_error_restore(kept);
+    if (*first && (*first)->first == TT_FIRST_NOTHING) *first = NULL;
+}
+
+tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
+                             const struct tt_algorithm **first)
+{
+    uint64_t before = tt_memory_lacks();
+    find_first(call, map, first);
+    return checked(before, TUTTI_OK);
 }
 
 /* Returns the algorithm of a step in which ranks tell each other about an alltoallv that follows;
@@ -376,10 +396,12 @@ const struct tt_algorithm *tt_choose_first(const struct tt_call *call, const str
 static const struct tt_algorithm *choose_telling(const struct tt_call *step,
                                                  const struct tt_map *map)
 {
+    const struct tt_algorithm *first;
     struct tt_call next = *step;
     if (step->as != TT_SIGNATURE_COUNTING) return NULL;
     next.coll = TT_COLL_alltoallv;
-    return tt_choose_first(&next, map) == &tt_alltoallv_forward ? &tt_allgather_forward : NULL;
+    find_first(&next, map, &first);
+    return first == &tt_alltoallv_forward ? &tt_allgather_forward : NULL;
 }
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose
@@ -500,9 +522,9 @@ static const struct tt_algorithm *choose_by_table(const struct tt_call *call,
     return a ? a : choose_any(call, map);
 }
 
-tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
-                       struct tt_rankings *kept, const struct tt_algorithm **algorithm,
-                       enum tt_chosen_by *by)
+static tutti_status choose(const struct tt_call *call, const struct tt_map *map,
+                           struct tt_rankings *kept, const struct tt_algorithm **algorithm,
+                           enum tt_chosen_by *by)
 {
     const struct tt_algorithm *a;
     enum tt_chosen_by how = TT_CHOSEN_FORCED;
@@ -528,6 +550,14 @@ tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        tt_coll_name(call->coll), map->p);
     *algorithm = a;
     return TUTTI_OK;
+}
+
+tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
+                       struct tt_rankings *kept, const struct tt_algorithm **algorithm,
+                       enum tt_chosen_by *by)
+{
+    uint64_t before = tt_memory_lacks();
+    return checked(before, choose(call, map, kept, algorithm, by));
 }
 
 /* ---- What is worth measuring ---- */

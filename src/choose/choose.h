@@ -24,7 +24,8 @@ enum tt_chosen_by {
  *     UNSUPPORTED  TUTTI_ALGORITHM forces an algorithm that does not apply (the message says
  *                  why), or no algorithm applies
  *     ARG          TUTTI_ALGORITHM names an unknown algorithm or collective, or names a
- *                  collective twice */
+ *                  collective twice
+ *     MEMORY       memory was short, so that another rank may choose another algorithm */
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
                        struct tt_rankings *kept, const struct tt_algorithm **algorithm,
                        enum tt_chosen_by *by);
@@ -45,11 +46,12 @@ int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct t
  * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
-/* Returns the algorithm that tt_choose sets if its ranks have to tell each other something before
- * the plan is made (tt_algorithm.first), else NULL. They do so in steps of the signature
+/* Sets *first to the algorithm that tt_choose sets if its ranks have to tell each other something
+ * before the plan is made (tt_algorithm.first), else to NULL. They do so in steps of the signature
  * TT_SIGNATURE_COUNTING. Before `forward`, tt_choose sets the same algorithm for these, so that
- * their messages go the same ways. */
-const struct tt_algorithm *tt_choose_first(const struct tt_call *call, const struct tt_map *map);
+ * their messages go the same ways. Errors: MEMORY as above. */
+tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
+                             const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone
  * stands for all collectives that have such an algorithm. NULL: the environment decides again.
  * `text` must stay valid until the next call. No thread may choose an algorithm during this

@@ -33,7 +33,11 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
     if (cache->trials && cache->trials->n == TT_TRIALS) return TUTTI_OK;
     struct tt_call as_planned = tt_cache_tuned(cache, call);
+    uint64_t before = tt_memory_lacks();
     int n = tt_candidates(&as_planned, &team->map, cache->rankings, candidate, TT_TRIAL_CANDIDATES);
+    /* Another rank that had memory may measure others. */
+    if (tt_memory_lacks() != before)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory to choose algorithms");
     if (n < 2) return TUTTI_OK;
     if (!cache->trials) cache->trials = tt_calloc(1, sizeof *cache->trials);
     struct tt_trial *t = cache->trials ? tt_calloc(1, sizeof *t) : NULL;
