@@ -180,7 +180,8 @@ struct tt_algorithm {
     X(bcast_split)                                                                                 \
     X(alltoallv_mixed)                                                                             \
     X(alltoallv_forward)                                                                           \
-    X(alltoallv_padded)
+    X(alltoallv_padded)                                                                            \
+    X(alltoallv_composed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoallv `forward` and `padded`, whose ranks tell each other about their counts first: the
- * counts of other ranks may change while those of this rank stay; a prepared call is started again;
- * a nonblocking call is refused; counts and types that do not match are an error at every rank, and
- * so is an allocation that fails.
+ * Alltoallv `forward`, `padded` and `composed`, whose ranks tell each other about their counts
+ * first: the counts of other ranks may change while those of this rank stay; a prepared call is
+ * started again; a nonblocking call is refused; counts and types that do not match are an error at
+ * every rank, and so is an allocation that fails.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # An alltoallv whose pieces go through other ranks: through members only, on a torus with a hole;
-# and short ones in blocks that are filled up.
+# short ones in blocks that are filled up; and in messages from node to node.
 set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
@@ -27,3 +27,10 @@ TUTTI_NODES=3,1,4 forward nonblocking
 TUTTI_NODES=3,1,4 forward mismatch
 TUTTI_NODES=3,1,4 forward types
 TUTTI_RADIX=3 forward nonblocking
+export TUTTI_ALGORITHM=alltoallv=composed
+for nodes in 8 3,1,4 2,2,2,2 1,1,1,1,1,1,1,1; do
+    TUTTI_NODES=$nodes forward nonblocking
+done
+export TUTTI_NODES=3,1,4
+forward mismatch
+all_fail

@@ -94,6 +94,8 @@ uneven alltoallv=flat alltoallv -3000
 uneven alltoallv=exchange alltoallv 3000
 uneven alltoallv=padded alltoallv 3000
 uneven alltoallv=padded alltoallv -3000
+uneven alltoallv=composed alltoallv 3000
+uneven alltoallv=composed alltoallv -3000
 for more in 3000 -3000 -4999; do
     uneven alltoallv=pairwise alltoallv $more
     TUTTI_CMA=0 uneven alltoallv=pairwise alltoallv $more
