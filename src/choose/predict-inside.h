@@ -80,6 +80,7 @@ struct tt_follow {
 struct tt_core {
     int64_t now_ps;
     int64_t worked_ps; /* how long its ranks have done anything but wait */
+    int64_t alone_ps;  /* how long that would have taken if no other processor moved bytes */
     int first, n, at;  /* its ranks are first, first + cores, ...; `at` counts among these n */
 };
 
@@ -171,6 +172,7 @@ static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt
 {
     tt_core_of(s, r)->now_ps += ps;
     tt_core_of(s, r)->worked_ps += ps;
+    tt_core_of(s, r)->alone_ps += ps;
     r->spent[what] += ps;
 }
 

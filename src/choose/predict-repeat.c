@@ -286,6 +286,7 @@ static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
     for (int c = 0; c < s->cores; c++) {
         const struct tt_core *was = &s->saved.core[c];
         s->core[c].worked_ps += n * (s->core[c].worked_ps - was->worked_ps);
+        s->core[c].alone_ps += n * (s->core[c].alone_ps - was->alone_ps);
         pass_time(was->now_ps, &s->core[c].now_ps, 0, by);
         pass_time(s->saved.busy_until_ps[c], &s->busy_until_ps[c], now, by);
     }

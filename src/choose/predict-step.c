@@ -110,7 +110,9 @@ static int64_t shared(struct tt_predictor *s, const struct tt_follow *r,
 static void move(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what,
                  enum tt_machine_table share, int64_t len, int64_t ps)
 {
-    tt_spend(s, r, what, shared(s, r, share, len, ps));
+    int64_t together = shared(s, r, share, len, ps);
+    tt_spend(s, r, what, together);
+    tt_core_of(s, r)->alone_ps -= together - ps;
     s->busy_until_ps[r->core] = tt_core_of(s, r)->now_ps;
 }
 

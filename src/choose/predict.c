@@ -18,7 +18,8 @@ enum {
     STEPS_MOST = 1 << 19, /* after so many, the prediction is given up */
     CALLS = 6,            /* calls in a row, of which the first WARM do not count */
     WARM = 2,
-    ROUNDS = 3 /* rounds of all slots, if a root that runs ahead waits for turns */
+    WORK_MARGIN = 16, /* of the work for a call, a part of so many is not relied on */
+    ROUNDS = 3        /* rounds of all slots, if a root that runs ahead waits for turns */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
@@ -438,16 +439,29 @@ static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int6
     return r;
 }
 
+/* The calls that the ranks of a processor have ended, and one that is under way, at most. */
+static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
+{
+    int calls = 0;
+    for (int i = 0; i < core->n; i++) calls = (int)tt_max(calls, rank_on(s, core, i)->call);
+    return calls + (calls < s->calls);
+}
+
 /* The time that the processor with most work has worked for a call, at least. */
 static int64_t work_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
-    for (int c = 0; c < s->cores; c++) {
-        int calls = 0; /* ended, and one that is under way */
-        for (int i = 0; i < s->core[c].n; i++)
-            calls = (int)tt_max(calls, rank_on(s, &s->core[c], i)->call);
-        most = tt_max(most, s->core[c].worked_ps / (calls + (calls < s->calls)));
-    }
+    for (int c = 0; c < s->cores; c++)
+        most = tt_max(most, s->core[c].worked_ps / calls_of(s, &s->core[c]));
+    return most;
+}
+
+/* The same, if no other processor moved bytes meanwhile. It hardly differs from call to call. */
+static int64_t alone_for_call(const struct tt_predictor *s)
+{
+    int64_t most = 0;
+    for (int c = 0; c < s->cores; c++)
+        most = tt_max(most, s->core[c].alone_ps / calls_of(s, &s->core[c]));
     return most;
 }
 
@@ -480,14 +494,26 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
-/* Whether it is certain at the time `now` that a call takes longer than most_ps. */
+/* The time by which the calls that count have ended, at least: if all calls are going to be
+ * followed, those that have not ended end at `now` or later. */
+static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
+{
+    bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;
+    return all ? tt_max(begin, now) : begin;
+}
+
+/* Whether it is certain at the time `now` that a call takes longer than most_ps. By the work alone
+ * it is nearly so, because a step may find a signal at once in one call and not in another. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
-    int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0;
+    int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
+    if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
     if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* the next is last */
-    return ended > warm && (begin - end_of(s, warm - 1, &last)) / (s->calls - warm) > s->most_ps;
+    if (ended < warm) return false;
+    int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
+    return time / (s->calls - warm) > s->most_ps;
 }
 
 /* Skips turns that repeat, but none after which the prediction may end. */
