@@ -30,9 +30,21 @@ static struct {
 
 /* ---- The objects of this process ---- */
 
+static bool contains(const struct dl_phdr_info *info, const void *address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = (uintptr_t)(info->dlpi_addr + part->p_vaddr);
+        if (part->p_type == PT_LOAD && (uintptr_t)address - start < part->p_memsz) return true;
+    }
+    return false;
+}
+
 /* The table of an object that the dynamic linker reads first when it looks for a symbol; NULL: the
  * object has none. Some loaders write the table's address into the dynamic section, others leave
- * its offset there. */
+ * its offset there; only the right one of the two lies in the object. The greater one need not be
+ * the address: an object that was linked for a higher address than it got has a dlpi_addr below
+ * zero, which wraps around. */
 static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *entry = NULL;
@@ -41,8 +53,10 @@ static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
             entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_GNU_HASH) entry++;
     if (!entry || entry->d_tag == DT_NULL) return NULL;
-    ElfW(Addr) at = entry->d_un.d_ptr;
-    return (const void *)(at < info->dlpi_addr ? info->dlpi_addr + at : at);
+    const void *address = (const void *)entry->d_un.d_ptr;
+    const void *moved = (const void *)(info->dlpi_addr + entry->d_un.d_ptr);
+    if (contains(info, address)) return address;
+    return contains(info, moved) ? moved : NULL;
 }
 
 /* Whether an object may define the symbol: the Bloom filter of its hash table says so, for few of
@@ -80,16 +94,6 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
     paths->text = text;
     paths->n += n;
     return 0;
-}
-
-static bool contains(const struct dl_phdr_info *info, const void *address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = (uintptr_t)(info->dlpi_addr + part->p_vaddr);
-        if (part->p_type == PT_LOAD && (uintptr_t)address - start < part->p_memsz) return true;
-    }
-    return false;
 }
 
 /* The object in which an address lies. */

@@ -54,6 +54,15 @@ launch "$host" 1 ./around call
 grep -qE 'opening file=.*/libmpi(ch)?\.so[^ ]* ' err || fail 'the dynamic linker does not tell what is opened'
 if grep -E 'opening file=.*/lib(c|m|pthread|hwloc|open-pal|gfortran)\.so' err; then fail 'opens what is no host'; fi
 
+# Objects that were linked for an address that only one of them can get, and without the table that
+# says quickly what an object lacks.
+cc -shared -nostdlib -Wl,-Ttext-segment=0x7ffffff00000 -x c /dev/null -o high-1.so
+cc -shared -nostdlib -Wl,--hash-style=sysv -x c /dev/null -o old.so
+cp high-1.so high-2.so
+before=(env LD_PRELOAD="$work/high-1.so $work/high-2.so $work/old.so" TUTTI_MPI_REPORT=1 tutti mpi)
+launch "$host" 2 ./around call
+grep -qE '^MPI_Allreduce +2 .* 4 .* taken$' err || fail 'the calls are not taken beside objects that were moved down'
+
 # ---- Variables for other hosts, which Open MPI passes in one of two ways ----
 
 if [ "$host" = openmpi ]; then
