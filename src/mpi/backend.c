@@ -3,6 +3,7 @@
  * A backend: the functions that Tutti puts into the table, which take or count calls, and what
  * happens when MPI begins and ends.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +356,18 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define RANK_LEFT(NAME) tt_left[TT_MPI_INDEX_##NAME].rank
 #define RANK_NOW(NAME) call.record->rank
 
+/* Whether the program has given the host room for messages (MPI_Buffer_attach). The host frees the
+ * room of a message when its progress learns that the receiver has it. In its own collectives it
+ * would learn this, so a collective that Tutti does must make it look, too: a program whose buffer
+ * has room for the messages between two barriers would get an error otherwise. */
+static atomic_bool keeps_messages;
+
+static int begin_Buffer_attach(void *buffer, int size)
+{
+    atomic_store_explicit(&keeps_messages, true, memory_order_relaxed);
+    return tt_host.Buffer_attach(buffer, size);
+}
+
 /* Tutti does the call, or the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int take_##NAME PARAMETERS                                                              \
@@ -369,6 +382,7 @@ TT_MPI_EXTENSION(COUNTING_X)
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
         int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         tt_depth--;                                                                                \
+        if (atomic_load_explicit(&keeps_messages, memory_order_relaxed)) tt_mpi_clear_host();      \
         if (call.scratches) tt_mpi_release(&call);                                                 \
         if (call.measured >= 0) tt_mpi_measured(&call);                                            \
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
@@ -733,6 +747,7 @@ static void fill_table(void)
     }
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
+        table[TT_MPI_Buffer_attach] = (tt_mpi_function)begin_Buffer_attach;
     }
     if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
         TT_MPI_STARTED(START)

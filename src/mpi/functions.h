@@ -173,8 +173,9 @@
 #define TT_MPI_KEPT_X(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int)
 
-/* The functions that begin and end the use of MPI and of a communicator, and those that start and
- * free persistent requests: F(NAME, PARAMETERS, ARGUMENTS, , ). */
+/* The functions that begin and end the use of MPI and of a communicator, those that start and free
+ * persistent requests, and the one that gives the host room for the program's messages:
+ * F(NAME, PARAMETERS, ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
@@ -184,7 +185,8 @@
     F(Comm_disconnect, (MPI_Comm *comm), (comm), , ) \
     F(Start, (MPI_Request *request), (request), , ) \
     F(Startall, (int count, MPI_Request requests[]), (count, requests), , ) \
-    F(Request_free, (MPI_Request *request), (request), , )
+    F(Request_free, (MPI_Request *request), (request), , ) \
+    F(Buffer_attach, (void *buffer, int size), (buffer, size), , )
 
 /* Functions of the host that Tutti calls, beside those that it exports: F(NAME). */
 #define TT_MPI_NEEDED(F) \

@@ -25,9 +25,13 @@ bool tt_mpi_begin(struct tt_mpi_flights *flights);
 /* Whether the progress of this host can call functions. Set by tt_mpi_begin. */
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
-/* Makes a host that can drive Tutti get on, and drive Tutti. */
+/* Makes the host get on; one that can drive Tutti does so. Returns how much the host has handled; 1
+ * if it does not say. */
 #define tt_mpi_push_host TT_MPI_OWN(push_host)
-void tt_mpi_push_host(void);
+int tt_mpi_push_host(void);
+/* Makes the host handle what has arrived. */
+#define tt_mpi_clear_host TT_MPI_OWN(clear_host)
+void tt_mpi_clear_host(void);
 /* Ends it. Collective over the world. */
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);

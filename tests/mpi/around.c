@@ -125,6 +125,33 @@ static void die(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The buffer has room for the messages of one round, and what rank 1 has got no longer needs room
+ * when both are behind the barrier. The messages are started in one of three ways. */
+static void buffered(void)
+{
+    enum { MESSAGES = 40, INTS = 20000, ROUNDS = 60, BYTES = INTS * (int)sizeof(int) };
+    static int data[INTS];
+    int size = MESSAGES * (BYTES + MPI_BSEND_OVERHEAD);
+    void *room = malloc((size_t)size);
+    MPI_Request request, kept;
+    MPI_Buffer_attach(room, size);
+    MPI_Bsend_init(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD, &kept);
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int m = 0; m < MESSAGES && me == 1; m++)
+            MPI_Recv(data, INTS, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int m = 0; m < MESSAGES && me == 0; m++) {
+            if (i % 3 == 0) MPI_Bsend(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD);
+            if (i % 3 == 1) MPI_Ibsend(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+            if (i % 3 == 2) MPI_Start(&kept);
+            if (i % 3 > 0) MPI_Wait(i % 3 == 1 ? &request : &kept, MPI_STATUS_IGNORE);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Request_free(&kept);
+    MPI_Buffer_detach(&room, &size);
+    free(room);
+}
+
 static void call(void)
 {
     double x = 1, y;
@@ -159,6 +186,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "buffered") == 0) buffered();
     if (strcmp(part, "file") == 0) file();
     if (strcmp(part, "errors") == 0) errors();
     if (strcmp(part, "mismatch") == 0) mismatch();

@@ -125,6 +125,11 @@ for io in '' romio321; do
     [ "$(grep -o '"function": "[^"]*"' calls.json)" = '"function": "MPI_Barrier"' ] || fail "calls of MPI-IO ($io)"
 done
 
+# ---- Messages that need room in the program's buffer, behind a barrier that Tutti does ----
+
+before=(tutti mpi)
+launch "$host" 2 ./around buffered
+
 # ---- Errors are the host's ----
 
 launch "$host" 2 ./around errors
