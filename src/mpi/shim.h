@@ -41,7 +41,6 @@ bool tt_mpi_find_host(void);
 void *tt_mpi_host_symbol(const char *name);
 void *tt_mpi_host_variable(const char *name);
 const char *tt_mpi_host_path(void);
-
 /* Returns the path of this library; "": it is a part of the program. */
 const char *tt_mpi_own_path(void);
 /* Whether code at this address belongs to the host: MPI-IO, for example, calls collectives. */

@@ -49,12 +49,12 @@ void *tt_mpi_host_variable(const char *name)
     return NULL;
 }
 
-/* The host calls PMPI_X, which is its own. */
 const char *tt_mpi_own_path(void)
 {
     return "";
 }
 
+/* The host calls PMPI_X, which is its own. */
 bool tt_mpi_in_host(const void *address)
 {
     (void)address;
