@@ -125,10 +125,13 @@ for io in '' romio321; do
     [ "$(grep -o '"function": "[^"]*"' calls.json)" = '"function": "MPI_Barrier"' ] || fail "calls of MPI-IO ($io)"
 done
 
-# ---- Messages that need room in the program's buffer, behind a barrier that Tutti does ----
+# ---- Messages that need room in the program's buffer, behind a barrier that Tutti does. MPICH may
+# learn only later that they have been received (docs/open.md) ----
 
-before=(tutti mpi)
-launch "$host" 2 ./around buffered
+if [ "$host" = openmpi ]; then
+    before=(tutti mpi)
+    launch "$host" 2 ./around buffered
+fi
 
 # ---- Errors are the host's ----
 
