@@ -29,7 +29,7 @@ for rank in range(3):
 PYTHON
 [ "$(find . -name 'calls-*' | wc -l)" -eq 3 ] || fail 'not three reports'
 
-# One rank sleeps before its calls: the other has waited longer for it than the other way round. Both
+# One rank sleeps before its calls: the other has waited longer for it than it for the other. Both
 # have waited, because the processors have other things to do, too.
 cat >late <<'SCRIPT'
 #!/bin/bash
