@@ -106,8 +106,8 @@ def page(timed, failed, chosen):
     lines += [f"- {entry.name} over {entry.host}: {why}" for entry, why in failed]
     if timed:
         mean = geometric_mean(one.ratio() for one in timed)
-        lines.append(f"- {len(timed)} programs, {chosen.repeats} pairs of runs each, {chosen.ranks} ranks (over MPICH at most as many as processors) on {peers.cores()} "
-                     f"processors, TUTTI_MPI={chosen.mode}; load after: {os.getloadavg()[0]:.2f}; geometric mean: {mean:.3f}")
+        lines.append(f"- {len(timed)} programs, {chosen.repeats} pairs of runs each, {chosen.ranks} ranks (over MPICH at "
+                     f"most as many as processors) on {peers.cores()} processors, TUTTI_MPI={chosen.mode}; load after: {os.getloadavg()[0]:.2f}; geometric mean: {mean:.3f}")
     return lines
 
 

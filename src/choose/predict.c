@@ -439,7 +439,7 @@ static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int6
     return r;
 }
 
-/* The calls that the ranks of a processor have ended, and one that is under way, at most. */
+/* Returns how many calls a rank of the processor has ended, at most, and counts one under way. */
 static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
 {
     int calls = 0;
@@ -456,7 +456,8 @@ static int64_t work_for_call(const struct tt_predictor *s)
     return most;
 }
 
-/* The same, if no other processor moved bytes meanwhile. It hardly differs from call to call. */
+/* Returns that time as it would be if no other processor moved bytes meanwhile. It hardly differs
+ * from call to call. */
 static int64_t alone_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -494,8 +495,8 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
-/* The time by which the calls that count have ended, at least: if all calls are going to be
- * followed, those that have not ended end at `now` or later. */
+/* Returns the earliest time by which the calls that count can have ended: if all calls are going to
+ * be followed, those that have not ended end at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
 {
     bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;
