@@ -265,30 +265,6 @@ static void counts_of_an_allgatherv_count(void **state)
     }
 }
 
-/* Each allocation of a choice fails once. A rank that chose another algorithm than the others would
- * break the team with a mismatch. */
-static void no_lack_of_memory_changes_the_choice(void **state)
-{
-    (void)state;
-    int node[PLANS_RANKS];
-    struct tt_map map = plans_nodes(9, 1, node);
-    int lacks = 0;
-    for (int coll = 0; coll < TT_COLLS; coll++) {
-        struct tt_problem problem = plans_problem((enum tt_coll)coll, map.p, 8);
-        const struct tt_algorithm *usual = chosen((enum tt_coll)coll, 8, &map);
-        tutti_status status = TUTTI_ERR_MEMORY;
-        for (int i = 0; status == TUTTI_ERR_MEMORY; i++) {
-            const struct tt_algorithm *a = NULL;
-            tt_memory_fail_at(i);
-            status = tt_choose(&problem.call, &map, NULL, &a, NULL);
-            tt_memory_fail_at(-1);
-            assert_true(status == TUTTI_ERR_MEMORY || (status == TUTTI_OK && a == usual));
-            lacks += status == TUTTI_ERR_MEMORY;
-        }
-    }
-    assert_true(lacks > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +280,6 @@ int main(void)
         cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
-        cmocka_unit_test(no_lack_of_memory_changes_the_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
