@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "mpi/greet.h"
+#include "mpi/local-names.h"
 #include "mpi/left.h"
 #include "mpi/take-v.h"
 
@@ -587,7 +588,9 @@ static void fill_table(void);
 static void begin(void)
 {
     tt_depth++;
-    enum tt_mpi_mode mode = tt_mpi_greet() ? agree(tt_mpi_setting.mode) : TT_MPI_OFF;
+    bool all = tt_mpi_greet();
+    enum tt_mpi_mode mode = all ? agree(tt_mpi_setting.mode) : TT_MPI_OFF;
+    if (all) tt_mpi_local_withdraw(); /* all ranks have come here */
     if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;

@@ -4,16 +4,18 @@
  *
  * A rank without it makes none of our calls. So a collective of the host could end on no rank, and
  * a message to such a rank would lie there until the program receives it by mistake. What remains
- * is the host's name service (MPI_Publish_name): the launcher keeps the names, and nobody waits.
- * Each name is published by one rank:
+ * are names that one process publishes and others find, while nobody waits. There are two places
+ * for them: the host that a rank runs on (local-names.h), which takes microseconds, and the name
+ * service of the launcher (MPI_Publish_name), which all hosts reach. A rank looks on its own host
+ * first. If all ranks seem to run on one host, it asks the launcher only after some time.
  *
- *  1. Rank 0 publishes its name.
- *  2. Another rank looks for the name of rank 0. If it finds that, it publishes its own name, and
- *     then waits for the name "all" and does what this says. If it does not find it for some time,
- *     it gives up: for this rank, Tutti is off.
+ *  1. Rank 0 publishes its name on its host, and as soon as it asks the launcher, there too.
+ *  2. Another rank looks for the name of rank 0. If it finds that, it publishes its own name where
+ *     it has found that of rank 0, and then waits for the name "all" and does what this says. If it
+ *     does not find it for some time, it gives up: for this rank, Tutti is off.
  *  3. Rank 0 looks for the names of the others. When it has found all, it publishes "all" with the
- *     value "yes". If no further name comes for some time, or a rank has given up, the value is
- *     "no".
+ *     value "yes" where it has published its own name. If no further name comes for some time, or a
+ *     rank has given up, the value is "no".
  *
  * All ranks that have the library come to the same answer, however slow one of them is. If rank 0
  * publishes "yes", it has found all names, so no rank had given up, and a rank that has published
@@ -22,16 +24,21 @@
  * without any progress leads to "no"; the host's MPI_Init returns on all ranks at about the same
  * time, because the ranks exchange their addresses there.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
+#include "base/base.h"
 #include "mpi/greet.h"
+#include "mpi/local-names.h"
 #include "mpi/team.h"
 
-/* How long a rank waits for a name. */
-enum { LATE_SECONDS = 20 };
+/* How long a rank waits for a name, how long it asks the launcher for none if all ranks seem to run
+ * on one host, and how long it sleeps between two looks at its own host. */
+enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "
                             "ranks under `tutti mpi`? For Open MPI on several hosts: mpirun -x "
@@ -39,12 +46,18 @@ static const char lacks[] = "does not have this library; the program runs withou
 
 static struct {
     const char *job; /* tells the names of this job from those of others that the launcher knows */
+    bool is_local;   /* there are names on this host; `local_job` tells those of this job */
+    uint64_t local_job;
     int rank, ranks;
+    int64_t patient_until_ns; /* the launcher is not asked before */
 } here;
+
+/* The two places for names. */
+enum name_place { ON_HOST = 1, AT_LAUNCHER = 2 };
 
 /* ---- Names ---- */
 
-/* The longest name of a rank, or of the answer. */
+/* The longest name at the launcher. */
 enum { NAME = 512 };
 
 /* `rank`: -1 for the answer. A name has no space, which MPICH's launcher takes for its end. */
@@ -56,7 +69,20 @@ static void name_of(int rank, char name[NAME])
         snprintf(name, NAME, "tutti-%s-%d", here.job, rank);
 }
 
-static bool publish(int rank, const char *value)
+/* The name on this host says the value, too. */
+static void local_name_of(int rank, const char *value, char name[TT_MPI_LOCAL_NAME])
+{
+    snprintf(name, TT_MPI_LOCAL_NAME, "tutti-mpi-%" PRIx64 "-%d-%s", here.local_job, rank, value);
+}
+
+static bool publish_on_host(int rank, const char *value)
+{
+    char name[TT_MPI_LOCAL_NAME];
+    local_name_of(rank, value, name);
+    return here.is_local && tt_mpi_local_publish(name);
+}
+
+static bool publish_at_launcher(int rank, const char *value)
 {
     char name[NAME];
     MPI_Info none = MPI_INFO_NULL;
@@ -64,8 +90,28 @@ static bool publish(int rank, const char *value)
     return tt_host.Publish_name(name, none, value) == MPI_SUCCESS;
 }
 
-/* Returns the first letter of the value; 0: the name is not published. */
-static char look(int rank)
+/* Publishes at these places; one of them is enough. */
+static bool publish(unsigned places, int rank, const char *value)
+{
+    bool on_host = places & ON_HOST && publish_on_host(rank, value);
+    bool at_launcher = places & AT_LAUNCHER && publish_at_launcher(rank, value);
+    return on_host || at_launcher;
+}
+
+/* Returns the first letter of the value; 0: the name is not published on this host. */
+static char look_on_host(int rank)
+{
+    static const char *const values[2][2] = {{"here", "lost"}, {"yes", "no"}};
+    char name[TT_MPI_LOCAL_NAME];
+    for (int i = 0; here.is_local && i < 2; i++) {
+        const char *value = values[rank < 0][i];
+        local_name_of(rank, value, name);
+        if (tt_mpi_local_find(name)) return value[0];
+    }
+    return '\0';
+}
+
+static char look_at_launcher(int rank)
 {
     char name[NAME], value[MPI_MAX_PORT_NAME] = "";
     MPI_Info none = MPI_INFO_NULL;
@@ -73,46 +119,85 @@ static char look(int rank)
     return tt_host.Lookup_name(name, none, value) == MPI_SUCCESS ? value[0] : '\0';
 }
 
-/* Waits for a name. Returns what `look` does. Looks so seldom that the launcher, which answers all
- * ranks, answers at most ten thousand times a second. `seconds`: 0 for ever. */
-static char wait_for(int rank, int seconds)
+static void pause_for(int64_t ns)
 {
-    const int64_t pause_ns = 100000 * (int64_t)here.ranks, second_ns = 1000000000;
-    const struct timespec pause = {.tv_sec = pause_ns / second_ns, .tv_nsec = pause_ns % second_ns};
-    int64_t began_ns = tt_mpi_now_ns();
+    const int64_t second_ns = 1000000000;
+    const struct timespec pause = {.tv_sec = ns / second_ns, .tv_nsec = ns % second_ns};
+    nanosleep(&pause, NULL);
+}
+
+/* Waits for a name until this time; 0: for ever. Returns the first letter of its value, and where
+ * it was found; 0: the name did not come. Looks so seldom at the launcher, which answers all ranks,
+ * that it answers at most ten thousand times a second. */
+static char wait_until(int rank, int64_t until_ns, enum name_place *place)
+{
+    int64_t now_ns, next_ns = here.patient_until_ns;
     char found;
-    while (!(found = look(rank))) {
-        if (seconds && tt_mpi_now_ns() - began_ns > seconds * second_ns) break;
-        nanosleep(&pause, NULL);
+    for (;;) {
+        *place = ON_HOST;
+        if ((found = look_on_host(rank))) return found;
+        now_ns = tt_mpi_now_ns();
+        *place = AT_LAUNCHER;
+        if (now_ns >= next_ns && (found = look_at_launcher(rank))) return found;
+        if (until_ns && now_ns > until_ns) return '\0';
+        if (now_ns >= next_ns) next_ns = now_ns + 100000 * (int64_t)here.ranks;
+        pause_for(PAUSE_NS);
     }
-    return found;
+}
+
+static char wait_for(int rank, int seconds, enum name_place *place)
+{
+    const int64_t second_ns = 1000000000;
+    return wait_until(rank, tt_mpi_now_ns() + seconds * second_ns, place);
 }
 
 /* ---- The steps ---- */
 
+/* Returns the number of ranks, in a row from rank 0, that are found on this host before the
+ * launcher is asked. */
+static int found_on_host(void)
+{
+    int r = 1;
+    enum name_place place;
+    while (r < here.ranks && tt_mpi_now_ns() < here.patient_until_ns &&
+           wait_until(r, here.patient_until_ns - 1, &place) == 'h')
+        r++;
+    return r;
+}
+
 /* Rank 0 finds the answer for all. */
 static bool answer(void)
 {
-    int r = 1;
-    while (r < here.ranks && wait_for(r, LATE_SECONDS) == 'h') r++;
+    unsigned places = ON_HOST;
+    enum name_place place;
+    if (!publish(ON_HOST, 0, "here")) here.patient_until_ns = 0;
+    int r = found_on_host();
+    if (r < here.ranks) places |= AT_LAUNCHER;
+    if (places & AT_LAUNCHER) (void)publish(AT_LAUNCHER, 0, "here");
+    while (r < here.ranks && wait_for(r, LATE_SECONDS, &place) == 'h') r++;
     bool all = r == here.ranks;
     if (!all) tt_mpi_say("off on all ranks: rank %d %s", r, lacks);
-    return publish(-1, all ? "yes" : "no") && all;
+    const char *value = all ? "yes" : "no";
+    return (publish(places, -1, value) || publish(AT_LAUNCHER, -1, value)) && all;
 }
 
 /* A rank gives up because rank 0 does not have the library. The first of the ranks in a row that
  * have it says so. The others give it time to give up too. */
 static bool give_up(void)
 {
-    (void)publish(here.rank, "lost");
-    if (here.rank == 1 || !wait_for(here.rank - 1, 1)) tt_mpi_say("off: rank 0 %s", lacks);
+    enum name_place place;
+    (void)publish(ON_HOST | AT_LAUNCHER, here.rank, "lost");
+    if (here.rank == 1 || !wait_for(here.rank - 1, 1, &place)) tt_mpi_say("off: rank 0 %s", lacks);
     return false;
 }
 
 static bool ask(void)
 {
-    if (!wait_for(0, LATE_SECONDS)) return give_up();
-    return publish(here.rank, "here") && wait_for(-1, 0) == 'y';
+    enum name_place place;
+    if (!wait_for(0, LATE_SECONDS, &place)) return give_up();
+    if (!publish(place, here.rank, "here") && !publish(AT_LAUNCHER, here.rank, "here"))
+        return false;
+    return wait_until(-1, 0, &place) == 'y';
 }
 
 /* ---- The host ---- */
@@ -128,6 +213,36 @@ static const char *job_name(void)
 #else
     return getenv("OMPI_MCA_orte_hnp_uri") ? getenv("PMIX_NAMESPACE") : NULL;
 #endif
+}
+
+/* Sets *text to a text that no other job on this host has, and returns how many ranks of the job
+ * the launcher says that it has started on this host. Ranks on one host have the same text; "":
+ * there is none. */
+static int local_ranks(char text[NAME])
+{
+    text[0] = '\0';
+#ifdef MPICH
+    struct ucred launcher;
+    socklen_t size = sizeof launcher;
+    const char *socket = getenv("PMI_FD"), *ranks = getenv("MPI_LOCALNRANKS");
+    if (socket && getsockopt(atoi(socket), SOL_SOCKET, SO_PEERCRED, &launcher, &size) == 0 &&
+        launcher.pid > 0)
+        snprintf(text, NAME, "%ld", (long)launcher.pid);
+#else
+    const char *space = getenv("PMIX_NAMESPACE"), *launcher = getenv("OMPI_MCA_orte_hnp_uri");
+    const char *ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (space && launcher) snprintf(text, NAME, "%s %s", space, launcher);
+#endif
+    return ranks ? atoi(ranks) : 0;
+}
+
+static void find_places(void)
+{
+    char text[NAME];
+    bool is_alone = local_ranks(text) == here.ranks;
+    here.is_local = text[0] != '\0';
+    here.local_job = tt_hash(TT_HASH_BEGIN, text, strlen(text));
+    here.patient_until_ns = here.is_local && is_alone ? tt_mpi_now_ns() + PATIENCE_NS : 0;
 }
 
 /* The host tells an error handler of a name that it does not find, some hosts that of the world,
@@ -155,8 +270,9 @@ bool tt_mpi_greet(void)
                     "under `tutti mpi`, it will wait for ever");
         return true;
     }
+    find_places();
     swap_handlers(handler, false);
-    bool all = here.rank == 0 ? publish(0, "here") && answer() : ask();
+    bool all = here.rank == 0 ? answer() : ask();
     swap_handlers(handler, true);
     return all;
 }

@@ -105,6 +105,18 @@ for lacking in 0 2; do
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one word about rank $lacking"
 done
 
+# ---- Ranks on one host find each other without the launcher, and leave no name behind ----
+
+if [ "$host" = openmpi ]; then
+    cc -shared -fPIC "$here/no-names.c" -o no-names.so
+    before=(env LD_PRELOAD="$work/no-names.so" TUTTI_MPI_REPORT=1 tutti mpi)
+    launch "$host" 4 ./around call
+    grep -qE '^MPI_Allreduce +4 .* 4 .* taken$' err || fail 'the ranks do not meet without the launcher'
+fi
+before=(tutti mpi)
+launch "$host" 3 sh -c './around call && grep -c tutti-mpi- /proc/net/unix >&2; true'
+[ "$(grep -c '^0$' err)" -eq 3 ] || fail 'a name stays behind'
+
 # ---- Many communicators ----
 
 counted "$host" 2 ./around many
