@@ -400,6 +400,7 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
     struct tt_call next = *step;
     if (step->as != TT_SIGNATURE_COUNTING) return NULL;
     next.coll = TT_COLL_alltoallv;
+    next.as = 0;
     find_first(&next, map, &first);
     return first == &tt_alltoallv_forward ? &tt_allgather_forward : NULL;
 }

@@ -15,6 +15,8 @@ all_fail() {
 
 export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward nonblocking
+# The counts go the same ways as the pieces.
+TUTTI_LOG=choice forward nonblocking 2>&1 | grep -q 'choice: forward for alltoallv() on 8 ranks'
 forward mismatch
 all_fail
 unset TUTTI_NETWORK
