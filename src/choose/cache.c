@@ -105,15 +105,21 @@ static tutti_status choose(const struct tt_cache *cache, const struct tt_team *t
     return TUTTI_OK;
 }
 
-/* Makes the plan of the algorithm, with its windows. */
+/* Makes the plan of the algorithm, with its windows. An algorithm needs memory to find out whether
+ * short windows suffice, and how many phases it has. A rank that lacks it must not have another
+ * plan than the others expect. */
 static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               const struct tt_call *c, const struct tt_algorithm *algorithm)
 {
     bool is_short;
+    uint64_t before = tt_memory_lacks();
     struct tt_map map = tt_plan_map(algorithm, c, &team->map, &is_short);
     p->windows = is_short ? TT_SHORT_WINDOWS : TT_LONG_WINDOWS;
     p->plan = tt_algorithm_plan_with(cache->builder, algorithm, c, &map, team->me);
-    return p->plan ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (!p->plan) return TUTTI_ERR_MEMORY;
+    if (tt_memory_lacks() == before) return TUTTI_OK;
+    tt_plan_free(p->plan);
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory to make a plan");
 }
 
 /* Makes the plan of this algorithm or, if it is NULL, of the one that is chosen. Or takes the plan
