@@ -265,6 +265,36 @@ static void counts_of_an_allgatherv_count(void **state)
     }
 }
 
+/* Each allocation of a choice fails once. A rank that took another algorithm than the others, since
+ * it did not find out whether theirs applies, would break the team with a mismatch. */
+static void a_choice_without_memory_is_an_error(void **state)
+{
+    (void)state;
+    int node[] = {0, 0, 0, 0, 1, 1, 2, 3}, lacks = 0;
+    struct tt_map map = plans_map(8);
+    map.nodes = 4;
+    map.node = node;
+    for (int coll = 0; coll < TT_COLLS; coll++) {
+        struct tt_problem problem = plans_problem((enum tt_coll)coll, 8, 1);
+        const struct tt_algorithm *usual = chosen((enum tt_coll)coll, 1, &map), *a = NULL;
+        enum tt_chosen_by by = TT_CHOSEN_FORCED;
+        tutti_status status = TUTTI_ERR_MEMORY;
+        int failed = -1;
+        for (; status == TUTTI_ERR_MEMORY; failed++) {
+            tt_memory_fail_at(failed + 1);
+            status = tt_choose(&problem.call, &map, NULL, &a, &by);
+            tt_memory_fail_at(-1);
+        }
+        assert_int_equal(status, TUTTI_OK);
+        assert_int_equal(by, TT_CHOSEN_TABLE);
+        if (a != usual)
+            fail_msg("%s %s, not %s", tt_coll_name((enum tt_coll)coll), a->name, usual->name);
+        assert_true(failed > 0 || !usual->composition);
+        lacks += failed;
+    }
+    assert_true(lacks > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +310,7 @@ int main(void)
         cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
+        cmocka_unit_test(a_choice_without_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
