@@ -223,8 +223,6 @@ static void lead(struct bundles *f)
 
 /* ---- The algorithm ---- */
 
-static const char needs_memory[] = "has no memory for the table of nodes";
-
 static void build_rank(struct bundles *f)
 {
     size_t p = (size_t)f->nodes.first[f->nodes.n], size = (size_t)f->size;
@@ -234,7 +232,7 @@ static void build_rank(struct bundles *f)
     }
     f->row = tt_alloc((size + 1 + size * (size_t)f->nodes.n + p) * sizeof *f->row);
     if (!f->row) {
-        tt_builder_fail(f->b, needs_memory);
+        tt_builder_fail(f->b, tt_needs_memory);
         return;
     }
     f->part = f->row + size + 1;
@@ -251,7 +249,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     if (!call->all_counts)
         tt_builder_fail(b, "needs the counts of all ranks");
     else if (!tt_nodes_of(map, &f.nodes))
-        tt_builder_fail(b, needs_memory);
+        tt_builder_fail(b, tt_needs_memory);
     if (!f.nodes.of) return;
     f.node = f.nodes.of[me];
     f.size = tt_nodes_size(&f.nodes, f.node);
@@ -265,7 +263,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     struct tt_nodes nodes;
     (void)call;
     if (map->p > 4096) return "needs at most 4096 ranks, because each keeps the counts of all";
-    if (!tt_nodes_of(map, &nodes)) return needs_memory;
+    if (!tt_nodes_of(map, &nodes)) return tt_needs_memory;
     int most = tt_nodes_size(&nodes, tt_nodes_largest(&nodes));
     tt_nodes_free(&nodes);
     return most > TT_OPERANDS ? tt_needs_fewer : NULL;

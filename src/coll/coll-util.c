@@ -8,6 +8,7 @@ const char tt_needs_node[] = "needs all ranks on one node";
 const char tt_needs_window[] = "needs a larger window";
 const char tt_needs_order[] = "would combine operands out of rank order";
 const char tt_needs_fewer[] = "reduces the inputs of at most 1024 ranks in one step";
+const char tt_needs_memory[] = "has no memory for the table of nodes";
 
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
 {

@@ -15,7 +15,8 @@ enum {
 };
 
 /* Reasons to refuse a call that several algorithms share. */
-extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[];
+extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[],
+    tt_needs_memory[];
 /* Returns NULL if every rank can read at least `bytes` of every other rank's WIN, else the
  * reason. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);

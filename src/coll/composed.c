@@ -6,8 +6,6 @@
  */
 #include "coll/composed.h"
 
-static const char needs_memory[] = "has no memory for the table of nodes";
-
 /* ---- The team ---- */
 
 static bool team_of(struct tt_stage_team *team, const struct tt_call *call,
@@ -275,7 +273,7 @@ void tt_composition_build(const struct tt_composition *how, struct tt_builder *b
     struct tt_stage_team team;
     struct slice s;
     if (!team_of(&team, call, map)) {
-        tt_builder_fail(b, needs_memory);
+        tt_builder_fail(b, tt_needs_memory);
         return;
     }
     int slices = slices_of(how, &team);
@@ -301,7 +299,7 @@ const char *tt_composition_refuse(const struct tt_composition *how, const struct
 {
     struct tt_stage_team team;
     const char *why = NULL;
-    if (!team_of(&team, call, map)) return needs_memory;
+    if (!team_of(&team, call, map)) return tt_needs_memory;
     int most = tt_nodes_size(&team.nodes, tt_nodes_largest(&team.nodes));
     if (mixes(how, &team))
         why = tt_needs_order;

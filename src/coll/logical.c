@@ -21,7 +21,6 @@
  * regard to cache lines. */
 enum { SLICE = 32 << 10, LONG_SLICE = 256 << 10, FEW = 1024 };
 
-static const char needs_memory[] = "has no memory for the table of nodes";
 static const char needs_adjacent[] =
     "needs nodes of adjacent ranks where operands must stay in rank order";
 
@@ -86,7 +85,7 @@ static const char *layout_of(const struct tt_call *call, const struct tt_map *ma
                              unsigned directions, struct logical_layout *w)
 {
     *w = (struct logical_layout){.slots = 1, .forwards = directions & TT_UP && !call->commutes};
-    if (!tt_logical_of(map, root_of(call), w->forwards, &w->tree)) return needs_memory;
+    if (!tt_logical_of(map, root_of(call), w->forwards, &w->tree)) return tt_needs_memory;
     if (w->forwards) w->slots += w->tree.most_children;
     if (directions) cut(call, map, directions, w);
     return NULL;
