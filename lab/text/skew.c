@@ -105,7 +105,7 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
     return problem->n;
 }
 
-/* The counts of all ranks in an alltoallv are drawn when they are needed. */
+/* The counts of all ranks in an alltoallv, gatherv or scatterv are drawn when they are needed. */
 struct skew_counts {
     struct tt_all_counts head;
     const struct tt_problem *problem;
@@ -171,7 +171,7 @@ size_t tt_problem_room(const struct tt_problem *problem)
 {
     size_t arrays = tt_coll_pairs(problem->call.coll) ? 4 : tt_call_counts(&problem->call) ? 2 : 0;
     size_t graph = problem->graph.kind ? NEIGHBORS_WORDS + (size_t)problem->p : 0;
-    size_t all = problem->call.coll == TT_COLL_alltoallv ? COUNTS_WORDS : 0;
+    size_t all = tt_coll_pairs(problem->call.coll) ? COUNTS_WORDS : 0;
     return arrays * (size_t)problem->p + graph + all;
 }
 
@@ -217,10 +217,10 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
     without_gaps(in, in + p, p);
     call.in_counts = in;
     call.in_displs = in + p;
-    if (call.coll != TT_COLL_alltoallv) return call;
     struct skew_counts *counts = (struct skew_counts *)(in + 2 * (size_t)p);
     *counts = (struct skew_counts){{count_of_all}, problem, harmonic};
     call.all_counts = &counts->head;
+    if (call.coll != TT_COLL_alltoallv) return call;
     call.longest = longest_of(problem, harmonic);
     if (problem->graph.kind) call.neighbors = neighbors(problem, me, (int64_t *)(counts + 1));
     return call;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Some algorithms for an alltoallv need more than each rank's own counts. Before their plan is
- * made, the ranks tell each other what they need (tt_algorithm.first):
+ * Some algorithms for an alltoallv, gatherv or scatterv need more than each rank's own counts.
+ * Before their plan is made, the ranks tell each other what they need (tt_algorithm.first):
  *
- *     COUNTS    all counts, by an allgather
+ *     COUNTS    all counts, by an allgather; in a gatherv or scatterv, whose root knows them, by a
+ *               bcast
  *     LONGEST   the longest piece of each rank, by an allgather, and with it a number that says
  *               whether all pieces are as long as their receivers expect
  *
@@ -26,21 +27,34 @@ static tutti_status give_up(tutti_team *team)
     return tt_team_error(&team->run);
 }
 
-static tutti_status wrong_count(tutti_team *team, int from, int64_t sent, int64_t expected)
+/* A rank has n elements for another one, or expects them from it. `types` is 0 if the signatures of
+ * the calls say what the pieces consist of. */
+struct counts_piece {
+    int64_t n, types;
+};
+
+static struct counts_piece piece(const struct tt_call *c, bool out, int r)
 {
-    int me = team->run.me;
-    (void)tt_fail(TUTTI_ERR_MISMATCH,
-                  "alltoallv: rank %d sends rank %d %lld elements where rank %d expects %lld", from,
-                  me, (long long)sent, me, (long long)expected);
-    return give_up(team);
+    struct counts_piece piece = {.n = out ? c->out_counts[r] : c->in_counts[r]};
+    if (out ? c->out_contents : c->in_contents) piece.types = tt_call_contents(c, out, r).hash;
+    return piece;
 }
 
-static tutti_status wrong_types(tutti_team *team, int from)
+/* Compares what rank `from` has for rank `to` with what that rank expects. */
+static tutti_status compare(tutti_team *team, const struct tt_call *call, int from, int to,
+                            struct counts_piece sent, struct counts_piece expected)
 {
-    int me = team->run.me;
-    (void)tt_fail(TUTTI_ERR_MISMATCH,
-                  "alltoallv: rank %d sends rank %d other types than rank %d expects", from, me,
-                  me);
+    const char *name = tt_coll_name(call->coll);
+    if (sent.n != expected.n)
+        (void)tt_fail(TUTTI_ERR_MISMATCH,
+                      "%s: rank %d sends rank %d %lld elements where rank %d expects %lld", name,
+                      from, to, (long long)sent.n, to, (long long)expected.n);
+    else if (sent.types != expected.types && expected.n > 0)
+        (void)tt_fail(TUTTI_ERR_MISMATCH,
+                      "%s: rank %d sends rank %d other types than rank %d expects", name, from, to,
+                      to);
+    else
+        return TUTTI_OK;
     return give_up(team);
 }
 
@@ -64,8 +78,8 @@ static tutti_status check_counts(tutti_team *team, const struct counts_all *all,
 {
     int me = team->run.me;
     for (int r = 0; r < all->p; r++)
-        if (count_of(&all->head, r, me) != call->out_counts[r])
-            return wrong_count(team, r, count_of(&all->head, r, me), call->out_counts[r]);
+        TT_TRY(compare(team, call, r, me, (struct counts_piece){count_of(&all->head, r, me), 0},
+                       (struct counts_piece){call->out_counts[r], 0}));
     return TUTTI_OK;
 }
 
@@ -92,20 +106,61 @@ static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *arg
     return status;
 }
 
-/* ---- The longest piece ---- */
+/* ---- The counts of the root ---- */
 
-/* A rank has n elements for another one, or expects them from it. `types` is 0 if the signatures of
- * the calls say what the pieces consist of. */
-struct counts_piece {
-    int64_t n, types;
+/* What goes between each rank and the root of a gatherv or scatterv. */
+struct counts_root {
+    struct tt_all_counts head;
+    int root;
+    struct counts_piece piece[];
 };
 
-static struct counts_piece piece(const struct tt_call *c, bool out, int r)
+static int64_t count_with_root(const struct tt_all_counts *all, int from, int to)
 {
-    struct counts_piece piece = {.n = out ? c->out_counts[r] : c->in_counts[r]};
-    if (out ? c->out_contents : c->in_contents) piece.types = tt_call_contents(c, out, r).hash;
-    return piece;
+    const struct counts_root *counts = (const struct counts_root *)all;
+    tt_assert(from == counts->root || to == counts->root);
+    return counts->piece[from == counts->root ? to : from].n;
 }
+
+/* The root tells the pieces, and each rank compares its own with them. */
+static tutti_status spread_counts(tutti_team *team, const struct tt_args *args,
+                                  struct counts_root *all, struct tt_prepared **prepared)
+{
+    struct tt_call call = args->call;
+    bool gathers = call.coll == TT_COLL_gatherv;
+    int p = team->run.map.p, me = team->run.me, root = call.root;
+    for (int r = 0; r < p && me == root; r++) all->piece[r] = piece(&call, gathers, r);
+    struct tt_args step = {
+        .call = {.coll = TT_COLL_bcast,
+                 .as = (int8_t)(gathers ? TT_SIGNATURE_GATHERV : TT_SIGNATURE_SCATTERV),
+                 .commutes = true,
+                 .n = 2 * (int64_t)p,
+                 .type = TUTTI_I64,
+                 .op = TUTTI_SUM,
+                 .root = root},
+        .out = all->piece};
+    TT_TRY(tt_collective_run(team, &step));
+    struct counts_piece own = piece(&call, !gathers, root), told = all->piece[me];
+    TT_TRY(gathers ? compare(team, &call, me, root, own, told)
+                   : compare(team, &call, root, me, told, own));
+    call.all_counts = &all->head;
+    return tt_prepare_again(&team->cache, &team->run, &call, prepared);
+}
+
+static tutti_status prepare_with_root(tutti_team *team, const struct tt_args *args,
+                                      struct tt_prepared **prepared)
+{
+    size_t p = (size_t)team->run.map.p;
+    struct counts_root *all = tt_calloc(1, sizeof *all + p * sizeof *all->piece);
+    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of the root");
+    all->head.count = count_with_root;
+    all->root = args->call.root;
+    tutti_status status = spread_counts(team, args, all, prepared);
+    tt_free(all);
+    return status;
+}
+
+/* ---- The longest piece ---- */
 
 /* Returns a number that stands for the piece; 0 for an empty one. */
 static uint64_t number(int from, int to, struct counts_piece piece)
@@ -148,11 +203,8 @@ static tutti_status find_difference(tutti_team *team, const struct tt_call *call
     struct counts_piece *sent = pieces + p;
     for (int r = 0; r < p; r++) pieces[r] = piece(call, false, r);
     TT_TRY(tell(team, TT_COLL_alltoall, pieces, sent, 2));
-    for (int r = 0; r < p; r++) {
-        struct counts_piece expected = piece(call, true, r);
-        if (sent[r].n != expected.n) return wrong_count(team, r, sent[r].n, expected.n);
-        if (sent[r].types != expected.types && expected.n > 0) return wrong_types(team, r);
-    }
+    for (int r = 0; r < p; r++)
+        TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
     /* A rank that has found the difference does not come here, and its error reaches this rank. */
     TT_TRY(tell(team, TT_COLL_barrier, NULL, NULL, 0));
     (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
@@ -191,11 +243,13 @@ static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args 
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared)
 {
+    const char *name = tt_coll_name(args->call.coll);
     if (!args->may_wait)
         return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                       "TUTTI_ALGORITHM forces %s for alltoallv, whose ranks exchange their counts "
-                       "first: only a blocking call and tutti_alltoallv_init can do that",
-                       algorithm->name);
-    return algorithm->first == TT_FIRST_COUNTS ? prepare_with_all(team, args, prepared)
-                                               : prepare_with_longest(team, args, prepared);
+                       "TUTTI_ALGORITHM forces %s for %s, whose ranks exchange their counts first: "
+                       "only a blocking call and tutti_%s_init can do that",
+                       algorithm->name, name, name);
+    if (algorithm->first == TT_FIRST_LONGEST) return prepare_with_longest(team, args, prepared);
+    return tt_coll_has_root(args->call.coll) ? prepare_with_root(team, args, prepared)
+                                             : prepare_with_all(team, args, prepared);
 }

@@ -370,14 +370,14 @@ static tutti_status checked(uint64_t before, tutti_status status)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to choose an algorithm");
 }
 
-/* Sets *first to the algorithm that is forced for an alltoallv if its ranks tell each other
- * something first, else to NULL. */
+/* Sets *first to the algorithm that is forced for an alltoallv, gatherv or scatterv if its ranks
+ * tell each other something first, else to NULL. */
 static void find_first(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **first)
 {
     char kept[TT_ERROR_TEXT];
     *first = NULL;
-    if (call->coll != TT_COLL_alltoallv || !forcing()) return;
+    if (!tt_coll_pairs(call->coll) || !forcing()) return;
     tt_error_keep(kept);
     if (choose_forced(call, map, first) != TUTTI_OK) tt_error_restore(kept);
     if (*first && (*first)->first == TT_FIRST_NOTHING) *first = NULL;

@@ -47,9 +47,9 @@ int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct t
  * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
 /* Sets *first to the algorithm that tt_choose sets if its ranks have to tell each other something
- * before the plan is made (tt_algorithm.first), else to NULL. They do so in steps of the signature
- * TT_SIGNATURE_COUNTING. Before `forward`, tt_choose sets the same algorithm for these, so that
- * their messages go the same ways. Errors: MEMORY as above. */
+ * before the plan is made (tt_algorithm.first), else to NULL. They do so in steps of the signatures
+ * TT_SIGNATURE_COUNTING, GATHERV and SCATTERV. Before alltoallv `forward`, tt_choose sets the same
+ * algorithm for these, so that their messages go the same ways. Errors: MEMORY as above. */
 tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
                              const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone

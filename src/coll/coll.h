@@ -32,8 +32,8 @@ struct tt_costs {
 
 struct tt_composition;
 
-/* Before the plan of an alltoallv is made, its ranks tell each other nothing, all counts
- * (tt_call.all_counts), or their longest pieces (tt_call.longest). */
+/* Before the plan of an alltoallv, gatherv or scatterv is made, its ranks tell each other nothing,
+ * all counts (tt_call.all_counts), or their longest pieces (tt_call.longest; alltoallv only). */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {
@@ -181,7 +181,9 @@ struct tt_algorithm {
     X(alltoallv_mixed)                                                                             \
     X(alltoallv_forward)                                                                           \
     X(alltoallv_padded)                                                                            \
-    X(alltoallv_composed)
+    X(alltoallv_composed)                                                                          \
+    X(gatherv_composed)                                                                            \
+    X(scatterv_composed)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -108,8 +108,9 @@ struct tt_contents {
     uint32_t hash;
 };
 
-/* The counts of all ranks in an alltoallv: count() returns how many elements rank `from` has for
- * rank `to`. It belongs to a larger structure. */
+/* The counts of all ranks in an alltoallv, gatherv or scatterv: count() returns how many elements
+ * rank `from` has for rank `to`. In a gatherv or scatterv, one of the two must be the root. It
+ * belongs to a larger structure. */
 struct tt_all_counts {
     int64_t (*count)(const struct tt_all_counts *all, int from, int to);
 };
@@ -140,7 +141,8 @@ struct tt_call {
      * has counts of 0 for all other ranks but itself. Like the counts, the lists belong to this
      * rank; whether there are any is equal on all ranks. NULL: any other call. */
     const struct tt_neighbors *neighbors;
-    /* An alltoallv whose ranks have exchanged their counts before. NULL: any other call. */
+    /* An alltoallv whose ranks have exchanged their counts before, or a gatherv or scatterv whose
+     * root has told them all. NULL: any other call. */
     const struct tt_all_counts *all_counts;
     /* An alltoallv whose ranks have told each other the counts of their longest pieces before: no
      * rank sends or expects a piece of more elements. The same on all ranks. 0: any other call, or

@@ -35,7 +35,7 @@ static uint8_t form_of(const struct tt_call *c)
 
 struct tt_call_signature tt_signature_of(const struct tt_call *c, int p, uint32_t print)
 {
-    if (c->as) return (struct tt_call_signature){.coll = c->as, .print = print};
+    if (c->as) return (struct tt_call_signature){.coll = c->as, .root = c->root, .print = print};
     struct tt_call_signature w = {.coll = (int16_t)c->coll,
                                   .flags = flags_of(c),
                                   .form = form_of(c),
@@ -66,6 +66,8 @@ static const char *const other_names[] = {
     [TT_SIGNATURE_GRAPH - TT_COLLS] = "team_graph",
     [TT_SIGNATURE_THREADS - TT_COLLS] = "team_threads",
     [TT_SIGNATURE_COUNTING - TT_COLLS] = "alltoallv",
+    [TT_SIGNATURE_GATHERV - TT_COLLS] = "gatherv",
+    [TT_SIGNATURE_SCATTERV - TT_COLLS] = "scatterv",
     [TT_SIGNATURE_MEASURE - TT_COLLS] = "measuring algorithms",
 };
 
@@ -144,6 +146,8 @@ static void add_counts(struct signature_text *to, const struct tt_call_signature
 static void add_arguments(struct signature_text *to, const struct tt_call_signature *w)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;
+    if (w->coll == TT_SIGNATURE_GATHERV || w->coll == TT_SIGNATURE_SCATTERV)
+        add(to, "root %d", w->root);
     if (coll == TT_COLL_barrier || w->coll >= TT_COLLS) return;
     if (w->flags & TT_SIGNATURE_COUNTS)
         add_counts(to, w);

@@ -40,6 +40,8 @@ enum tt_signature_other {
     TT_SIGNATURE_GRAPH,
     TT_SIGNATURE_THREADS,
     TT_SIGNATURE_COUNTING, /* the exchange of all counts before an alltoallv */
+    TT_SIGNATURE_GATHERV,  /* the root of a gatherv tells all ranks its counts */
+    TT_SIGNATURE_SCATTERV, /* the root of a scatterv does */
     TT_SIGNATURE_MEASURE,  /* a step of measuring algorithms (choose/measure.h) */
     TT_SIGNATURE_KINDS
 };
@@ -47,14 +49,14 @@ enum tt_signature_other {
 enum { TT_SIGNATURE_FIRST = 4 };
 
 /* A call signature: plain data of one cache line that other ranks read in shared memory and in
- * messages. `coll` is an enum tt_coll, or an enum tt_signature_other, which has no arguments. `n`
- * is the user's argument n, or the sum of the counts if there are counts. `form` distinguishes the
- * collectives that are an alltoallv for the plan: 0, or 1 for alltoallw, or 2 + enum tt_neighbor.
- * `contents` is set only in messages between nodes, for the receiver: what the sender has for it
- * and expects from it. `element` is the packed size in bytes of an element of a derived type, or 0
- * for a basic type; `type` is then the basic type that all of it consists of, or a hash of the
- * layout if there are several. `print` is the fingerprint that is equal on all ranks whose calls
- * match. */
+ * messages. `coll` is an enum tt_coll, or an enum tt_signature_other, which has no arguments; only
+ * TT_SIGNATURE_GATHERV and TT_SIGNATURE_SCATTERV have a root. `n` is the user's argument n, or the
+ * sum of the counts if there are counts. `form` distinguishes the collectives that are an alltoallv
+ * for the plan: 0, or 1 for alltoallw, or 2 + enum tt_neighbor. `contents` is set only in messages
+ * between nodes, for the receiver: what the sender has for it and expects from it. `element` is the
+ * packed size in bytes of an element of a derived type, or 0 for a basic type; `type` is then the
+ * basic type that all of it consists of, or a hash of the layout if there are several. `print` is
+ * the fingerprint that is equal on all ranks whose calls match. */
 struct tt_call_signature {
     int16_t coll;
     uint8_t flags, form;

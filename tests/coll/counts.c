@@ -752,6 +752,53 @@ static void long_vectors_stream_through_composed_plans(void **state)
     assert_int_equal(lanes_of(&tt_bcast_composed, 1 << 20, 3), 1);
 }
 
+/* Returns how many messages a plan without loops exchanges with ranks of other nodes. */
+static int messages_between(const struct tt_plan *plan, const int *node)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < plan->steps_n; i++) {
+        const struct tt_step *s = &plan->steps[i];
+        assert_int_not_equal(s->kind, TT_LOOP);
+        if (s->kind == TT_SEND || s->kind == TT_RECV) n += node[s->peer] != node[plan->me];
+    }
+    return n;
+}
+
+/* In a gatherv and scatterv, one message goes between the root and each other node. The root copies
+ * only what does not lie in one place: equal pieces without gaps do if the ranks of their node are
+ * adjacent. */
+static void the_pieces_of_a_node_go_in_one_message(const struct tt_algorithm *a, int p, int root)
+{
+    int node[PLANS_RANKS], seen[PLANS_RANKS] = {0}, nodes = 0;
+    struct tt_problem problem = plans_problem(a->coll, p, 5);
+    problem.call.root = root;
+    for (int which = 0; which < PLANS_NODES; which++, nodes = 0, memset(seen, 0, sizeof seen)) {
+        struct tt_map map = plans_nodes(p, which, node);
+        struct plans all;
+        for (int r = 0; r < p; r++) nodes += seen[node[r]]++ == 0;
+        assert_true(plans_make(&all, a, &problem, &map));
+        struct tt_count *count = plans_counts(&all);
+        int others = 0;
+        for (int r = 0; r < p; r++)
+            if (r != root) others += messages_between(all.plans[r], node);
+        assert_int_equal(messages_between(all.plans[root], node), nodes - 1);
+        assert_int_equal(others, nodes - 1);
+        if (which < 5) assert_int_equal(count[root].copied, 5 * 8);
+        tt_free(count);
+        plans_free(&all);
+    }
+}
+
+static void gatherv_and_scatterv_send_a_message_for_each_node(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= 33; p++)
+        for (int root = 0; root < p; root += 1 + p / 3) {
+            the_pieces_of_a_node_go_in_one_message(&tt_gatherv_composed, p, root);
+            the_pieces_of_a_node_go_in_one_message(&tt_scatterv_composed, p, root);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -768,6 +815,7 @@ int main(void)
         cmocka_unit_test(pieces_fit_into_blocks),
         cmocka_unit_test(dissemination_takes_the_fewest_rounds),
         cmocka_unit_test(long_vectors_stream_through_composed_plans),
+        cmocka_unit_test(gatherv_and_scatterv_send_a_message_for_each_node),
         cmocka_unit_test(in_place_saves_copies_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),
     };

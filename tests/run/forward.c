@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoallv `forward`, `padded` and `composed`, whose ranks tell each other about their counts
- * first: the counts of other ranks may change while those of this rank stay; a prepared call is
- * started again; a nonblocking call is refused; counts and types that do not match are an error at
- * every rank, and so is an allocation that fails.
+ * Alltoallv `forward`, `padded` and `composed`, and gatherv and scatterv `composed`, whose ranks
+ * tell each other about their counts first: the counts of other ranks may change while those of
+ * this rank stay; a prepared call is started again; a nonblocking call is refused; counts and types
+ * that do not match are an error at every rank, and so is an allocation that fails.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 enum { RANKS = 8, MOST = 40 };
 
 static tutti_team *world;
-static int me, p;
+static int me, p, root;
+static enum { ALLTOALLV, GATHERV, SCATTERV } coll;
 
 static void check(bool good, const char *what)
 {
@@ -26,10 +27,11 @@ static void check(bool good, const char *what)
     exit(1);
 }
 
-/* Rank 0 sends and gets the same number of elements in every round. */
+/* Rank 0 sends and gets the same number of elements in every round, if it is not the root. */
 static int64_t count(int round, int from, int to)
 {
-    if (from == 0 || to == 0) return 3;
+    if ((coll == GATHERV && to != root) || (coll == SCATTERV && from != root)) return 0;
+    if (coll == ALLTOALLV ? from == 0 || to == 0 : from + to == root) return 3;
     return (7 * from + 5 * to + 11 * round) % MOST;
 }
 
@@ -64,17 +66,45 @@ static void expect(const struct forward_lists *l)
 
 static tutti_status exchange(struct forward_lists *l)
 {
+    if (coll == GATHERV)
+        return tutti_gatherv(world, l->in + root * MOST, l->counts[0][root], l->out, l->counts[1],
+                             l->displs, TUTTI_I64, root);
+    if (coll == SCATTERV)
+        return tutti_scatterv(world, l->in, l->counts[0], l->displs, l->out + root * MOST,
+                              l->counts[1][root], TUTTI_I64, root);
     return tutti_alltoallv(world, l->in, l->counts[0], l->displs, l->out, l->counts[1], l->displs,
                            TUTTI_I64);
+}
+
+static tutti_status start(struct forward_lists *l, tutti_request **request)
+{
+    if (coll == GATHERV)
+        return tutti_igatherv(world, l->in + root * MOST, l->counts[0][root], l->out, l->counts[1],
+                              l->displs, TUTTI_I64, root, request);
+    if (coll == SCATTERV)
+        return tutti_iscatterv(world, l->in, l->counts[0], l->displs, l->out + root * MOST,
+                               l->counts[1][root], TUTTI_I64, root, request);
+    return tutti_ialltoallv(world, l->in, l->counts[0], l->displs, l->out, l->counts[1], l->displs,
+                            TUTTI_I64, request);
+}
+
+static tutti_status prepare(struct forward_lists *l, tutti_request **request)
+{
+    if (coll == GATHERV)
+        return tutti_gatherv_init(world, l->in + root * MOST, l->counts[0][root], l->out,
+                                  l->counts[1], l->displs, TUTTI_I64, root, 0, request);
+    if (coll == SCATTERV)
+        return tutti_scatterv_init(world, l->in, l->counts[0], l->displs, l->out + root * MOST,
+                                   l->counts[1][root], TUTTI_I64, root, 0, request);
+    return tutti_alltoallv_init(world, l->in, l->counts[0], l->displs, l->out, l->counts[1],
+                                l->displs, TUTTI_I64, 0, request);
 }
 
 static void try_prepared(struct forward_lists *l)
 {
     tutti_request *request;
     fill(l, 1);
-    check(tutti_alltoallv_init(world, l->in, l->counts[0], l->displs, l->out, l->counts[1],
-                               l->displs, TUTTI_I64, 0, &request) == TUTTI_OK,
-          "init");
+    check(prepare(l, &request) == TUTTI_OK, "init");
     for (int k = 0; k < 3; k++) {
         memset(l->out, -1, sizeof l->out);
         check(tutti_start(request) == TUTTI_OK && tutti_wait(request) == TUTTI_OK, "prepared");
@@ -109,6 +139,22 @@ static void try_types(struct forward_lists *l)
     if (me == 2) check(strstr(tutti_error(), "rank 5 sends rank 2 other types"), "an unclear text");
 }
 
+/* Rank 2 expects more than rank 5 or the root sends, or has more than the root expects. In a gatherv
+ * or scatterv, a rank that is done with its own piece learns of it in its next call; and no rank
+ * waits for all others, so that the error could reach a rank in an earlier call. */
+static void expect_mismatch(struct forward_lists *l)
+{
+    char text[40];
+    int from = coll == GATHERV ? 2 : coll == SCATTERV ? root : 5;
+    check(tutti_barrier(world) == TUTTI_OK, "a barrier");
+    if (me == 2) l->counts[coll != GATHERV][coll == ALLTOALLV ? 5 : root]++;
+    tutti_status status = exchange(l);
+    if (status == TUTTI_OK && coll != ALLTOALLV && me != 2) status = tutti_barrier(world);
+    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "no mismatch");
+    snprintf(text, sizeof text, "rank %d sends rank %d", from, coll == GATHERV ? root : 2);
+    if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
+}
+
 /* Ends the use of the team. */
 static void try_wrong(struct forward_lists *l, const char *which)
 {
@@ -119,33 +165,33 @@ static void try_wrong(struct forward_lists *l, const char *which)
     }
     fill(l, 2);
     if (strcmp(which, "nonblocking") == 0) {
-        tutti_status status = tutti_ialltoallv(world, l->in, l->counts[0], l->displs, l->out,
-                                               l->counts[1], l->displs, TUTTI_I64, &request);
+        tutti_status status = start(l, &request);
         check(status == TUTTI_ERR_UNSUPPORTED && strstr(tutti_error(), "only a blocking call"),
               "a nonblocking call");
         check(exchange(l) == TUTTI_OK, "after it");
         expect(l);
         return;
     }
-    if (me == 2) l->counts[1][5]++;
-    tutti_status status = exchange(l);
-    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "no mismatch");
-    if (me == 2 && !strstr(tutti_error(), "rank 5 sends rank 2")) check(false, "an unclear text");
+    expect_mismatch(l);
 }
 
 /* Lets allocation number `i` of rank 1 fail in the first call. That rank has no memory, and the
- * other ranks are told so; unless the call has fewer allocations, which rank 1 then prints. */
+ * other ranks are told so, in their next call if they are done with their own pieces; unless the
+ * call has fewer allocations, which rank 1 then prints. */
 static void try_memory(struct forward_lists *l, int i)
 {
     fill(l, 1);
     if (me == 1) tt_memory_fail_at(i);
     tutti_status status = exchange(l);
     if (me == 1) tt_memory_fail_at(-1);
+    if (status == TUTTI_OK) expect(l);
+    if (status == TUTTI_OK && coll != ALLTOALLV) status = tutti_barrier(world);
     if (status == TUTTI_OK) {
-        expect(l);
         if (me == 1) puts("enough memory");
     } else if (me == 1) {
-        check(status == TUTTI_ERR_MEMORY, "no lack of memory");
+        /* A rank without memory for a packet of another node fails as a whole. */
+        check(status == TUTTI_ERR_MEMORY || strstr(tutti_error(), "rank 1 cannot go on: out of"),
+              "no lack of memory");
     } else {
         check(status == TUTTI_ERR_PEER && strstr(tutti_error(), "rank 1"), "not told");
         check(strstr(tutti_error(), "out of memory") != NULL, "not told of what");
@@ -160,7 +206,14 @@ int main(int argc, char **argv)
     world = tutti_world(client);
     me = tutti_rank(world);
     p = tutti_size(world);
-    check(p <= RANKS && argc >= 2, "forward nonblocking|mismatch|types|memory I");
+    check(p <= RANKS && argc >= 2, "forward [gatherv ROOT|scatterv ROOT] "
+                                   "nonblocking|mismatch|types|memory I");
+    if (strstr(argv[1], "erv")) {
+        coll = strcmp(argv[1], "gatherv") == 0 ? GATHERV : SCATTERV;
+        root = atoi(argv[2]);
+        argc -= 2;
+        argv += 2;
+    }
     if (argc > 2) {
         try_memory(&l, atoi(argv[2]));
         (void)tutti_finalize(client);

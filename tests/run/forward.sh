@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # An alltoallv whose pieces go through other ranks: through members only, on a torus with a hole;
-# short ones in blocks that are filled up; and in messages from node to node.
+# short ones in blocks that are filled up; and in messages from node to node. So do those of a
+# gatherv and scatterv.
 set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
 # Every allocation of the first call fails once: what the ranks tell each other, and the plan.
 all_fail() {
     local failures=0 enough
-    while enough=$(forward memory $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
+    while enough=$(forward "$@" memory $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
     [ "$enough" = 'enough memory' ] && [ "$failures" -ge 5 ]
 }
 
@@ -36,3 +37,15 @@ done
 export TUTTI_NODES=3,1,4
 forward mismatch
 all_fail
+# In the last line, the rank that lacks memory leads a node.
+for coll in gatherv scatterv; do
+    export TUTTI_ALGORITHM=$coll=composed
+    TUTTI_NODES=8 forward $coll 0 nonblocking
+    TUTTI_NODES=3,1,4 forward $coll 0 nonblocking
+    TUTTI_NODES=3,1,4 forward $coll 5 nonblocking
+    TUTTI_NODES=2,2,2,2 forward $coll 7 nonblocking
+    TUTTI_NODES=1,1,1,1,1,1,1,1 forward $coll 3 nonblocking
+    TUTTI_NODES=3,1,4 forward $coll 4 mismatch
+    TUTTI_NODES=1,3,4 forward $coll 0 mismatch
+    TUTTI_NODES=1,3,4 all_fail $coll 0
+done

@@ -107,6 +107,13 @@ static void other_calls(void **state)
     call.as = TT_SIGNATURE_CART;
     signature = tt_signature_of(&call, 3, 7);
     assert_string_equal(tt_signature_text(&signature, text, sizeof text), "team_cart()");
+    call = (struct tt_call){
+        .coll = TT_COLL_bcast, .as = TT_SIGNATURE_GATHERV, .type = TUTTI_I64, .n = 6, .root = 2};
+    signature = tt_signature_of(&call, 3, 7);
+    assert_string_equal(tt_signature_text(&signature, text, sizeof text), "gatherv(root 2)");
+    call.as = TT_SIGNATURE_SCATTERV;
+    signature = tt_signature_of(&call, 3, 7);
+    assert_string_equal(tt_signature_text(&signature, text, sizeof text), "scatterv(root 2)");
 }
 
 /* A call signature that another rank wrote, or is just writing, may hold anything, and the text

@@ -118,6 +118,13 @@ for algorithm in flat direct linear; do
     done
 done
 
+for more in 1 -5000 20000; do
+    uneven gatherv=composed gatherv $more
+    says out "rank 2 sends rank 0 $((5000 + more)) elements where rank 0 expects 5000\$"
+    uneven scatterv=composed scatterv $more
+    says out "rank 0 sends rank 2 5000 elements where rank 2 expects $((5000 + more))\$"
+done
+
 # under_way N PATTERN PROBLEM...: each rank starts its problem N times and finalizes without waiting
 # for any of the calls. All ranks get the error.
 under_way() {
