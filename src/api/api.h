@@ -139,10 +139,10 @@ struct tt_args {
 
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
-/* Makes the plan of an alltoallv, gatherv or scatterv by this algorithm, whose ranks tell each other
- * something first (tt_algorithm.first). The caller owns a use of the plan. The team breaks if what
- * some rank sends is not what its receiver expects. Errors: UNSUPPORTED (the call must not wait), MISMATCH, MEMORY,
- * and those of tt_collective_run. */
+/* Makes the plan of an alltoallv, gatherv or scatterv by this algorithm, whose ranks tell each
+ * other something first (tt_algorithm.first). The caller owns a use of the plan. The team breaks if
+ * what some rank sends is not what its receiver expects. Errors: UNSUPPORTED (the call must not
+ * wait), MISMATCH, MEMORY, and those of tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */

@@ -139,9 +139,9 @@ static void try_types(struct forward_lists *l)
     if (me == 2) check(strstr(tutti_error(), "rank 5 sends rank 2 other types"), "an unclear text");
 }
 
-/* Rank 2 expects more than rank 5 or the root sends, or has more than the root expects. In a gatherv
- * or scatterv, a rank that is done with its own piece learns of it in its next call; and no rank
- * waits for all others, so that the error could reach a rank in an earlier call. */
+/* Rank 2 expects more than rank 5 or the root sends, or has more than the root expects. In a
+ * gatherv or scatterv, a rank that is done with its own piece learns of it in its next call; and no
+ * rank waits for all others, so that the error could reach a rank in an earlier call. */
 static void expect_mismatch(struct forward_lists *l)
 {
     char text[40];
