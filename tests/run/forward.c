@@ -198,6 +198,16 @@ static void try_memory(struct forward_lists *l, int i)
     }
 }
 
+/* Deals the ranks out over the nodes: those of a node are no neighbours in `world` any more. */
+static void deal(void)
+{
+    check(tutti_team_split(world, 0, 3 * me % p, &world) == TUTTI_OK, "split");
+    me = tutti_rank(world);
+}
+
+static const char usage[] = "forward [dealt] [gatherv ROOT|scatterv ROOT] "
+                            "nonblocking|mismatch|types|memory I";
+
 int main(int argc, char **argv)
 {
     static struct forward_lists l;
@@ -206,8 +216,12 @@ int main(int argc, char **argv)
     world = tutti_world(client);
     me = tutti_rank(world);
     p = tutti_size(world);
-    check(p <= RANKS && argc >= 2, "forward [gatherv ROOT|scatterv ROOT] "
-                                   "nonblocking|mismatch|types|memory I");
+    check(p <= RANKS && argc >= 2, usage);
+    if (strcmp(argv[1], "dealt") == 0) {
+        deal();
+        argc--;
+        argv++;
+    }
     if (strstr(argv[1], "erv")) {
         coll = strcmp(argv[1], "gatherv") == 0 ? GATHERV : SCATTERV;
         root = atoi(argv[2]);

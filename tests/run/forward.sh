@@ -35,6 +35,7 @@ for nodes in 8 3,1,4 2,2,2,2 1,1,1,1,1,1,1,1; do
     TUTTI_NODES=$nodes forward nonblocking
 done
 export TUTTI_NODES=3,1,4
+forward dealt nonblocking
 forward mismatch
 all_fail
 # In the last line, the rank that lacks memory leads a node.
@@ -42,7 +43,7 @@ for coll in gatherv scatterv; do
     export TUTTI_ALGORITHM=$coll=composed
     TUTTI_NODES=8 forward $coll 0 nonblocking
     TUTTI_NODES=3,1,4 forward $coll 0 nonblocking
-    TUTTI_NODES=3,1,4 forward $coll 5 nonblocking
+    TUTTI_NODES=3,1,4 forward dealt $coll 5 nonblocking
     TUTTI_NODES=2,2,2,2 forward $coll 7 nonblocking
     TUTTI_NODES=1,1,1,1,1,1,1,1 forward $coll 3 nonblocking
     TUTTI_NODES=3,1,4 forward $coll 4 mismatch
