@@ -48,5 +48,6 @@ for coll in gatherv scatterv; do
     TUTTI_NODES=1,1,1,1,1,1,1,1 forward $coll 3 nonblocking
     TUTTI_NODES=3,1,4 forward $coll 4 mismatch
     TUTTI_NODES=1,3,4 forward $coll 0 mismatch
+    TUTTI_NODES=3,1,4 forward $coll 3 types
     TUTTI_NODES=1,3,4 all_fail $coll 0
 done
