@@ -8,6 +8,7 @@
  */
 #include "choose/choose.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "plan/words.h"
@@ -269,9 +270,18 @@ static tutti_status check_named(const char *text)
     return TUTTI_OK;
 }
 
+/* Calls with counts ask this each time, so the setting is looked up once: it never changes. */
 static const char *forcing(void)
 {
-    return override ? override : tt_setting("TUTTI_ALGORITHM");
+    static _Atomic(const char *) known;
+    static const char none[] = "";
+    const char *text = override ? override : atomic_load_explicit(&known, memory_order_relaxed);
+    if (!text) {
+        text = tt_setting("TUTTI_ALGORITHM");
+        text = text ? text : none;
+        atomic_store_explicit(&known, text, memory_order_relaxed);
+    }
+    return *text ? text : NULL;
 }
 
 /* Returns the name that TUTTI_ALGORITHM gives for the call's collective: COLLECTIVE=NAME, or a NAME
