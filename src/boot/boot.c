@@ -524,8 +524,9 @@ static void settle_accesses(struct tt_fabric *f)
 
 /* If there are more ranks than processors, their signals use fences; otherwise this rank may have
  * to be interrupted by membarrier, and registers for that. Ranks that know different numbers of
- * processors, because their cgroups differ, take the same way nevertheless: what one of them has
- * stored before it counts itself in `settled`, all read after they have counted everyone.
+ * processors, because their cgroups differ, take the same way nevertheless, and so do ranks of
+ * which only some may register: what one of them has stored before it counts itself in `settled`,
+ * all read after they have counted everyone.
  *
  * Until then every signal is followed by a fence, and every wait does without membarrier
  * (tt_fabric_init). The first rank that gives up fences here may signal to another one that still
@@ -534,10 +535,7 @@ static void settle_accesses(struct tt_fabric *f)
 static void choose_fences(struct tt_fabric *f)
 {
     f->cores = tt_common_cores(f->common);
-    if (f->job->arenas > f->cores)
-        atomic_store(&f->common->fences, 1);
-    else
-        tt_wait_register(f->job);
+    if (f->job->arenas > f->cores || !tt_wait_register()) atomic_store(&f->common->fences, 1);
 }
 
 static tutti_status meet_here(struct tt_fabric *f)
@@ -558,7 +556,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->wisdom = f->common->wisdom;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores, false);
     settle_accesses(f);
-    f->fences = atomic_load(&f->job->fences) || atomic_load(&f->common->fences);
+    f->fences = atomic_load(&f->common->fences);
     f->policy.fences = f->fences;
     return TUTTI_OK;
 }

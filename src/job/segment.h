@@ -207,7 +207,6 @@ struct tt_job_page {
     int64_t common_at, common_bytes; /* offset of the clients' records, and bytes of one record */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
     _Atomic uint32_t order;         /* order of the rank that failed last */
-    _Atomic uint32_t fences;        /* some rank has no membarrier, so signallers must use fences */
     _Atomic uint64_t latest_client; /* common.c */
     _Atomic int64_t end;            /* end of the granted memory */
     _Atomic int64_t backed;         /* no page from here on was ever backed; <= end */

@@ -36,7 +36,8 @@
 /* The time slice of a thread that sleeps because other processes want the processors. It is the
  * shortest that the kernel grants. */
 #define SHORT_SLICE_NS 100000
-/* A thread that sleeps on a network's descriptor looks again after a time between these. */
+/* A thread that sleeps on a network's descriptor looks again after a time between these, and a
+ * thread whom a signaller may miss after the longer one. */
 #define DOZE_LEAST_NS 20000
 #define DOZE_MOST_NS 1000000
 
@@ -371,20 +372,20 @@ static void yield(struct tt_wait *w)
 
 /* ---- Sleeping ---- */
 
-void tt_wait_register(struct tt_job_page *job)
+bool tt_wait_register(void)
 {
-    if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) atomic_store(&job->fences, 1);
+    return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
-static void full_barrier(const struct tt_wait *w)
+/* Returns false if signallers may not have executed the barrier. */
+static bool full_barrier(const struct tt_wait *w)
 {
 #ifdef TT_TSAN
     atomic_fetch_add(&w->job->sleepers, 0);
 #else
     atomic_thread_fence(memory_order_seq_cst);
 #endif
-    if (!w->policy->fences && !atomic_load_explicit(&w->job->fences, memory_order_relaxed))
-        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    return w->policy->fences || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
 static void announce(struct tt_wait *w)
@@ -393,13 +394,14 @@ static void announce(struct tt_wait *w)
     atomic_fetch_add(&w->job->sleepers, 1);
     w->wakes = atomic_load(&w->wake_word->wakes);
     w->announced = true;
-    full_barrier(w);
+    w->unsure = !full_barrier(w);
 }
 
 static void sleep_on_wake_word(struct tt_wait *w)
 {
     tt_assert(tt_wait_valid(w));
     int64_t ns = w->policy->sleep_ns;
+    if (tt_unlikely(w->unsure)) ns = tt_min(ns, DOZE_MOST_NS);
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - tt_clock_ns()));
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);

@@ -16,7 +16,11 @@
  * ranks than processors, ranks sleep often, most of all while other programs want the processors.
  * There, the calls took up to half of the system's time, and a fence costs little beside the
  * changes of threads. So the signallers of a client with more ranks than processors use fences, and
- * its sleepers do without membarrier. Only threads of one client signal to each other.
+ * its sleepers do without membarrier; likewise if the kernel refuses membarrier to one of its ranks
+ * when the ranks meet. Only threads of one client signal to each other, so each client decides for
+ * itself. If the kernel refuses membarrier later, because memory is short or because the program
+ * has given up the permission, the signallers may miss the sleeper. Then it looks by itself after a
+ * millisecond.
  *
  * Several threads of a rank may sleep at once, for different clients or contexts, on the same wake
  * word or on different ones. `sleeping` counts them: each thread adds its own 1 before its second
@@ -95,10 +99,11 @@ int tt_usable_cores(void);
 void tt_common_publish_cores(struct tt_common *common);
 int tt_common_cores(const struct tt_common *common);
 
-/* Registers this process for membarrier; if that is not possible, makes the job's signallers use
- * fences. Called before the ranks of a client have met, unless the client uses fences anyway. The
- * first call takes 10 to 30 ms if the process has several threads, and else hardly any time. */
-void tt_wait_register(struct tt_job_page *job);
+/* Registers this process, so that membarrier interrupts its threads. Returns false if that is not
+ * possible; then the signallers of the client must use fences. Called before the ranks of a client
+ * have met, unless the client uses fences anyway. The first call takes 10 to 30 ms if the process
+ * has several threads, and else hardly any time. */
+bool tt_wait_register(void);
 
 /* The state of one wait of one thread. */
 struct tt_wait {
@@ -114,6 +119,7 @@ struct tt_wait {
     int64_t yields_ns; /* when it was first seen to have yielded often; 0: never */
     bool slow;         /* it has been yielding for long, because others use the processor */
     bool announced;
+    bool unsure; /* it has announced itself, but the kernel refused membarrier */
     uint32_t wakes;
 };
 
