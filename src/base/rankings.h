@@ -45,9 +45,8 @@ struct tt_ranking {
 struct tt_rankings {
     int64_t eager; /* 1 + the longest short message; 0: it was not looked up yet */
     int32_t n, given;
-    uint32_t computed;  /* in all rankings; those that were forgotten count, too */
-    uint32_t forgotten; /* how many times a ranking took the place of an older one */
-    uint32_t unsure;    /* 1: memory was short, so what was computed may be wrong; else 0 */
+    uint32_t computed;               /* in all rankings; those that were forgotten count, too */
+    uint32_t forgotten;              /* how many times a ranking took the place of an older one */
     uint8_t last[TT_RANKINGS_KINDS]; /* by the kind of call: 1 + the ranking found last; 0: none */
     struct tt_ranking ranking[TT_RANKINGS_MOST];
 };

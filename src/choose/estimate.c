@@ -67,7 +67,6 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
 /* The algorithms with the least times so far, the fastest first. */
 struct ranked {
     int n;
-    bool unsure; /* there was no memory for a prediction */
     uint8_t index[TT_RANKED];
     int64_t time_ps[TT_RANKED];
 };
@@ -148,24 +147,26 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     for (int i = 0; i < runners.n; i++) {
         const struct tt_algorithm *a = tt_algorithms[runners.index[i]];
         int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
-        tutti_status status = tt_predict_up_to(a, call, map, most, &prediction);
-        if (status == TUTTI_OK) insert(r, runners.index[i], prediction.time_ps);
-        r->unsure = r->unsure || status == TUTTI_ERR_MEMORY;
+        if (tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK)
+            insert(r, runners.index[i], prediction.time_ps);
     }
     tt_error_restore(kept);
 }
 
-/* Finds the best algorithm after the first n. Returns false if memory was short. */
+/* Finds the best algorithm after the first n. Returns false if memory was short: then another one
+ * may be the best, and best[n] stays as it is. */
 static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stand_in,
                       const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
     struct shares shares;
     struct tt_call standing = *stand_in;
+    uint64_t before = tt_memory_lacks();
     share(&standing, &shares, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, best, n, 1, &r);
+    if (tt_memory_lacks() != before) return false;
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
-    return !r.unsure;
+    return true;
 }
 
 /* ---- Rankings that are kept ---- */
@@ -215,13 +216,6 @@ static struct tt_ranking *find_ranking(struct tt_rankings *kept,
     return &kept->ranking[i];
 }
 
-static void count_computed(struct tt_rankings *kept, struct tt_ranking *ranking, bool sure)
-{
-    ranking->computed++;
-    kept->computed++;
-    if (!sure) kept->unsure = 1;
-}
-
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map)
 {
@@ -237,8 +231,9 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
     }
     for (int i = 0; i < TT_RANKED; i++) {
         if (best[i] == TT_NOT_RANKED) {
-            bool sure = rank_next(best, i, &standing, map);
-            if (kept) count_computed(kept, ranking, sure);
+            if (!rank_next(best, i, &standing, map)) return NULL;
+            if (kept) kept->computed++;
+            if (kept) ranking->computed++;
         }
         if (best[i] == TT_NOTHING_RANKED) return NULL;
         const struct tt_algorithm *a = tt_algorithms[best[i] - 1];

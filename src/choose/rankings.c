@@ -365,10 +365,8 @@ void tt_rankings_keep(const struct tt_machine *machine, struct tt_rankings *rank
     char path[TT_FILE_PATH], why[TT_FILE_WHY] = "", origin[ORIGIN], error[TT_ERROR_TEXT];
     struct ranking_addition a = {rankings, print_origin(machine, origin)};
     bool wanted = rankings->computed > 0 && tt_rankings_path(path, why);
-    if (rankings->unsure) (void)tt_file_refuse(why, "memory was short");
     tt_error_keep(error);
-    if (wanted && !rankings->unsure && merge(path, &a) != TUTTI_OK)
-        (void)tt_file_refuse(why, "%.500s", tutti_error());
+    if (wanted && merge(path, &a) != TUTTI_OK) (void)tt_file_refuse(why, "%.500s", tutti_error());
     tt_error_restore(error);
     say_kept(rankings, wanted ? path : "", why);
 }

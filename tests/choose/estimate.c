@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "../brief.h"
@@ -71,6 +72,34 @@ static void least_time_wins(void **state)
         assert_int_equal(by, TT_CHOSEN_ESTIMATE);
         assert_ptr_equal(a, fastest(&call, &map));
     }
+}
+
+/* Each allocation of a choice fails once. The rank gets an error then, and chooses as the others do
+ * when there is memory again. */
+static void a_lack_of_memory_is_forgotten(void **state)
+{
+    static struct tt_rankings kept;
+    struct tt_machine m = model_of(100000, 200);
+    int lacks = 0;
+    (void)state;
+    for (int problem = 0; problem < PROBLEMS; problem++) {
+        struct tt_call call = call_of(problems[problem]);
+        struct tt_map map = map_for(problems[problem], &m);
+        const struct tt_algorithm *usual = fastest(&call, &map), *a = NULL;
+        for (int i = 0; !a; i++, lacks++) {
+            memset(&kept, 0, sizeof kept);
+            tt_memory_fail_at(i);
+            tutti_status status = tt_choose(&call, &map, &kept, &a, NULL);
+            tt_memory_fail_at(-1);
+            if (status == TUTTI_OK) break;
+            assert_int_equal(status, TUTTI_ERR_MEMORY);
+            assert_int_equal(tt_choose(&call, &map, &kept, &a, NULL), TUTTI_OK);
+            assert_ptr_equal(a, usual);
+            a = NULL;
+        }
+        assert_ptr_equal(a, usual);
+    }
+    assert_true(lacks > 0);
 }
 
 /* Candidates that take longer are not followed to their end; this changes no choice. The best one
@@ -180,7 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(least_time_wins), cmocka_unit_test(the_rest_need_not_be_followed),
         cmocka_unit_test(costs_decide),    cmocka_unit_test(history_does_not_matter),
-        cmocka_unit_test(table_otherwise),
+        cmocka_unit_test(table_otherwise), cmocka_unit_test(a_lack_of_memory_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

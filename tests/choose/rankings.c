@@ -340,11 +340,6 @@ static void no_file_is_harmless(void **state)
     write_text("occupied\n", 9);
     keep_on_full_disk(&m);
     expect_lines(&m, 1, 0);
-    /* A ranking that was computed while memory was short may be wrong. */
-    all.unsure = 1;
-    tt_rankings_keep(&m, &all);
-    expect_lines(&m, 1, 0);
-    all.unsure = 0;
     tt_rankings_keep(&m, &all);
     expect_lines(&m, 1 + SHAPES, SHAPES);
 }
