@@ -115,13 +115,16 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     int p = map->p;
-    int64_t block = call->longest * call->sz;
     if (!fits(call, p)) {
         tt_builder_fail(b, "needs the longest piece of all ranks");
         return;
     }
-    if (block > INT64_MAX / 4 / p) tt_builder_fail(b, "there is no memory for so long blocks");
-    if (block == 0 || block > INT64_MAX / 4 / p) return;
+    if (call->longest > INT64_MAX / 4 / p / call->sz) {
+        tt_builder_fail(b, "has no memory for so long blocks");
+        return;
+    }
+    if (call->longest == 0) return;
+    int64_t block = call->longest * call->sz;
     struct tt_span mine = tt_block_to(call, me);
     struct tt_range tmp = tt_scratch(b, p * block), at = tmp;
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
