@@ -5,18 +5,79 @@
  *
  *     COUNTS    all counts, by an allgather; in a gatherv or scatterv, whose root knows them, by a
  *               bcast
- *     LONGEST   the longest piece of each rank, by an allgather, and with it a number that says
- *               whether all pieces are as long as their receivers expect
+ *     LONGEST   the longest piece of each rank, by an allgather
  *
- * Pieces that go through other ranks never meet the counts of their receivers, so the counts are
- * compared here.
+ * Pieces that go through other ranks never meet the counts of their receivers. So the pieces are
+ * compared here. In an allgather the ranks also tell each other a number that says whether all
+ * pieces are what their receivers expect. If they are not, all ranks look for the difference, and
+ * none makes a plan.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "api/api.h"
 
 static tutti_status tell(tutti_team *team, enum tt_coll coll, const void *mine, void *all,
                          int64_t n)
 {
     return tt_team_step(team, TT_SIGNATURE_COUNTING, coll, mine, all, n);
+}
+
+/* ---- Pieces ---- */
+
+/* A rank has this for another one, or expects it from it: n elements, whose type the signatures of
+ * the calls tell; or n bytes with these contents (struct tt_contents). */
+struct counts_piece {
+    int64_t n;
+    int32_t type;
+    uint32_t hash;
+};
+_Static_assert(sizeof(struct counts_piece) == 2 * sizeof(int64_t), "it is sent as two integers");
+
+static struct counts_piece piece(const struct tt_call *c, bool out, int r)
+{
+    struct counts_piece piece = {.n = out ? c->out_counts[r] : c->in_counts[r]};
+    if (!(out ? c->out_contents : c->in_contents)) return piece;
+    const struct tt_contents contents = tt_call_contents(c, out, r);
+    piece.type = contents.type;
+    piece.hash = contents.hash;
+    return piece;
+}
+
+/* Returns a number that stands for the piece; 0 for an empty one. */
+static uint64_t number(int from, int to, struct counts_piece piece)
+{
+    struct tt_random random;
+    uint64_t pair = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
+    if (piece.n == 0) return 0;
+    tt_random_seed(&random, pair ^ (uint64_t)piece.n * UINT64_C(0x9e3779b97f4a7c15) ^
+                                piece.hash * UINT64_C(0xbf58476d1ce4e5b9));
+    return tt_random_next(&random);
+}
+
+/* Returns the numbers of the pieces that this rank sends less those of the pieces that it expects.
+ * If what is sent is what is expected everywhere, the balances of all ranks add up to 0. Else they
+ * do so with a probability of 2^-64. */
+static uint64_t balance_of(const struct tt_call *call, int p, int me)
+{
+    uint64_t balance = 0;
+    for (int r = 0; r < p; r++)
+        balance += number(me, r, piece(call, false, r)) - number(r, me, piece(call, true, r));
+    return balance;
+}
+
+/* ---- Pieces that differ ---- */
+
+static void describe(const struct tt_call *call, struct counts_piece piece, char *text, size_t n)
+{
+    const struct tt_contents contents = {piece.n, piece.type, piece.hash};
+    const struct tt_call_signature called = {.type = (int32_t)call->type};
+    char type[TT_SIGNATURE_TEXT];
+    if (call->out_contents)
+        tt_signature_contents(&contents, 0, text, n);
+    else
+        snprintf(text, n, "n=%lld of %s", (long long)piece.n,
+                 tt_signature_type(&called, type, sizeof type));
 }
 
 /* Breaks the team after a mismatch that this rank has found. While the others are told, this rank
@@ -27,68 +88,75 @@ static tutti_status give_up(tutti_team *team)
     return tt_team_error(&team->run);
 }
 
-/* A rank has n elements for another one, or expects them from it. `types` is 0 if the signatures of
- * the calls say what the pieces consist of. */
-struct counts_piece {
-    int64_t n, types;
-};
-
-static struct counts_piece piece(const struct tt_call *c, bool out, int r)
-{
-    struct counts_piece piece = {.n = out ? c->out_counts[r] : c->in_counts[r]};
-    if (out ? c->out_contents : c->in_contents) piece.types = tt_call_contents(c, out, r).hash;
-    return piece;
-}
-
-/* Compares what rank `from` has for rank `to` with what that rank expects. */
+/* Compares what rank `from` has for rank `to` with what that rank expects. One of them is this
+ * rank. */
 static tutti_status compare(tutti_team *team, const struct tt_call *call, int from, int to,
                             struct counts_piece sent, struct counts_piece expected)
 {
-    const char *name = tt_coll_name(call->coll);
-    if (sent.n != expected.n)
-        (void)tt_fail(TUTTI_ERR_MISMATCH,
-                      "%s: rank %d sends rank %d %lld elements where rank %d expects %lld", name,
-                      from, to, (long long)sent.n, to, (long long)expected.n);
-    else if (sent.types != expected.types && expected.n > 0)
-        (void)tt_fail(TUTTI_ERR_MISMATCH,
-                      "%s: rank %d sends rank %d other types than rank %d expects", name, from, to,
-                      to);
-    else
-        return TUTTI_OK;
+    if (sent.n == expected.n && (expected.n == 0 || sent.hash == expected.hash)) return TUTTI_OK;
+    const struct tt_call_signature called = tt_signature_of(call, team->run.map.p, 0);
+    int giver = team->run.job_rank[from], taker = team->run.job_rank[to];
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];
+    describe(call, sent, one, sizeof one);
+    describe(call, expected, other, sizeof other);
+    (void)tt_fail(TUTTI_ERR_MISMATCH, "%s: rank %d sends rank %d %s where rank %d expects %s%s",
+                  tt_signature_name(&called), giver, taker, one, taker, other,
+                  strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "");
     return give_up(team);
+}
+
+/* Compares each piece that this rank expects with the one that is sent. `pieces` has room for 2p.
+ * Returns an error in any case. */
+static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
+                                   struct counts_piece *pieces)
+{
+    int p = team->run.map.p;
+    struct counts_piece *sent = pieces + p;
+    for (int r = 0; r < p; r++) pieces[r] = piece(call, false, r);
+    TT_TRY(tell(team, TT_COLL_alltoall, pieces, sent, 2));
+    for (int r = 0; r < p; r++)
+        TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
+    /* A rank that has found the difference does not come here, and its error reaches this rank. */
+    TT_TRY(tell(team, TT_COLL_barrier, NULL, NULL, 0));
+    (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
+    return give_up(team);
+}
+
+static tutti_status find_difference(tutti_team *team, const struct tt_call *call)
+{
+    struct counts_piece *pieces = tt_alloc(2 * (size_t)team->run.map.p * sizeof *pieces);
+    if (!pieces) return tt_fail(TUTTI_ERR_MEMORY, "no memory to compare what ranks send");
+    tutti_status status = compare_pieces(team, call, pieces);
+    tt_free(pieces);
+    return status;
 }
 
 /* ---- All counts ---- */
 
-/* The counts of all ranks: n[from * p + to]. */
+/* The counts of all ranks, and their balances: n[from * row + to], n[from * row + p]. */
 struct counts_all {
     struct tt_all_counts head;
-    int64_t p, n[];
+    int64_t row, n[];
 };
 
 static int64_t count_of(const struct tt_all_counts *all, int from, int to)
 {
     const struct counts_all *counts = (const struct counts_all *)all;
-    return counts->n[from * counts->p + to];
-}
-
-/* Whether each rank sends this rank what it expects. */
-static tutti_status check_counts(tutti_team *team, const struct counts_all *all,
-                                 const struct tt_call *call)
-{
-    int me = team->run.me;
-    for (int r = 0; r < all->p; r++)
-        TT_TRY(compare(team, call, r, me, (struct counts_piece){count_of(&all->head, r, me), 0},
-                       (struct counts_piece){call->out_counts[r], 0}));
-    return TUTTI_OK;
+    return counts->n[from * counts->row + to];
 }
 
 static tutti_status exchange_counts(tutti_team *team, const struct tt_args *args,
                                     struct counts_all *all, struct tt_prepared **prepared)
 {
     struct tt_call call = args->call;
-    TT_TRY(tell(team, TT_COLL_allgather, call.in_counts, all->n, all->p));
-    TT_TRY(check_counts(team, all, &call));
+    int p = team->run.map.p, me = team->run.me;
+    int64_t *mine = all->n + me * all->row;
+    uint64_t balance = 0;
+    memcpy(mine, call.in_counts, (size_t)p * sizeof *mine);
+    mine[p] = (int64_t)balance_of(&call, p, me);
+    TT_TRY(tell(team, TT_COLL_allgather, TUTTI_IN_PLACE, all->n, all->row));
+    for (int r = 0; r < p; r++) balance += (uint64_t)count_of(&all->head, r, p);
+    if (balance != 0) return find_difference(team, &call);
     call.all_counts = &all->head;
     return tt_prepare_again(&team->cache, &team->run, &call, prepared);
 }
@@ -97,10 +165,10 @@ static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *arg
                                      struct tt_prepared **prepared)
 {
     size_t p = (size_t)team->run.map.p;
-    struct counts_all *all = tt_alloc(sizeof *all + p * p * sizeof *all->n);
+    struct counts_all *all = tt_alloc(sizeof *all + p * (p + 1) * sizeof *all->n);
     if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the counts of all ranks");
     all->head.count = count_of;
-    all->p = (int64_t)p;
+    all->row = (int64_t)p + 1;
     tutti_status status = exchange_counts(team, args, all, prepared);
     tt_free(all);
     return status;
@@ -162,21 +230,6 @@ static tutti_status prepare_with_root(tutti_team *team, const struct tt_args *ar
 
 /* ---- The longest piece ---- */
 
-/* Returns a number that stands for the piece; 0 for an empty one. */
-static uint64_t number(int from, int to, struct counts_piece piece)
-{
-    struct tt_random random;
-    uint64_t pair = (uint64_t)(uint32_t)from << 32 | (uint32_t)to;
-    if (piece.n == 0) return 0;
-    tt_random_seed(&random, pair ^ (uint64_t)piece.n * UINT64_C(0x9e3779b97f4a7c15) ^
-                                (uint64_t)piece.types * UINT64_C(0xbf58476d1ce4e5b9));
-    return tt_random_next(&random);
-}
-
-/* A rank tells all others its longest piece, and the numbers of the pieces that it sends less those
- * of the pieces that it expects. If what is sent is what is expected everywhere, the balances
- * of all ranks add up to 0. Else they do so with a probability of 2^-64; the pieces then have
- * undefined contents, but fit into the blocks. */
 struct counts_told {
     int64_t longest;
     uint64_t balance;
@@ -185,39 +238,18 @@ _Static_assert(sizeof(struct counts_told) == 2 * sizeof(int64_t), "it is sent as
 
 static struct counts_told told_by(const struct tt_call *call, int p, int me)
 {
-    struct counts_told told = {0};
-    for (int r = 0; r < p; r++) {
-        struct counts_piece in = piece(call, false, r), out = piece(call, true, r);
-        told.longest = tt_max(told.longest, tt_max(in.n, out.n));
-        told.balance += number(me, r, in) - number(r, me, out);
-    }
+    struct counts_told told = {.balance = balance_of(call, p, me)};
+    for (int r = 0; r < p; r++)
+        told.longest = tt_max(told.longest, tt_max(call->in_counts[r], call->out_counts[r]));
     return told;
 }
 
-/* Compares each piece that this rank expects with the one that is sent. `pieces` has room for 2p.
- * Returns an error in any case. */
-static tutti_status find_difference(tutti_team *team, const struct tt_call *call,
-                                    struct counts_piece *pieces)
-{
-    int p = team->run.map.p;
-    struct counts_piece *sent = pieces + p;
-    for (int r = 0; r < p; r++) pieces[r] = piece(call, false, r);
-    TT_TRY(tell(team, TT_COLL_alltoall, pieces, sent, 2));
-    for (int r = 0; r < p; r++)
-        TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
-    /* A rank that has found the difference does not come here, and its error reaches this rank. */
-    TT_TRY(tell(team, TT_COLL_barrier, NULL, NULL, 0));
-    (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
-    return give_up(team);
-}
-
-/* Sets *longest to the longest piece of all ranks. `pieces` has room for 2p, which is enough for
- * what all ranks tell. */
-static tutti_status agree(tutti_team *team, const struct tt_call *call, struct counts_piece *pieces,
+/* Sets *longest to the longest piece of all ranks. `all` has room for what p ranks tell. */
+static tutti_status agree(tutti_team *team, const struct tt_call *call, struct counts_told *all,
                           int64_t *longest)
 {
     int p = team->run.map.p;
-    struct counts_told mine = told_by(call, p, team->run.me), *all = (struct counts_told *)pieces;
+    const struct counts_told mine = told_by(call, p, team->run.me);
     uint64_t balance = 0;
     TT_TRY(tell(team, TT_COLL_allgather, &mine, all, 2));
     *longest = 0;
@@ -225,17 +257,17 @@ static tutti_status agree(tutti_team *team, const struct tt_call *call, struct c
         *longest = tt_max(*longest, all[r].longest);
         balance += all[r].balance;
     }
-    return balance == 0 ? TUTTI_OK : find_difference(team, call, pieces);
+    return balance == 0 ? TUTTI_OK : find_difference(team, call);
 }
 
 static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args *args,
                                          struct tt_prepared **prepared)
 {
     struct tt_call call = args->call;
-    struct counts_piece *pieces = tt_alloc(2 * (size_t)team->run.map.p * sizeof *pieces);
-    if (!pieces) return tt_fail(TUTTI_ERR_MEMORY, "no memory for what all ranks tell");
-    tutti_status status = agree(team, &call, pieces, &call.longest);
-    tt_free(pieces);
+    struct counts_told *all = tt_alloc((size_t)team->run.map.p * sizeof *all);
+    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for what all ranks tell");
+    tutti_status status = agree(team, &call, all, &call.longest);
+    tt_free(all);
     if (status != TUTTI_OK) return status;
     return tt_prepare_again(&team->cache, &team->run, &call, prepared);
 }

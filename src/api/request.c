@@ -392,6 +392,20 @@ static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_req
     return request_of(team, args, prepared, request);
 }
 
+/* Whether the ranks meet before they make the plan of the call. Keeps the text of the error with
+ * which the call has failed. Without memory to find that out, they may. */
+static bool meets_first(const tutti_team *team, const struct tt_args *args)
+{
+    char kept[TT_ERROR_TEXT];
+    const struct tt_algorithm *first;
+    tt_error_keep(kept);
+    tutti_status status = tt_choose_first(&args->call, &team->run.map, &first);
+    tt_error_restore(kept);
+    return status != TUTTI_OK || first != NULL;
+}
+
+/* A persistent request is made without the other ranks, so an error of this rank does not concern
+ * them; unless they meet it there. */
 static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     TT_TRY_HANDLE(team);
@@ -401,6 +415,8 @@ static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_r
     tutti_status status =
         packs(args) ? make_packed(team, args, request) : make_plain(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
+    if (tt_unlikely(status != TUTTI_OK) && args->may_wait && meets_first(team, args))
+        return cannot_start(team, status);
     return status;
 }
 

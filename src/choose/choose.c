@@ -412,7 +412,9 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
     next.coll = TT_COLL_alltoallv;
     next.as = 0;
     find_first(&next, map, &first);
-    return first == &tt_alltoallv_forward ? &tt_allgather_forward : NULL;
+    if (first != &tt_alltoallv_forward) return NULL;
+    if (step->coll == TT_COLL_allgather) return &tt_allgather_forward;
+    return step->coll == TT_COLL_alltoall ? &tt_alltoall_forward : NULL;
 }
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose

@@ -17,6 +17,7 @@
 enum { RANKS = 8, MOST = 40 };
 
 static tutti_team *world;
+static bool is_reversed; /* `world` is a team of all ranks in reverse order */
 static int me, p, root;
 static enum { ALLTOALLV, GATHERV, SCATTERV } coll;
 
@@ -41,8 +42,8 @@ static int64_t value(int from, int to, int64_t i)
 }
 
 struct forward_lists {
-    int64_t counts[2][RANKS], displs[RANKS]; /* sent, received */
-    int64_t in[RANKS * MOST], out[RANKS * MOST];
+    int64_t counts[2][RANKS], displs[RANKS];     /* sent, received */
+    int64_t out[RANKS * MOST], in[RANKS * MOST]; /* a huge piece of `in` ends behind both */
 };
 
 static void fill(struct forward_lists *l, int round)
@@ -146,7 +147,9 @@ static void try_layouts(struct forward_lists *l)
         status = tutti_scatterv(world, l->in, ones, at, l->out, 1, type, root);
     if (status == TUTTI_OK && me != 2) status = tutti_barrier(world);
     check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "types that do not match");
-    if (me == 2) check(strstr(tutti_error(), " other types than rank "), "an unclear text");
+    if (me == 2)
+        check(strstr(tutti_error(), " expects 8 bytes of a derived type (layout "),
+              "an unclear text");
     check(tutti_type_free(type) == TUTTI_OK, "free");
 }
 
@@ -156,23 +159,49 @@ static void try_types(struct forward_lists *l)
     for (int r = 0; r < p; r++) check(l->out[r] == value(r, me, 0), "a wrong element");
     tutti_status status = exchange_types(l, true);
     check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "types that do not match");
-    if (me == 2) check(strstr(tutti_error(), "rank 5 sends rank 2 other types"), "an unclear text");
+    const char *text = "alltoallw: rank 5 sends rank 2 n=1 of i64 where rank 2 expects n=2 of i32";
+    if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 
-/* Rank 2 expects more than rank 5 or the root sends, or has more than the root expects. In a
- * gatherv or scatterv, a rank that is done with its own piece learns of it in its next call. No
- * rank makes the call before all others are in the barrier; those that are still there may learn of
- * it there. */
-static void expect_mismatch(struct forward_lists *l)
+/* The rank that gets what it does not expect says so. The text has the ranks of the job. */
+static void expect_text(int from, int to, int64_t sent, int64_t expected)
+{
+    char text[160];
+    int giver = is_reversed ? p - 1 - from : from, taker = is_reversed ? p - 1 - to : to;
+    if (me != to) return;
+    snprintf(text, sizeof text,
+             "alltoallv: rank %d sends rank %d n=%lld of i64 where rank %d expects n=%lld of i64",
+             giver, taker, (long long)sent, taker, (long long)expected);
+    check(strstr(tutti_error(), text) != NULL, "an unclear text");
+}
+
+/* Rank 2 expects more than rank 5 sends, or sends rank 6 far more than that expects. */
+static void expect_mismatch(struct forward_lists *l, bool huge)
+{
+    if (me == 2 && huge) l->counts[0][6] = INT64_MAX / 16;
+    if (me == 2 && !huge) l->counts[1][5]++;
+    tutti_status status = exchange(l);
+    check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "no mismatch");
+    if (status == TUTTI_ERR_PEER) check(strstr(tutti_error(), "do not match"), "another error");
+    if (huge)
+        expect_text(2, 6, INT64_MAX / 16, count(2, 2, 6));
+    else
+        expect_text(5, 2, count(2, 5, 2), count(2, 5, 2) + 1);
+}
+
+/* Rank 2 expects more than the root sends, or has more than the root expects. A rank that is done
+ * with its own piece learns of it in its next call. No rank makes the call before all others are in
+ * the barrier; those that are still there may learn of it there. */
+static void expect_root_mismatch(struct forward_lists *l)
 {
     char text[40];
-    int from = coll == GATHERV ? 2 : coll == SCATTERV ? root : 5;
+    int from = coll == GATHERV ? 2 : root, to = coll == GATHERV ? root : 2;
     tutti_status status = tutti_barrier(world);
-    if (me == 2) l->counts[coll != GATHERV][coll == ALLTOALLV ? 5 : root]++;
+    if (me == 2) l->counts[coll == SCATTERV][root]++;
     if (status == TUTTI_OK) status = exchange(l);
-    if (status == TUTTI_OK && coll != ALLTOALLV && me != 2) status = tutti_barrier(world);
+    if (status == TUTTI_OK && me != 2) status = tutti_barrier(world);
     check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "no mismatch");
-    snprintf(text, sizeof text, "rank %d sends rank %d", from, coll == GATHERV ? root : 2);
+    snprintf(text, sizeof text, "rank %d sends rank %d n=", from, to);
     if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 
@@ -196,17 +225,33 @@ static void try_wrong(struct forward_lists *l, const char *which)
         expect(l);
         return;
     }
-    expect_mismatch(l);
+    bool huge = strcmp(which, "huge") == 0;
+    if (coll != ALLTOALLV)
+        expect_root_mismatch(l);
+    else
+        expect_mismatch(l, huge);
 }
 
-/* Lets allocation number `i` of rank 1 fail in the first call. That rank has no memory, and the
- * other ranks are told so, in their next call if they are done with their own pieces; unless the
- * call has fewer allocations, which rank 1 then prints. */
-static void try_memory(struct forward_lists *l, int i)
+/* Does the exchange by a request. While it is made, allocation number `i` of rank 1 fails. */
+static tutti_status exchange_prepared(struct forward_lists *l, int i)
+{
+    tutti_request *request;
+    if (me == 1) tt_memory_fail_at(i);
+    tutti_status status = prepare(l, &request);
+    if (me == 1) tt_memory_fail_at(-1);
+    if (status == TUTTI_OK) status = tutti_start(request);
+    if (status == TUTTI_OK) status = tutti_wait(request);
+    return status;
+}
+
+/* Lets allocation number `i` of rank 1 fail in the first call, or while a request is made. That
+ * rank has no memory, and the other ranks are told so, in their next call if they are done with
+ * their own pieces; unless the call has fewer allocations, which rank 1 then prints. */
+static void try_memory(struct forward_lists *l, bool prepared, int i)
 {
     fill(l, 1);
-    if (me == 1) tt_memory_fail_at(i);
-    tutti_status status = exchange(l);
+    if (me == 1 && !prepared) tt_memory_fail_at(i);
+    tutti_status status = prepared ? exchange_prepared(l, i) : exchange(l);
     if (me == 1) tt_memory_fail_at(-1);
     if (status == TUTTI_OK) expect(l);
     if (status == TUTTI_OK && coll != ALLTOALLV) status = tutti_barrier(world);
@@ -222,15 +267,16 @@ static void try_memory(struct forward_lists *l, int i)
     }
 }
 
-/* Deals the ranks out over the nodes: those of a node are no neighbours in `world` any more. */
-static void deal(void)
+/* Makes `world` a team of all ranks in the order of their keys. With 3 * me % p, the ranks of a
+ * node are no neighbours in it any more. */
+static void reorder(int key)
 {
-    check(tutti_team_split(world, 0, 3 * me % p, &world) == TUTTI_OK, "split");
+    check(tutti_team_split(world, 0, key, &world) == TUTTI_OK, "split");
     me = tutti_rank(world);
 }
 
 static const char usage[] = "forward [dealt] [gatherv ROOT|scatterv ROOT] "
-                            "nonblocking|mismatch|types|memory I";
+                            "nonblocking|mismatch|reversed|huge|types|memory I|prepared I";
 
 int main(int argc, char **argv)
 {
@@ -242,7 +288,7 @@ int main(int argc, char **argv)
     p = tutti_size(world);
     check(p <= RANKS && argc >= 2, usage);
     if (strcmp(argv[1], "dealt") == 0) {
-        deal();
+        reorder(3 * me % p);
         argc--;
         argv++;
     }
@@ -252,8 +298,10 @@ int main(int argc, char **argv)
         argc -= 2;
         argv += 2;
     }
+    is_reversed = strcmp(argv[1], "reversed") == 0;
+    if (is_reversed) reorder(-me);
     if (argc > 2) {
-        try_memory(&l, atoi(argv[2]));
+        try_memory(&l, strcmp(argv[1], "prepared") == 0, atoi(argv[2]));
         (void)tutti_finalize(client);
         return 0;
     }

@@ -7,27 +7,33 @@
 set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
-# Every allocation of the first call fails once: what the ranks tell each other, and the plan.
-all_fail() {
+# Every allocation of the first call fails once, and so does every one with which a request is made:
+# what the ranks tell each other, and the plan.
+each_fails() {
     local failures=0 enough
-    while enough=$(forward "$@" memory $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
+    while enough=$(forward "$@" $failures) && [ -z "$enough" ]; do failures=$((failures + 1)); done
     [ "$enough" = 'enough memory' ] && [ "$failures" -ge 5 ]
 }
+all_fail() { each_fails "$@" memory && each_fails "$@" prepared; }
 
 export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward nonblocking
 # The counts go the same ways as the pieces.
 TUTTI_LOG=choice forward nonblocking 2>&1 | grep -q 'choice: forward for alltoallv() on 8 ranks'
 forward mismatch
+forward huge
+forward types
 all_fail
 unset TUTTI_NETWORK
 export TUTTI_ALGORITHM=alltoallv=padded
 forward nonblocking
 forward mismatch
+forward huge
 forward types
 all_fail
 TUTTI_NODES=3,1,4 forward nonblocking
 TUTTI_NODES=3,1,4 forward mismatch
+forward reversed
 TUTTI_NODES=3,1,4 forward types
 TUTTI_RADIX=3 forward nonblocking
 export TUTTI_ALGORITHM=alltoallv=composed
@@ -37,6 +43,9 @@ done
 export TUTTI_NODES=3,1,4
 forward dealt nonblocking
 forward mismatch
+forward reversed
+forward huge
+forward types
 all_fail
 # In the last line, the rank that lacks memory leads a node.
 for coll in gatherv scatterv; do
