@@ -8,10 +8,11 @@
  * shows if a member has failed. Its id is a hash of the old team's id, the tag and the list, and it
  * counts the calls with this id, so all members compute the same id for the new team.
  *
- * Members on other nodes number their messages by a smaller id, which none of them may have used
- * for another team. Two threads of a rank may make teams at the same time. So after the first
- * agreement the members propose the greatest of their next ids, and agree again whether it is
- * unused, until it is.
+ * Messages between nodes carry a second, shorter id of the team, which no member may have used for
+ * another team. Each member knows the next id that is free at its own place, and in the first
+ * agreement it tells the others. The greatest of these ids is free everywhere, unless another
+ * thread of a member takes it meanwhile for another team. So the members agree again whether all of
+ * them could take it; if not, they propose a greater one.
  */
 #include <stdio.h>
 

@@ -6,7 +6,8 @@
  *   machine model and the wisdom of rank 0.
  * - Round two: each rank has tried to read all probe words, and has recorded it if it could not.
  *   After this round all ranks know, and agree, whether buffers can be read directly.
- * - Round three: the first rank has published what reading costs.
+ * - Round three: the first rank has published what reading costs, and each rank whether signals
+ *   have to be followed by fences (job/wait.h).
  *
  * In a job on several nodes the ranks of each node do this, and then the nodes agree (machines.h).
  */
@@ -529,9 +530,9 @@ static void settle_accesses(struct tt_fabric *f)
  * all read after they have counted everyone.
  *
  * Until then every signal is followed by a fence, and every wait does without membarrier
- * (tt_fabric_init). The first rank that gives up fences here may signal to another one that still
- * waits in count_to_all, without membarrier. That does no harm: what ends this wait is the signal
- * of the last rank that counts itself, and it does so with a fence. */
+ * (tt_fabric_init). A rank that has given up fences may already signal while another one sleeps in
+ * count_to_all, which has not called membarrier and may miss such a signal. That does no harm: what
+ * ends its wait is the signal of the last rank that counts itself, which a fence follows. */
 static void choose_fences(struct tt_fabric *f)
 {
     f->cores = tt_common_cores(f->common);

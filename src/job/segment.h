@@ -162,7 +162,7 @@ struct tt_common {
     /* TT_ACCESSES that some rank does not have to some other rank's memory */
     _Atomic uint32_t forbidden;
     _Atomic uint32_t fences;  /* some rank wants signallers to use fences (wait.h) */
-    _Atomic uint32_t settled; /* ranks that know the cost of reading */
+    _Atomic uint32_t settled; /* ranks that have said whether they want that */
     /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_percent, streams;
