@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi/buffered.h"
 #include "mpi/greet.h"
 #include "mpi/local-names.h"
 #include "mpi/left.h"
@@ -357,16 +358,27 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define RANK_LEFT(NAME) tt_left[TT_MPI_INDEX_##NAME].rank
 #define RANK_NOW(NAME) call.record->rank
 
-/* Whether the program has given the host room for messages (MPI_Buffer_attach). The host frees the
- * room of a message when its progress learns that the receiver has it. In its own collectives it
- * would learn this, so a collective that Tutti does must make it look, too: a program whose buffer
- * has room for the messages between two barriers would get an error otherwise. */
+/* Whether the program has given the host room for messages (buffered.h). */
 static atomic_bool keeps_messages;
+
+static void keep_messages(bool keeps)
+{
+    atomic_store_explicit(&keeps_messages, keeps, memory_order_relaxed);
+    tt_mpi_buffered_set(keeps);
+}
 
 static int begin_Buffer_attach(void *buffer, int size)
 {
-    atomic_store_explicit(&keeps_messages, true, memory_order_relaxed);
-    return tt_host.Buffer_attach(buffer, size);
+    int code = tt_host.Buffer_attach(buffer, size);
+    if (code == MPI_SUCCESS) keep_messages(true);
+    return code;
+}
+
+static int end_Buffer_detach(void *buffer, int *size)
+{
+    int code = tt_host.Buffer_detach(buffer, size);
+    if (code == MPI_SUCCESS) keep_messages(false);
+    return code;
 }
 
 /* Tutti does the call, or the host. */
@@ -751,6 +763,7 @@ static void fill_table(void)
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
         table[TT_MPI_Buffer_attach] = (tt_mpi_function)begin_Buffer_attach;
+        table[TT_MPI_Buffer_detach] = (tt_mpi_function)end_Buffer_detach;
     }
     if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
         TT_MPI_STARTED(START)

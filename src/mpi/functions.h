@@ -174,7 +174,7 @@
     TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int)
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
- * persistent requests, and the one that gives the host room for the program's messages:
+ * persistent requests, and those that give the host room for the program's messages and end that:
  * F(NAME, PARAMETERS, ARGUMENTS, , ). */
 #define TT_MPI_LIFE(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
@@ -186,7 +186,8 @@
     F(Start, (MPI_Request *request), (request), , ) \
     F(Startall, (int count, MPI_Request requests[]), (count, requests), , ) \
     F(Request_free, (MPI_Request *request), (request), , ) \
-    F(Buffer_attach, (void *buffer, int size), (buffer, size), , )
+    F(Buffer_attach, (void *buffer, int size), (buffer, size), , ) \
+    F(Buffer_detach, (void *buffer, int *size), (buffer, size), , )
 
 /* Functions of the host that Tutti calls, beside those that it exports: F(NAME). */
 #define TT_MPI_NEEDED(F) \
@@ -195,7 +196,7 @@
     F(Graph_neighbors_count) F(Cartdim_get) F(Dist_graph_neighbors_count) F(Type_get_extent_x) \
     F(Type_get_true_extent_x) \
     F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
-    F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Iprobe) F(Test) \
+    F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Improbe) F(Mrecv) F(Test) \
     F(Query_thread) F(Comm_split_type) F(Type_dup) F(Type_free) F(Grequest_start) \
     F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
     F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \

@@ -9,6 +9,7 @@
  *     type.c             types and operations, packing
  *     greet.c            whether all ranks have this library
  *     team.c             Tutti's client in this process, the teams of communicators, progress
+ *     buffered.c         the room of messages in a buffer of the program
  *     later.c            requests: nonblocking and persistent calls (later.h)
  *     left.c             calls that are known to be left to the host
  *     take.c, take-v.c   the collectives that Tutti does (take.h)
@@ -119,7 +120,8 @@ struct tt_mpi_comm {
     int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
     uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
     bool keeps;       /* whether decisions are kept for the next program; once there is a team */
-    char layout[TT_MPI_LAYOUT];   /* then: the members' nodes (kept.h) */
+    char layout[TT_MPI_LAYOUT]; /* then: the members' nodes (kept.h) */
+    int *world; /* the members' ranks in the world; NULL: 0, 1, 2 ..., or nobody asked yet */
     struct tt_mpi_trials *trials; /* freed with the record */
     /* Only later.c uses these. If the communicator is freed (removed), the record lives until its
      * last request is freed, too. */

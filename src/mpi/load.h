@@ -23,7 +23,7 @@
     F(barrier_init) F(bcast_init) F(reduce_init) F(allreduce_init) F(reduce_scatter_block_init) \
     F(reduce_scatter_init) F(gather_init) F(allgather_init) F(allgatherv_init) F(scatter_init) \
     F(gatherv_init) F(scatterv_init) F(scan_init) F(exscan_init) F(alltoall_init) \
-    F(alltoallv_init)
+    F(alltoallv_init) F(alloc) F(region_register) F(region_key) F(endpoint_to) F(put)
 /* clang-format on */
 
 #define TT_MPI_TUTTI_MEMBER(NAME) __typeof__(tutti_##NAME) *NAME;

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi/buffered.h"
 #include "mpi/kept.h"
 #include "mpi/team.h"
 #include "mpi/type.h"
@@ -64,26 +65,37 @@ static struct {
 /* Whether Tutti, in which this thread waits, drives the host, which must not drive Tutti then. */
 static __thread bool driving __attribute__((tls_model("initial-exec")));
 
-/* MPI_Iprobe drives MPICH, but not on a communicator of one rank. */
+/* MPI_Improbe drives MPICH, but not on a communicator of one rank, nor if it finds a message
+ * (buffered.h). */
+static int probe_host(void)
+{
+    int found = 0;
+    MPI_Message message;
+    tt_host.Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.own, &found, &message, MPI_STATUS_IGNORE);
+    if (found) tt_host.Mrecv(NULL, 0, tt_handle.byte, &message, MPI_STATUS_IGNORE);
+    return found;
+}
+
 int tt_mpi_push_host(void)
 {
-    int found, events = 1;
     tt_depth++;
-    if (job.progress)
-        events = job.progress();
-    else
-        tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.own, &found, MPI_STATUS_IGNORE);
+    int events = job.progress ? job.progress() : probe_host();
     tt_depth--;
     return events;
 }
 
-/* A look handles a part of what has arrived. Open MPI's returns how much that was; other ranks may
- * send more all the time. */
+/* A look handles a part of what has arrived. Open MPI says how much that was; other ranks may send
+ * more all the time. MPICH says whether it was a message of hand_over. With each look that handles
+ * all that it may, UCX handles one more next time, up to 16, so it gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
-    int looks = job.progress ? LOOKS : BLIND;
-    for (int events = 1; looks > 0 && events > 0; looks--) events = tt_mpi_push_host();
+    if (job.progress)
+        for (int looks = 0; looks < LOOKS && tt_mpi_push_host() > 0; looks++) {
+        }
+    else
+        for (int looks = 0; looks < BLIND; looks++)
+            if (tt_mpi_push_host() > 0) looks = 0;
 }
 
 static void drive_host(void *arg)
@@ -236,6 +248,7 @@ static void close_communicators(void)
 static tutti_status close_client(void)
 {
     tutti_client *client = job.client;
+    tt_mpi_buffered_close();
     if (job.registered) job.unregister_progress(drive_tutti);
     job.registered = false;
     job.context = NULL;
@@ -259,7 +272,10 @@ static bool make_client(void)
     } else {
         why = set_up_client();
     }
-    if (all_agree(why)) return true;
+    if (all_agree(why)) {
+        if (!job.progress) tt_mpi_buffered_open(job.client, job.own);
+        return true;
+    }
     if (job.client && close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     return false;
 }
@@ -585,13 +601,37 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 
-bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
+/* Whether Tutti does the call. */
+static bool is_taken(struct tt_mpi_call *call, int64_t bytes)
 {
-    call->choice = TT_MPI_TAKEN;
     if (call->prepares) return has_own_team(call);
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return has_team(call, 1, CALLS_IF_ALL);
     set_shape(call, bytes);
     return decided(call) ? for_tutti(call) : try(call, bytes);
+}
+
+/* Hands over to the host's transport what members with a buffer wait for. */
+static void hand_over(const struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    int n = record->members;
+    if (call->comm != tt_handle.world && !record->world) {
+        int *world = malloc((size_t)n * sizeof *world);
+        if (!world || !world_ranks(call->comm, n, world)) {
+            free(world);
+            return;
+        }
+        record->world = world;
+    }
+    tt_mpi_buffered_hand_over(n, record->world);
+}
+
+bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
+{
+    call->choice = TT_MPI_TAKEN;
+    bool taken = is_taken(call, bytes);
+    if (taken && tt_mpi_buffers_are()) hand_over(call);
+    return taken;
 }
 
 void tt_mpi_measured(struct tt_mpi_call *call)
@@ -604,6 +644,7 @@ void tt_mpi_measured(struct tt_mpi_call *call)
 void tt_mpi_drop(struct tt_mpi_comm *record)
 {
     tt_mpi_trials_free(record->trials);
+    free(record->world);
     if (record->team && job.client && record->team != tt_mpi_tutti.world(job.client))
         tt_mpi_tutti.team_free(record->team);
 }

@@ -125,31 +125,45 @@ static void die(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The buffer has room for the messages of one round, and what rank 1 has got no longer needs room
- * when both are behind the barrier. The messages are started in one of three ways. */
-static void buffered(void)
+/* The last rank but one sends the last one messages in rounds, which end with a barrier on the
+ * communicator. The buffer has room for the messages of one round, and what the last rank has got
+ * no longer needs room when both are behind the barrier. The messages are started in one of three
+ * ways. */
+static void send_buffered(MPI_Comm comm)
 {
-    enum { MESSAGES = 40, INTS = 20000, ROUNDS = 60, BYTES = INTS * (int)sizeof(int) };
+    enum { MESSAGES = 40, INTS = 20000, ROUNDS = 30, BYTES = INTS * (int)sizeof(int) };
     static int data[INTS];
     int size = MESSAGES * (BYTES + MPI_BSEND_OVERHEAD);
+    int from = p - 2, to = p - 1;
     void *room = malloc((size_t)size);
     MPI_Request request, kept;
-    MPI_Buffer_attach(room, size);
-    MPI_Bsend_init(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD, &kept);
+    if (me >= from) MPI_Buffer_attach(room, size);
+    MPI_Bsend_init(data, INTS, MPI_INT, to, 0, MPI_COMM_WORLD, &kept);
     for (int i = 0; i < ROUNDS; i++) {
-        for (int m = 0; m < MESSAGES && me == 1; m++)
-            MPI_Recv(data, INTS, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (int m = 0; m < MESSAGES && me == 0; m++) {
-            if (i % 3 == 0) MPI_Bsend(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD);
-            if (i % 3 == 1) MPI_Ibsend(data, INTS, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+        for (int m = 0; m < MESSAGES && me == to; m++)
+            MPI_Recv(data, INTS, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int m = 0; m < MESSAGES && me == from; m++) {
+            if (i % 3 == 0) MPI_Bsend(data, INTS, MPI_INT, to, 0, MPI_COMM_WORLD);
+            if (i % 3 == 1) MPI_Ibsend(data, INTS, MPI_INT, to, 0, MPI_COMM_WORLD, &request);
             if (i % 3 == 2) MPI_Start(&kept);
             if (i % 3 > 0) MPI_Wait(i % 3 == 1 ? &request : &kept, MPI_STATUS_IGNORE);
         }
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(comm);
     }
     MPI_Request_free(&kept);
-    MPI_Buffer_detach(&room, &size);
+    if (me >= from) MPI_Buffer_detach(&room, &size);
     free(room);
+}
+
+/* First all ranks meet, and then these two in the opposite order. */
+static void buffered(void)
+{
+    MPI_Comm two;
+    send_buffered(MPI_COMM_WORLD);
+    MPI_Comm_split(MPI_COMM_WORLD, me >= p - 2, -me, &two);
+    if (me >= p - 2) send_buffered(two);
+    MPI_Comm_free(&two);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void call(void)

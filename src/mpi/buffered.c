@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which ranks have a buffer for messages, and handing over what they wait for.
+ */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "mpi/buffered.h"
+
+/* How a rank writes into the memory of another one. */
+struct access {
+    int there; /* 0: not at all */
+    tutti_key key;
+};
+
+static struct {
+    tutti_client *client;
+    MPI_Comm own;
+    int rank, ranks;
+    struct access *access; /* to each rank; NULL: to none */
+    int begun, written;    /* numbers, into the memory of others */
+} at;
+
+unsigned char *tt_mpi_buffers;
+
+/* Makes the memory that others write, and a key to it. */
+static struct access make_memory(void)
+{
+    struct access access = {0};
+    void *memory = NULL;
+    tutti_region *region = NULL;
+    size_t bytes = 1 + (size_t)at.ranks;
+    access.there = tt_mpi_tutti.alloc(at.client, bytes, &memory) == TUTTI_OK &&
+                   tt_mpi_tutti.region_register(at.client, memory, bytes, &region) == TUTTI_OK &&
+                   tt_mpi_tutti.region_key(region, &access.key) == TUTTI_OK;
+    if (access.there) tt_mpi_buffers = memory;
+    return access;
+}
+
+void tt_mpi_buffered_open(tutti_client *client, MPI_Comm own)
+{
+    at.client = client;
+    at.own = own;
+    tt_host.Comm_rank(own, &at.rank);
+    tt_host.Comm_size(own, &at.ranks);
+    const struct access mine = make_memory();
+    at.access = malloc((size_t)at.ranks * sizeof *at.access);
+    int room = at.access != NULL, everywhere = 0, bytes = sizeof mine;
+    bool met = tt_host.Allreduce(&room, &everywhere, 1, tt_handle.integer, tt_handle.min, own) ==
+                   MPI_SUCCESS &&
+               everywhere &&
+               tt_host.Allgather(&mine, bytes, tt_handle.byte, at.access, bytes, tt_handle.byte,
+                                 own) == MPI_SUCCESS;
+    if (!met) tt_mpi_buffered_close();
+}
+
+void tt_mpi_buffered_close(void)
+{
+    free(at.access);
+    at.access = NULL;
+    tt_mpi_buffers = NULL;
+}
+
+/* ---- The rank that has a buffer ---- */
+
+static void count_written(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context, (void)arg, (void)status;
+    at.written++;
+}
+
+/* Writes a number into the memory of all other ranks, and waits until it is there. */
+static void write_all(int place, const unsigned char *number)
+{
+    tutti_context *context = tt_mpi_tutti.context_at(at.client, 0);
+    int events;
+    for (int r = 0; r < at.ranks; r++) {
+        tutti_endpoint *to;
+        if (r == at.rank || !at.access[r].there) continue;
+        at.begun += tt_mpi_tutti.endpoint_to(at.client, r, 0, &to) == TUTTI_OK &&
+                    tt_mpi_tutti.put(context, to, number, &at.access[r].key, place, 1,
+                                     count_written, NULL) == TUTTI_OK;
+    }
+    while (at.written < at.begun && tt_mpi_tutti.advance(context, &events) == TUTTI_OK) {
+    }
+}
+
+void tt_mpi_buffered_set(bool has)
+{
+    static const unsigned char number[] = {0, 1};
+    if (!at.access) return;
+    write_all(1 + at.rank, &number[has]);
+    if (has) write_all(0, &number[1]);
+}
+
+/* ---- The others ---- */
+
+/* The host sends nothing to this rank later than what it was to send before. */
+static void hand_over(int rank)
+{
+    enum { LOOKS = 100 };
+    MPI_Request request;
+    int sent = 0;
+    if (tt_host.Isend(NULL, 0, tt_handle.byte, rank, 0, at.own, &request) != MPI_SUCCESS) return;
+    for (int looks = 0; !sent; looks++) {
+        if (tt_host.Test(&request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+        if (!sent && looks >= LOOKS) sched_yield();
+    }
+}
+
+void tt_mpi_buffered_hand_over(int n, const int *members)
+{
+    for (int i = 0; i < n; i++) {
+        int rank = members ? members[i] : i;
+        if (rank != at.rank && __atomic_load_n(&tt_mpi_buffers[1 + rank], __ATOMIC_RELAXED))
+            hand_over(rank);
+    }
+}
