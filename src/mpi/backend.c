@@ -426,10 +426,12 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->prepares = false;
 }
 
-/* Returns the costs that were measured for the call's shape, and the time that this call saves. */
+/* Returns the costs that were measured for the call's shape, and the time that this call saves.
+ * They are zero for a call that does not follow a decision. */
 static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
 {
-    if (call->shape < 0 || call->record->trials->calls[call->shape] < TT_MPI_FOR_HOST)
+    if (call->shape < 0 || call->choice == TT_MPI_LEFT_EARLY ||
+        call->record->trials->calls[call->shape] < TT_MPI_FOR_HOST)
         return (struct tt_mpi_costs){0};
     struct tt_mpi_decision d = tt_mpi_trial_decision(call->record->trials, call->shape);
     return (struct tt_mpi_costs){.host_ns = d.host_ns,

@@ -124,10 +124,12 @@ static int label_of(MPI_Comm comm)
     return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
 }
 
+/* Programs may make many communicators, so only what is needed is asked for. */
 static struct tt_mpi_comm describe(MPI_Comm comm)
 {
-    struct tt_mpi_comm c = {.label = label_of(comm)};
+    struct tt_mpi_comm c = {0};
     int inter = 0;
+    if (tt_mpi_setting.report) c.label = label_of(comm);
     tt_host.Comm_test_inter(comm, &inter);
     tt_host.Comm_rank(comm, &c.rank);
     tt_host.Comm_size(comm, &c.members);
@@ -136,7 +138,7 @@ static struct tt_mpi_comm describe(MPI_Comm comm)
     if (c.inter) {
         tt_host.Comm_remote_size(comm, &c.peers);
         c.members += c.peers;
-    } else {
+    } else if (tt_mpi_setting.report) {
         c.neighbours = neighbours_of(comm, c.rank);
     }
     c.left = c.inter ? TT_MPI_LEFT_INTER : c.members == 1 ? TT_MPI_LEFT_ALONE : TT_MPI_TAKEN;

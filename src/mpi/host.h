@@ -106,22 +106,24 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
 
 /* A communicator that was used. */
 struct tt_mpi_comm {
-    int label;   /* its name */
+    int label;   /* its name; in a report */
     int members; /* ranks that take part in a call: of both groups, if there are two */
     int peers;   /* ranks that data go to: of the remote group, if there is one */
     int rank;
     bool inter;
-    int neighbours;
+    int neighbours;          /* in a report */
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */
     /* These are in team.c. */
     tutti_team *team; /* NULL: not made yet, or never */
     int64_t calls;    /* that Tutti could have done before there was a team, weighted */
-    bool one_node;    /* whether all members share memory, and so a clock */
     int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
-    uint64_t group;   /* a hash of the members' ranks in the world, once there is a team */
-    bool keeps;       /* whether decisions are kept for the next program; once there is a team */
-    char layout[TT_MPI_LAYOUT]; /* then: the members' nodes (kept.h) */
-    int *world; /* the members' ranks in the world; NULL: 0, 1, 2 ..., or nobody asked yet */
+    bool inherits;    /* whether it has inherited decisions before there was a team */
+    int *world;       /* the members' ranks in the world, once found; NULL for the world */
+    /* These are set when the members' ranks have been found, or in the world with the team. */
+    bool one_node;                /* whether all members share memory, and so a clock */
+    uint64_t group;               /* a hash of the members' ranks in the world */
+    bool keeps;                   /* whether decisions are kept for the next program */
+    char layout[TT_MPI_LAYOUT];   /* then: the members' nodes (kept.h) */
     struct tt_mpi_trials *trials; /* freed with the record */
     /* Only later.c uses these. If the communicator is freed (removed), the record lives until its
      * last request is freed, too. */

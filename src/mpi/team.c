@@ -3,10 +3,11 @@
  * Tutti's client in this process, and the teams of communicators.
  *
  * A communicator gets a team late: at a call that Tutti is to do, behind a number of calls that it
- * could have done, so that communicators that are used seldom cost nothing. No function that makes
- * communicators is wrapped. All ranks make the team at the same call, because MPI guarantees that
- * they make the same collective calls in the same order, and because Tutti decides only by what MPI
- * guarantees to be equal on all ranks.
+ * could have done, so that communicators that are used seldom cost nothing. Before that it inherits
+ * the decisions on communicators with the same ranks. If the host has all its shapes by them, it
+ * never gets a team. No function that makes communicators is wrapped. All ranks make the team at
+ * the same call, because MPI guarantees that they make the same collective calls in the same order,
+ * and because Tutti decides only by what MPI guarantees to be equal on all ranks.
  * Whether a communicator has ranks of another world (spawned, connected) is such a thing, too: then
  * every member sees ranks that are not of its own world.
  *
@@ -30,9 +31,14 @@
 
 /* The world has a team from its first call on; another communicator after so many calls, fewer if
  * Tutti is to take everything. To make a team takes as long as some hundred short calls, which must
- * be little compared with what the program does on the communicator. A long call counts as one more
- * for so many bytes. */
-enum { CALLS_BEFORE_TEAM = 500, CALLS_IF_ALL = 3, BYTES_OF_A_CALL = 4096 };
+ * be little compared with what the program does on the communicator. To inherit decisions takes as
+ * long as a few calls. A long call counts as one more for so many bytes. */
+enum {
+    CALLS_BEFORE_TEAM = 500,
+    CALLS_IF_ALL = 3,
+    CALLS_BEFORE_INHERITING = 100,
+    BYTES_OF_A_CALL = 4096
+};
 /* So many persistent calls have teams at the same time: each team takes memory. */
 enum { MOST_PREPARED = 256 };
 /* How long a rank waits for the end of the job when another rank died. */
@@ -356,10 +362,10 @@ static uint64_t group_of(int n, const int *ranks)
     return hash;
 }
 
-/* The first rank of a communicator sends this to the others when the team is made. The tag: no
- * other team that has a common member with this one, and is made at the same time, has it. The
- * decisions are those on communicators with the same ranks, and those of earlier programs on
- * communicators of as many ranks. */
+/* The first rank of a communicator sends this to the others when they inherit decisions, and when
+ * the team is made. The tag: no other team that has a common member with this one, and is made at
+ * the same time, has it. The decisions are those on communicators with the same ranks, and those of
+ * earlier programs on communicators of as many ranks. */
 enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;
@@ -385,12 +391,13 @@ static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *rec
     }
 }
 
-static struct inheritance inherit(MPI_Comm comm, struct tt_mpi_comm *record, int leader)
+/* Adopts the decisions of the communicator's first rank. Returns a tag for a team. Collective. */
+static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     struct inheritance all = {0};
     if (record->rank == 0) {
         unsigned number = (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed);
-        all.tag = (int)((number * (unsigned)job.ranks + (unsigned)leader) & INT32_MAX);
+        all.tag = (int)((number * (unsigned)job.ranks + (unsigned)record->world[0]) & INT32_MAX);
         tt_mpi_lock();
         all.decisions = tt_mpi_trial_recall(record->group, all.decision, INHERITED);
         tt_mpi_unlock();
@@ -398,18 +405,33 @@ static struct inheritance inherit(MPI_Comm comm, struct tt_mpi_comm *record, int
     }
     tt_host.Bcast(&all, sizeof all, tt_handle.byte, 0, comm);
     for (int i = 0; i < all.decisions; i++) tt_mpi_trial_adopt(record->trials, &all.decision[i]);
-    return all;
+    return all.tag;
+}
+
+/* Finds who the members of a communicator are, once. False: some are of another world, and the
+ * record says so. */
+static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
+{
+    if (record->world) return true;
+    int n = record->members, *ranks = malloc((size_t)n * sizeof *ranks);
+    if (!ranks || !world_ranks(comm, n, ranks)) {
+        free(ranks);
+        record->left = TT_MPI_LEFT_FOREIGN;
+        return false;
+    }
+    record->world = ranks;
+    record->group = group_of(n, ranks);
+    record->one_node = on_one_node(n, ranks);
+    record->keeps = tt_mpi_nodes_of(n, ranks, job.node, record->layout);
+    return true;
 }
 
 /* Makes a team of the communicator's ranks. Collective over the communicator: on all or none. */
-static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record, const int *ranks)
+static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     tutti_team *team = NULL;
-    record->group = group_of(record->members, ranks);
-    record->one_node = on_one_node(record->members, ranks);
-    record->keeps = tt_mpi_nodes_of(record->members, ranks, job.node, record->layout);
-    int tag = inherit(comm, record, ranks[0]).tag, made, everywhere = 0;
-    made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), ranks, record->members, tag,
+    int tag = inherit(comm, record), made, everywhere = 0;
+    made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world, record->members, tag,
                                 &team) == TUTTI_OK;
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
@@ -422,14 +444,9 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record, const in
 /* Gives the communicator a team, or says why it never gets one. */
 static void give_team(MPI_Comm comm, struct tt_mpi_comm *record)
 {
-    int n = record->members, *ranks = malloc((size_t)n * sizeof *ranks);
-    if (!ranks || !world_ranks(comm, n, ranks)) {
-        record->left = TT_MPI_LEFT_FOREIGN;
-    } else {
-        record->team = make_team(comm, record, ranks);
-        if (!record->team) record->left = TT_MPI_LEFT_TEAM;
-    }
-    free(ranks);
+    if (!find_members(comm, record)) return;
+    record->team = make_team(comm, record);
+    if (!record->team) record->left = TT_MPI_LEFT_TEAM;
 }
 
 static bool leave(struct tt_mpi_call *call, enum tt_mpi_choice why)
@@ -459,15 +476,11 @@ static bool has_own_team(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
     if (!may_prepare(call)) return leave(call, TT_MPI_LEFT_TEAM);
-    int n = record->members, *ranks = malloc((size_t)n * sizeof *ranks);
-    if (!ranks || !world_ranks(call->comm, n, ranks))
-        record->left = TT_MPI_LEFT_FOREIGN;
-    else
-        call->team = make_team(call->comm, record, ranks);
-    free(ranks);
-    if (call->team) atomic_fetch_add_explicit(&job.prepared, 1, memory_order_relaxed);
-    if (record->left != TT_MPI_TAKEN) return leave(call, record->left);
-    return call->team || leave(call, TT_MPI_LEFT_TEAM);
+    if (!find_members(call->comm, record)) return leave(call, record->left);
+    call->team = make_team(call->comm, record);
+    if (!call->team) return leave(call, TT_MPI_LEFT_TEAM);
+    atomic_fetch_add_explicit(&job.prepared, 1, memory_order_relaxed);
+    return true;
 }
 
 void tt_mpi_drop_prepared(tutti_team *team)
@@ -507,12 +520,21 @@ static bool decided(const struct tt_mpi_call *call)
     return call->record->trials->calls[call->shape] >= TT_MPI_FOR_HOST;
 }
 
-/* Whether the decision on this call's shape is for Tutti. */
-static bool for_tutti(struct tt_mpi_call *call)
+static bool for_host(const struct tt_mpi_call *call)
 {
-    call->team = call->record->team;
-    return call->record->trials->calls[call->shape] == TT_MPI_FOR_TUTTI ||
-           leave(call, TT_MPI_LEFT_SLOWER);
+    return call->record->trials->calls[call->shape] == TT_MPI_FOR_HOST;
+}
+
+static int64_t weight_of(int64_t bytes)
+{
+    return 1 + bytes / BYTES_OF_A_CALL;
+}
+
+/* Whether Tutti does a call whose shape is decided. */
+static bool for_tutti(struct tt_mpi_call *call, int64_t bytes)
+{
+    if (for_host(call)) return leave(call, TT_MPI_LEFT_SLOWER);
+    return has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM);
 }
 
 static void set_shape(struct tt_mpi_call *call, int64_t bytes)
@@ -524,7 +546,7 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
 {
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return false;
     set_shape(call, 0);
-    return decided(call) && !for_tutti(call);
+    return for_host(call) && !leave(call, TT_MPI_LEFT_SLOWER);
 }
 
 /* Stores the greatest of each number. False: call->status is the error. */
@@ -582,17 +604,29 @@ static bool is_known(struct tt_mpi_call *call)
     return false;
 }
 
+/* Lets the communicator inherit decisions when it is clear that it does not live shortly. The world
+ * has none to inherit, and knows those of earlier programs. */
+static void inherit_early(struct tt_mpi_call *call)
+{
+    struct tt_mpi_comm *record = call->record;
+    if (record->inherits || record->calls < CALLS_BEFORE_INHERITING) return;
+    record->inherits = true;
+    if (find_members(call->comm, record)) (void)inherit(call->comm, record);
+}
+
 /* A call in a trial, or the one that ends it. */
 static bool try(struct tt_mpi_call *call, int64_t bytes)
 {
     struct tt_mpi_trials *trials = call->record->trials;
-    if (is_known(call)) return for_tutti(call);
+    if (is_known(call)) return for_tutti(call, bytes);
     enum tt_mpi_next next = tt_mpi_next_of(trials, call->shape);
     if (next != TT_MPI_NEXT_HOST) {
-        if (!has_team(call, 1 + bytes / BYTES_OF_A_CALL, CALLS_BEFORE_TEAM)) return false;
+        inherit_early(call);
+        if (decided(call)) return for_tutti(call, bytes);
+        if (!has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM)) return false;
         if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
-        if (decided(call)) return for_tutti(call); /* now, or as inherited with the team */
+        if (decided(call)) return for_tutti(call, bytes); /* now, or as inherited with the team */
     }
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
@@ -607,30 +641,15 @@ static bool is_taken(struct tt_mpi_call *call, int64_t bytes)
     if (call->prepares) return has_own_team(call);
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return has_team(call, 1, CALLS_IF_ALL);
     set_shape(call, bytes);
-    return decided(call) ? for_tutti(call) : try(call, bytes);
-}
-
-/* Hands over to the host's transport what members with a buffer wait for. */
-static void hand_over(const struct tt_mpi_call *call)
-{
-    struct tt_mpi_comm *record = call->record;
-    int n = record->members;
-    if (call->comm != tt_handle.world && !record->world) {
-        int *world = malloc((size_t)n * sizeof *world);
-        if (!world || !world_ranks(call->comm, n, world)) {
-            free(world);
-            return;
-        }
-        record->world = world;
-    }
-    tt_mpi_buffered_hand_over(n, record->world);
+    return decided(call) ? for_tutti(call, bytes) : try(call, bytes);
 }
 
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
 {
     call->choice = TT_MPI_TAKEN;
     bool taken = is_taken(call, bytes);
-    if (taken && tt_mpi_buffers_are()) hand_over(call);
+    if (taken && tt_mpi_buffers_are())
+        tt_mpi_buffered_hand_over(call->record->members, call->record->world);
     return taken;
 }
 

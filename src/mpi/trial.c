@@ -154,6 +154,7 @@ void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
 
 void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision *decision)
 {
+    if (all->calls[decision->shape] >= TT_MPI_FOR_HOST) return;
     struct tt_mpi_trial *trial = make_trial(all, decision->shape);
     all->calls[decision->shape] = decision->tutti ? TT_MPI_FOR_TUTTI : TT_MPI_FOR_HOST;
     if (!trial) return; /* the report then lacks the costs */

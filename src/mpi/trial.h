@@ -17,9 +17,10 @@
  *  3. At the call behind the trial, Tutti combines numbers of all ranks (the maximum of each),
  *     twice. Every rank computes the decision from the same combined numbers. If a rank had
  *     no memory for its times, the numbers say so, and the host gets the shape on all ranks.
- *  4. A communicator may inherit decisions of another one with the same ranks. The call that makes
- *     its team is the same on all ranks; there the first rank sends the decisions that it has, and
- *     the others take these, whatever they have themselves.
+ *  4. A communicator may inherit decisions of another one with the same ranks. The calls at which
+ *     it does are the same on all ranks; there the first rank sends the decisions that it has, and
+ *     the others take these, whatever they have themselves. A decision that the communicator has
+ *     already is never changed.
  *  5. A program may use decisions of an earlier one (kept.h). Rank 0 gives them to all ranks when
  *     MPI begins, before the first call of a shape.
  *
@@ -125,6 +126,8 @@ static inline struct tt_mpi_decision tt_mpi_trial_decision(const struct tt_mpi_t
     }
     return d;
 }
+/* Follows a decision from now on, unless there is one on its shape. The first one holds, because
+ * ranks remember calls that are left to the host by it (left.h). */
 void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision *decision);
 
 /* Frees what was measured. */

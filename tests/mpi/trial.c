@@ -241,6 +241,12 @@ static void inheritance(void **state)
     assert_int_equal(all.calls[3], TT_MPI_FOR_TUTTI);
     struct tt_mpi_decision again = tt_mpi_trial_decision(&all, 3);
     assert_memory_equal(&again, &found[0], sizeof again);
+    /* A later decision does not change it. */
+    again.tutti = 0;
+    again.host_ns = 5;
+    tt_mpi_trial_adopt(&all, &again);
+    again = tt_mpi_trial_decision(&all, 3);
+    assert_memory_equal(&again, &found[0], sizeof again);
     tt_mpi_trials_free(&all);
     for (int i = 0; i < 2000; i++) tt_mpi_trial_remember(1000 + (uint64_t)i, &d);
     assert_int_equal(tt_mpi_trial_recall(7, found, 8), 0);
