@@ -52,11 +52,12 @@ if(TUTTI_SANITIZE)
     add_compile_options(-Wno-maybe-uninitialized)
   endif()
   add_link_options(${sanitize})
-  # Programs with sanitizers are large. lld links them in a third of the time.
-  find_program(TUTTI_LLD ld.lld)
-  if(TUTTI_LLD)
-    add_link_options(-fuse-ld=lld)
-  endif()
+endif()
+# lld links in half of the time, and programs with sanitizers in a third of it. All of them are linked
+# with it, and in other builds the test programs (tests/CMakeLists.txt).
+find_program(TUTTI_LLD ld.lld)
+if(TUTTI_SANITIZE AND TUTTI_LLD)
+  add_link_options(-fuse-ld=lld)
 endif()
 
 # tutti_not_fuzzed(TARGET FOLDER...): no parser that is fuzzed is in sources of the target in these
