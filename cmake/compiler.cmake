@@ -52,6 +52,9 @@ if(TUTTI_SANITIZE)
     add_compile_options(-Wno-maybe-uninitialized)
   endif()
   add_link_options(${sanitize})
+  # A program at a fixed place has no hundred thousand addresses to adjust when it starts, of which
+  # each copies a page. The tests start thousands.
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
 endif()
 # lld links in half of the time, and programs with sanitizers in a third of it. All of them are linked
 # with it, and in other builds the test programs (tests/CMakeLists.txt).
