@@ -4,24 +4,30 @@
  *
  *     test-run-large [COLLECTIVE...]
  *
- * Each rank has one buffer, which the calls divide among input and output, or use in place.
+ * Each rank has one buffer with room for the blocks of both ranks. Its own block, which is the input
+ * of each call, repeats the same few megabytes of memory (`repeat`); the kernel takes most of the
+ * time of such a test to clear pages. The memory behind or before its own block is of the usual kind
+ * and takes the output, so that every byte of the output is looked at.
  */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <tutti/tutti.h>
 
-/* A block, and what lies between the input and the output of a call. */
+/* A block, and what may lie between the input and the output of a call. */
 #define N INT64_C(2362232013)
-enum { GAP = 4096, FEW = 5, PART = 1 << 16, LINE = 256 };
+enum { GAP = 4096, FEW = 5, PAGES = 1021 };
 
 typedef unsigned char byte;
 
 static tutti_team *world;
 static int me;
-static byte *buffer;
+static byte *buffer, *own, *theirs; /* the block of rank 0, of this rank, and of the other one */
+static int64_t period, repeated; /* bytes of memory that repeat, and bytes that consist of them */
 static int turn; /* the number of the call, so that no call finds what an earlier one left */
 
 static void must(tutti_status status)
@@ -31,39 +37,46 @@ static void must(tutti_status status)
     exit(8);
 }
 
-/* The bytes from 0 to 255, twice: LINE bytes that ascend from any byte are at its place here. */
-static byte ascending[2 * LINE];
-
-/* Writes bytes [from, from + n) of a rank's block. All digits of the place count, so that data from
- * a place which is wrong by 2^31 or 2^32 bytes differ. Only the last digit changes within LINE
- * bytes, so they are copied. */
-static void fill_part(byte *to, int rank, int64_t from, int64_t n)
+static void need(bool there, const char *what)
 {
-    for (int64_t k = 0, len; k < n; k += len) {
-        uint64_t i = (uint64_t)(from + k), of = (uint64_t)(rank + 8 * turn);
-        byte first = (byte)(i + (i >> 8) * 7 + (i >> 16) * 13 + (i >> 24) * 29 + of * 101);
-        len = LINE - (int64_t)(i % LINE);
-        if (len > n - k) len = n - k;
-        memcpy(to + k, ascending + first, (size_t)len);
+    if (there) return;
+    perror(what);
+    exit(9);
+}
+
+/* ---- The data ---- */
+
+/* Byte i of a rank's block is byte i modulo `period` of this pattern. A period has a prime number of
+ * pages, so it divides no power of two, and data from a place which is wrong by 2^31 or 2^32 bytes,
+ * by slices or by windows, differ. */
+static void draw(byte *to, int rank)
+{
+    uint64_t of = (uint64_t)(rank + 8 * turn + 1) * 0xbf58476d1ce4e5b9u;
+    for (int64_t i = 0; i < period; i += (int64_t)sizeof of) {
+        uint64_t word = (of + (uint64_t)i) * 0x9e3779b97f4a7c15u;
+        word ^= word >> 29;
+        memcpy(to + i, &word, sizeof word);
     }
 }
 
-static void fill(byte *block, int rank, int64_t n)
+/* Writes the first n bytes of this rank's block. */
+static void fill(int64_t n)
 {
-    fill_part(block, rank, 0, n);
+    draw(own, me);
+    memcpy(own + repeated, own + repeated % period, (size_t)(n - repeated));
 }
 
 /* The block holds the sums of what ranks `one` and `other` gave; other < 0: what `one` gave. */
 static void verify_sum(const byte *block, int one, int other, int64_t n, const char *what)
 {
-    static byte want[PART], more[PART];
-    for (int64_t from = 0, part; from < n; from += part) {
-        part = n - from < PART ? n - from : PART;
-        fill_part(want, one, from, part);
-        if (other >= 0) fill_part(more, other, from, part);
-        for (int64_t k = 0; k < part && other >= 0; k++) want[k] = (byte)(want[k] + more[k]);
-        if (!memcmp(block + from, want, (size_t)part)) continue;
-        fprintf(stderr, "rank %d: %s: wrong from byte %lld on\n", me, what, (long long)from);
+    static byte *want, *more;
+    if (!want) need((want = malloc((size_t)period)) && (more = malloc((size_t)period)), "malloc");
+    draw(want, one);
+    if (other >= 0) draw(more, other);
+    for (int64_t k = 0; k < period && other >= 0; k++) want[k] = (byte)(want[k] + more[k]);
+    for (int64_t from = 0; from < n; from += period) {
+        if (!memcmp(block + from, want, (size_t)(n - from < period ? n - from : period))) continue;
+        fprintf(stderr, "rank %d: %s: wrong after byte %lld\n", me, what, (long long)from);
         exit(8);
     }
 }
@@ -73,31 +86,34 @@ static void verify(const byte *block, int rank, int64_t n, const char *what)
     verify_sum(block, rank, -1, n, what);
 }
 
+/* ---- The calls ---- */
+
 static void bcast(void)
 {
-    if (me == 1) fill(buffer, 1, N);
-    must(tutti_bcast(world, buffer, N, TUTTI_U8, 1));
-    verify(buffer, 1, N, "bcast");
+    byte *block = me == 1 ? own : theirs;
+    if (me == 1) fill(N);
+    must(tutti_bcast(world, block, N, TUTTI_U8, 1));
+    verify(block, 1, N, "bcast");
 }
 
 static void allreduce(void)
 {
-    fill(buffer, me, N);
-    must(tutti_allreduce(world, buffer, buffer + N + GAP, N, TUTTI_U8, TUTTI_SUM));
-    verify_sum(buffer + N + GAP, 0, 1, N, "allreduce");
+    fill(N);
+    must(tutti_allreduce(world, own, theirs, N, TUTTI_U8, TUTTI_SUM));
+    verify_sum(theirs, 0, 1, N, "allreduce");
 }
 
 static void scan(void)
 {
-    fill(buffer, me, N);
-    must(tutti_scan(world, buffer, buffer + N + GAP, N, TUTTI_U8, TUTTI_SUM));
-    if (me == 0) verify(buffer + N + GAP, 0, N, "scan");
-    if (me == 1) verify_sum(buffer + N + GAP, 0, 1, N, "scan");
+    fill(N);
+    must(tutti_scan(world, own, theirs, N, TUTTI_U8, TUTTI_SUM));
+    if (me == 0) verify(theirs, 0, N, "scan");
+    if (me == 1) verify_sum(theirs, 0, 1, N, "scan");
 }
 
 static void allgather(void)
 {
-    fill(buffer + N * me, me, N);
+    fill(N);
     must(tutti_allgather(world, TUTTI_IN_PLACE, buffer, N, TUTTI_U8));
     verify(buffer, 0, N, "allgather");
     verify(buffer + N, 1, N, "allgather");
@@ -107,8 +123,8 @@ static void allgather(void)
 static void gatherv(void)
 {
     const int64_t counts[2] = {N, N + FEW}, displs[2] = {0, N + GAP};
-    fill(buffer, me, counts[me]);
-    const void *in = me == 0 ? TUTTI_IN_PLACE : buffer;
+    fill(counts[me]);
+    const void *in = me == 0 ? TUTTI_IN_PLACE : own;
     must(tutti_gatherv(world, in, counts[me], buffer, counts, displs, TUTTI_U8, 0));
     if (me == 0) verify(buffer, 0, N, "gatherv");
     if (me == 0) verify(buffer + displs[1], 1, counts[1], "gatherv");
@@ -117,18 +133,52 @@ static void gatherv(void)
 /* The block goes to the other rank, and a few bytes behind it to this one. */
 static void alltoallv(void)
 {
+    static const byte few[2][FEW] = {{7, 77, 177, 17, 1}, {8, 88, 188, 18, 2}};
     int other = 1 - me;
-    byte *out = buffer + N + GAP;
+    byte *out = me == 0 ? theirs + GAP : theirs - GAP;
     int64_t counts[2], displs[2];
     counts[other] = N;
     counts[me] = FEW;
     displs[other] = 0;
     displs[me] = N;
-    fill(buffer, me, N);
-    fill(buffer + N, me + 2, FEW);
-    must(tutti_alltoallv(world, buffer, counts, displs, out, counts, displs, TUTTI_U8));
+    fill(N);
+    memcpy(own + N, few[me], FEW);
+    must(tutti_alltoallv(world, own, counts, displs, out, counts, displs, TUTTI_U8));
     verify(out, other, N, "alltoallv");
-    verify(out + N, me + 2, FEW, "alltoallv");
+    if (!memcmp(out + N, few[me], FEW)) return;
+    fprintf(stderr, "rank %d: alltoallv: wrong bytes from itself\n", me);
+    exit(8);
+}
+
+/* ---- The memory ---- */
+
+/* The whole pages of this rank's block are the same `period` bytes of memory again and again. */
+static void repeat(int64_t page)
+{
+    int memory = memfd_create("tutti-test-large", MFD_CLOEXEC);
+    need(memory >= 0 && ftruncate(memory, period) == 0, "memfd_create");
+    repeated = N / page * page;
+    for (int64_t k = 0; k < repeated; k += period) {
+        size_t n = (size_t)(repeated - k < period ? repeated - k : period);
+        need(mmap(own + k, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, 0) == own + k,
+             "mmap");
+    }
+    close(memory);
+}
+
+/* Mappings begin at pages, so this rank's block does. */
+static void make_buffer(void)
+{
+    int64_t page = sysconf(_SC_PAGESIZE), all = 2 * N + 4 * (GAP + page);
+    byte *at = mmap(NULL, (size_t)all, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    need(at != MAP_FAILED, "mmap");
+    (void)madvise(at, (size_t)all, MADV_HUGEPAGE); /* saves a million page faults */
+    period = PAGES * page;
+    own = at + (GAP + N * me + page - 1) / page * page;
+    buffer = own - N * me;
+    theirs = buffer + N * (1 - me);
+    repeat(page);
 }
 
 int main(int argc, char **argv)
@@ -139,14 +189,11 @@ int main(int argc, char **argv)
     } all[] = {{"bcast", bcast},         {"allreduce", allreduce}, {"scan", scan},
                {"allgather", allgather}, {"gatherv", gatherv},     {"alltoallv", alltoallv}};
     tutti_client *client;
-    for (int i = 0; i < 2 * LINE; i++) ascending[i] = (byte)i;
     must(tutti_init(&client));
     world = tutti_world(client);
     me = tutti_rank(world);
-    buffer = mmap(NULL, 2 * N + 2 * GAP, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (buffer == MAP_FAILED || tutti_size(world) != 2) return 9;
-    (void)madvise(buffer, 2 * N + 2 * GAP, MADV_HUGEPAGE); /* saves a million page faults */
+    if (tutti_size(world) != 2) return 9;
+    make_buffer();
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         bool wanted = argc < 2;
         for (int k = 1; k < argc; k++) wanted |= !strcmp(argv[k], all[i].name);

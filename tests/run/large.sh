@@ -4,10 +4,10 @@
 # Collectives of 2.2 GiB a rank (large.c), in shared memory and over the network.
 set -eu
 program=$TUTTI_BUILD/tests/test-run-large
-need_kib=$((12 << 20))
+need_kib=$((6 << 20))
 free_kib=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
 if [ "$free_kib" -lt "$need_kib" ]; then
-    echo "12 GiB of free memory are needed, $((free_kib >> 20)) GiB are there"
+    echo "6 GiB of free memory are needed, $((free_kib >> 20)) GiB are there"
     exit 77
 fi
 
