@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* How often in a row a rank looks in vain before it sleeps between its looks, and for how long. */
-enum { IDLE_MOST = 2000, IDLE_US = 50 };
+enum { IDLE_MOST = 20, IDLE_US = 50 };
 
 bool ranks_are_threads;
 
