@@ -6,7 +6,7 @@
 # calls above the figures of today are for compilers that emit other calls of inline functions.
 set -eu
 count=$TUTTI_SOURCE/scripts/count-calls
-build=(--build "$TUTTI_BUILD/count-calls")
+build=(--build "$TUTTI_BUILD/count-calls" --tutti "$TUTTI_BUILD/bin/tutti")
 command -v gcc addr2line ninja >/dev/null || exit 77
 
 fails()

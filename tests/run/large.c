@@ -4,10 +4,10 @@
  *
  *     test-run-large [COLLECTIVE...]
  *
- * Each rank has one buffer with room for the blocks of both ranks. Its own block, which is the input
- * of each call, repeats the same few megabytes of memory (`repeat`); the kernel takes most of the
- * time of such a test to clear pages. The memory behind or before its own block is of the usual kind
- * and takes the output, so that every byte of the output is looked at.
+ * Each rank has one buffer with room for the blocks of both ranks. Its own block, which is the
+ * input of each call, repeats the same few megabytes of memory (`repeat`); the kernel takes most of
+ * the time of such a test to clear pages. The memory behind or before its own block is of the usual
+ * kind and takes the output, so that every byte of the output is looked at.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,9 +46,9 @@ static void need(bool there, const char *what)
 
 /* ---- The data ---- */
 
-/* Byte i of a rank's block is byte i modulo `period` of this pattern. A period has a prime number of
- * pages, so it divides no power of two, and data from a place which is wrong by 2^31 or 2^32 bytes,
- * by slices or by windows, differ. */
+/* Byte i of a rank's block is byte i modulo `period` of this pattern. A period has a prime number
+ * of pages, so it divides no power of two, and data from a place which is wrong by 2^31 or 2^32
+ * bytes, by slices or by windows, differ. */
 static void draw(byte *to, int rank)
 {
     uint64_t of = (uint64_t)(rank + 8 * turn + 1) * 0xbf58476d1ce4e5b9u;
