@@ -120,9 +120,9 @@ done
 
 for more in 1 -5000 20000; do
     uneven gatherv=composed gatherv $more
-    says out "rank 2 sends rank 0 $((5000 + more)) elements where rank 0 expects 5000\$"
+    says out "gatherv: rank 2 sends rank 0 n=$((5000 + more)) of i64 where rank 0 expects n=5000 of i64\$"
     uneven scatterv=composed scatterv $more
-    says out "rank 0 sends rank 2 5000 elements where rank 2 expects $((5000 + more))\$"
+    says out "scatterv: rank 0 sends rank 2 n=5000 of i64 where rank 2 expects n=$((5000 + more)) of i64\$"
 done
 
 # under_way N PATTERN PROBLEM...: each rank starts its problem N times and finalizes without waiting
