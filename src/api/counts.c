@@ -176,7 +176,7 @@ static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *arg
 
 /* ---- The counts of the root ---- */
 
-/* What goes between each rank and the root of a gatherv or scatterv. */
+/* The pieces that go between each rank and the root of a gatherv or scatterv. */
 struct counts_root {
     struct tt_all_counts head;
     int root;

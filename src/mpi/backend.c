@@ -11,8 +11,8 @@
 
 #include "mpi/buffered.h"
 #include "mpi/greet.h"
-#include "mpi/local-names.h"
 #include "mpi/left.h"
+#include "mpi/local-names.h"
 #include "mpi/take-v.h"
 
 /* ---- State ---- */

@@ -43,8 +43,8 @@ void tt_mpi_buffered_close(void);
 #define tt_mpi_buffered_set TT_MPI_OWN(buffered_set)
 void tt_mpi_buffered_set(bool has);
 
-/* Of each rank of the world, whether it has a buffer; others write there. The first number: whether
- * any of them ever had one. NULL: nobody writes there. */
+/* The first number says whether any rank of the world ever had a buffer, and number 1 + r whether
+ * rank r has one now. Other ranks write there. NULL: nobody does. */
 #define tt_mpi_buffers TT_MPI_OWN(buffers)
 extern unsigned char *tt_mpi_buffers;
 static inline bool tt_mpi_buffers_are(void)

@@ -108,7 +108,7 @@ static void early(void)
     end(client);
 }
 
-/* What the second client needs does not change the first one, whose ranks have agreed already. */
+/* The needs of the second client do not change the first one, whose ranks have agreed already. */
 static void between(void)
 {
     tutti_client *first = join();

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int me, p;
@@ -172,6 +174,20 @@ static void call(void)
     for (int i = 0; i < 4; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+/* Tells whether this process has a socket with the name of a rank (src/mpi/local-names.h). */
+static void nameless(void)
+{
+    struct sockaddr_un name;
+    int named = 0;
+    for (int fd = 3; fd < 256; fd++) {
+        socklen_t size = sizeof name;
+        memset(&name, 0, sizeof name);
+        named += getsockname(fd, (struct sockaddr *)&name, &size) == 0 &&
+                 name.sun_family == AF_UNIX && strncmp(name.sun_path + 1, "tutti-mpi-", 10) == 0;
+    }
+    puts(named ? "a name" : "no name");
+}
+
 /* Rank `lacking` does not have the library, and the others do. All kinds of calls are in step, also
  * a receive that takes every message. */
 static void lacks(int lacking)
@@ -206,6 +222,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "die") == 0) die();
     if (strcmp(part, "registers") == 0) registers();
+    if (strcmp(part, "nameless") == 0) nameless();
     if (strcmp(part, "lacks") == 0) lacks(atoi(argv[2]));
     if (strcmp(part, "second") == 0 || strcmp(part, "call") == 0) call();
     MPI_Finalize();
