@@ -139,12 +139,21 @@ struct tt_args {
 
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
+/* Finds how far the pieces of a call that was checked reach in `in` and `out`; none: in that of a
+ * reduce_scatter, and in `in` of a call in place. */
+void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
+                     struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by this algorithm, whose ranks tell each
  * other something first (tt_algorithm.first). The caller owns a use of the plan. The team breaks if
  * what some rank sends is not what its receiver expects. Errors: UNSUPPORTED (the call must not
  * wait), MISMATCH, MEMORY, and those of tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
+                               const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
+/* Makes the plan of a call with counts that was checked and was given so, or takes that of an
+ * earlier one (choose/cache.h). The caller owns a use of the plan. Errors: those of tt_prepare. */
+tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
+                              const struct tt_as_given *given, struct tt_prepared **prepared);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args);
 /* Returns the name of the call's last buffer, for error messages. */

@@ -143,9 +143,9 @@ static int sort_pieces(struct piece *all, const struct piece_list *x)
 }
 
 /* Returns the range of addresses in which the pieces lie. */
-static struct piece whole(const struct piece_list *x)
+static struct tt_stretch whole(const struct piece_list *x)
 {
-    struct piece w = {INT64_MAX, INT64_MIN};
+    struct tt_stretch w = {INT64_MAX, INT64_MIN};
     for (int i = 0; i < x->n; i++) {
         if (x->counts[i] == 0) continue;
         struct piece piece = piece_of(x, i);
@@ -157,7 +157,7 @@ static struct piece whole(const struct piece_list *x)
 
 static bool ranges_meet(const struct piece_list *in, const struct piece_list *out)
 {
-    struct piece x = whole(in), y = whole(out);
+    struct tt_stretch x = whole(in), y = whole(out);
     return x.begin < y.end && y.begin < x.end;
 }
 
@@ -172,19 +172,42 @@ static bool pieces_meet(const struct piece *in, int ni, const struct piece *out,
     return false;
 }
 
+static struct piece_list pieces_of_out(const tutti_team *team, const struct tt_call *c,
+                                       const void *out)
+{
+    return (struct piece_list){out, c->out_counts, c->out_displs, team->run.map.p, c->sz};
+}
+
+/* In an allgatherv the input is one piece. */
+static struct piece_list pieces_of_in(const tutti_team *team, const struct tt_call *c,
+                                      const void *in)
+{
+    static const int64_t nowhere = 0;
+    if (!c->in_counts)
+        return (struct piece_list){in, &c->out_counts[team->run.me], &nowhere, 1, c->sz};
+    return (struct piece_list){in, c->in_counts, c->in_displs, team->run.map.p, c->sz};
+}
+
+void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
+                     struct tt_stretch *out)
+{
+    *in = *out = (struct tt_stretch){0, 0};
+    if (!tt_call_segments(call)) return;
+    struct piece_list from = pieces_of_in(team, call, NULL), to = pieces_of_out(team, call, NULL);
+    *out = whole(&to);
+    if (!call->in_place) *in = whole(&from);
+}
+
 /* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave.
  * Most programs have two buffers, whose ranges tell without looking at the pieces. */
 static tutti_status check_in_out(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    const int64_t nowhere = 0;
     int p = team->run.map.p;
     bool derived = (unsigned)c->type >= TUTTI_TYPES;
     if (derived || c->in_place || args->exchanges_in_place) return TUTTI_OK;
-    struct piece_list out = {args->out, c->out_counts, c->out_displs, p, c->sz};
-    struct piece_list in = {args->in, c->in_counts, c->in_displs, p, c->sz};
-    if (!c->in_counts)
-        in = (struct piece_list){args->in, &c->out_counts[team->run.me], &nowhere, 1, c->sz};
+    struct piece_list in = pieces_of_in(team, c, args->in);
+    struct piece_list out = pieces_of_out(team, c, args->out);
     if (!ranges_meet(&in, &out)) return TUTTI_OK;
     struct piece *sorted = tt_alloc(2 * (size_t)p * sizeof *sorted);
     if (!sorted) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");

@@ -158,7 +158,7 @@ static tutti_status exchange_counts(tutti_team *team, const struct tt_args *args
     for (int r = 0; r < p; r++) balance += (uint64_t)count_of(&all->head, r, p);
     if (balance != 0) return find_difference(team, &call);
     call.all_counts = &all->head;
-    return tt_prepare_again(&team->cache, &team->run, &call, prepared);
+    return tt_prepare(&team->cache, &team->run, &call, prepared);
 }
 
 static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *args,
@@ -212,7 +212,7 @@ static tutti_status spread_counts(tutti_team *team, const struct tt_args *args,
     TT_TRY(gathers ? compare(team, &call, me, root, own, told)
                    : compare(team, &call, root, me, told, own));
     call.all_counts = &all->head;
-    return tt_prepare_again(&team->cache, &team->run, &call, prepared);
+    return tt_prepare(&team->cache, &team->run, &call, prepared);
 }
 
 static tutti_status prepare_with_root(tutti_team *team, const struct tt_args *args,
@@ -260,8 +260,9 @@ static tutti_status agree(tutti_team *team, const struct tt_call *call, struct c
     return balance == 0 ? TUTTI_OK : find_difference(team, call);
 }
 
+/* The plan is kept unless all pieces are empty: then `longest` is what a user gives (0). */
 static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args *args,
-                                         struct tt_prepared **prepared)
+                                         struct tt_as_given given, struct tt_prepared **prepared)
 {
     struct tt_call call = args->call;
     struct counts_told *all = tt_alloc((size_t)team->run.map.p * sizeof *all);
@@ -269,10 +270,13 @@ static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args 
     tutti_status status = agree(team, &call, all, &call.longest);
     tt_free(all);
     if (status != TUTTI_OK) return status;
-    return tt_prepare_again(&team->cache, &team->run, &call, prepared);
+    given.longest = call.longest;
+    return given.longest > 0 ? tt_prepare_given(team, &call, &given, prepared)
+                             : tt_prepare(&team->cache, &team->run, &call, prepared);
 }
 
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
+                               const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared)
 {
     const char *name = tt_coll_name(args->call.coll);
@@ -281,7 +285,8 @@ tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                        "TUTTI_ALGORITHM forces %s for %s, whose ranks exchange their counts first: "
                        "only a blocking call and tutti_%s_init can do that",
                        algorithm->name, name, name);
-    if (algorithm->first == TT_FIRST_LONGEST) return prepare_with_longest(team, args, prepared);
+    if (algorithm->first == TT_FIRST_LONGEST)
+        return prepare_with_longest(team, args, *given, prepared);
     return tt_coll_has_root(args->call.coll) ? prepare_with_root(team, args, prepared)
                                              : prepare_with_all(team, args, prepared);
 }

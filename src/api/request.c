@@ -117,16 +117,50 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-/* Finds or makes the plan of a call that was checked. If the plan is `owned`, the caller owns a
- * use. */
-static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
-                             struct tt_prepared **prepared)
+static struct tt_as_given given_of(const struct tt_args *args)
+{
+    const struct tt_call *c = &args->call;
+    struct tt_as_given given = {.key = tt_shape_key(c), .n = args->n};
+    if (c->out_counts)
+        return (struct tt_as_given){
+            .key = given.key, .list = {c->in_counts, c->in_displs, c->out_counts, c->out_displs}};
+    given.list[0] = args->counts;
+    given.list[1] = args->displs;
+    return given;
+}
+
+tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
+                              const struct tt_as_given *given, struct tt_prepared **prepared)
+{
+    int p = team->run.map.p;
+    struct tt_repeat *same = call->neighbors ? NULL : tt_repeat_find(&team->cache, given, p);
+    if (same) {
+        same->prepared->uses++;
+        *prepared = same->prepared;
+        return TUTTI_OK;
+    }
+    TT_TRY(tt_prepare(&team->cache, &team->run, call, prepared));
+    struct tt_repeat repeat = {.prepared = *prepared, .given = *given, .call = *call};
+    tt_args_stretch(team, call, &repeat.in, &repeat.out);
+    if (!call->neighbors) tt_repeat_keep(&team->cache, &repeat, p);
+    return TUTTI_OK;
+}
+
+static tutti_status shape_of_counts(tutti_team *team, const struct tt_args *args,
+                                    const struct tt_as_given *given, struct tt_prepared **prepared)
 {
     const struct tt_algorithm *first;
     TT_TRY(tt_choose_first(&args->call, &team->run.map, &first));
-    if (tt_unlikely(first != NULL)) return tt_counts_prepare(team, args, first, prepared);
-    if (tt_call_counts(&args->call))
-        return tt_prepare_again(&team->cache, &team->run, &args->call, prepared);
+    if (tt_unlikely(first != NULL)) return tt_counts_prepare(team, args, given, first, prepared);
+    return tt_prepare_given(team, &args->call, given, prepared);
+}
+
+/* Finds or makes the plan of a call that was checked. If the plan is `owned`, the caller owns a
+ * use. */
+static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
+                             const struct tt_as_given *given, struct tt_prepared **prepared)
+{
+    if (tt_call_counts(&args->call)) return shape_of_counts(team, args, given, prepared);
     if (args->call.steady) return steady_shape(team, &args->call, prepared);
     /* This also finds plans for user-defined operations; the operation has been checked by now. */
     *prepared = tt_cache_find(&team->cache, &args->call);
@@ -155,13 +189,48 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     return TUTTI_OK;
 }
 
+/* Whether nothing is wrong with the buffers of a call with counts, as far as that is clear without
+ * a look at its pieces. */
+static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_args *args)
+{
+    const struct tt_stretch *in = &repeat->in, *out = &repeat->out;
+    bool reads = in->begin < in->end, writes = out->begin < out->end;
+    if ((reads && !args->in) || (writes && !args->out)) return false;
+    return !reads || !writes ||
+           !overlap((const char *)args->in + in->begin, in->end - in->begin,
+                    (const char *)args->out + out->begin, out->end - out->begin);
+}
+
+/* Finds the plan of a call with counts that is given as an earlier one was. That one was checked,
+ * so only the buffers are. NULL: there is none, or it is not clear that the buffers are right. */
+static struct tt_prepared *find_repeat(tutti_team *team, struct tt_args *args,
+                                       const struct tt_as_given *given)
+{
+    struct tt_repeat *same = tt_repeat_find(&team->cache, given, team->run.map.p);
+    if (!same || !has_clear_buffers(same, args)) return NULL;
+    const struct tt_call *checked = &same->call;
+    args->call.n = checked->n;
+    args->call.sz = checked->sz;
+    args->call.in_counts = checked->in_counts;
+    args->call.in_displs = checked->in_displs;
+    args->call.out_counts = checked->out_counts;
+    args->call.out_displs = checked->out_displs;
+    same->prepared->uses++;
+    return same->prepared;
+}
+
 /* Checks the call, and finds or makes its plan. A call that is measured begins here, as soon as
  * nothing is wrong with it. */
 static tutti_status make_shape(tutti_team *team, struct tt_args *args,
                                struct tt_prepared **prepared)
 {
+    bool counts = tt_call_counts(&args->call), basic = (unsigned)args->call.op < TUTTI_OPS;
+    struct tt_as_given given = {.n = 0};
+    if (counts) given = given_of(args);
+    if (counts && basic && (*prepared = find_repeat(team, args, &given))) return TUTTI_OK;
     TT_TRY(tt_args_check(team, args));
-    TT_TRY(shape_of(team, args, prepared));
+    if (counts && !basic) given = given_of(args); /* only now it is known whether it commutes */
+    TT_TRY(shape_of(team, args, &given, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
@@ -361,7 +430,8 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     args->call.in_place = args->in == TUTTI_IN_PLACE;
     TT_TRY(tt_args_check(team, args));
     TT_TRY(tt_packed_new(team, args, &packed));
-    tutti_status status = shape_of(team, &packed->args, &prepared);
+    const struct tt_as_given given = given_of(&packed->args);
+    tutti_status status = shape_of(team, &packed->args, &given, &prepared);
     if (status == TUTTI_OK) status = request_of(team, &packed->args, prepared, request);
     if (status == TUTTI_OK)
         name_packed(*request, args, packed);

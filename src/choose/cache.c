@@ -194,6 +194,7 @@ void tt_prepared_drop(struct tt_prepared *p)
     if (!p || --p->uses > 0) return;
     tt_exec_free(p->spare);
     tt_plan_free(p->plan);
+    tt_free(p->lists);
     tt_free(p);
 }
 
@@ -216,75 +217,63 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
 
 /* ---- Calls with counts ---- */
 
-enum { LISTS = 4 };
-
-static void lists_of(struct tt_call *c, const int64_t **lists[LISTS])
-{
-    lists[0] = &c->in_counts;
-    lists[1] = &c->in_displs;
-    lists[2] = &c->out_counts;
-    lists[3] = &c->out_displs;
-}
-
 static bool equal_lists(const int64_t *a, const int64_t *b, int p)
 {
     return a && b ? memcmp(a, b, (size_t)p * sizeof *a) == 0 : a == b;
 }
 
-static bool equal_calls(const struct tt_call *a, const struct tt_call *b, int p)
+static bool equal_given(const struct tt_as_given *a, const struct tt_as_given *b, int p)
 {
-    if (a->neighbors || b->neighbors || a->all_counts || b->all_counts) return false;
-    struct tt_shape_key x = tt_shape_key(a), y = tt_shape_key(b);
-    return memcmp(&x, &y, sizeof x) == 0 && a->longest == b->longest &&
-           equal_lists(a->in_counts, b->in_counts, p) &&
-           equal_lists(a->in_displs, b->in_displs, p) &&
-           equal_lists(a->out_counts, b->out_counts, p) &&
-           equal_lists(a->out_displs, b->out_displs, p);
+    bool equal = a->n == b->n && a->longest == b->longest && a->key.word[0] == b->key.word[0] &&
+                 a->key.word[1] == b->key.word[1] && a->key.word[2] == b->key.word[2];
+    for (int i = 0; equal && i < TT_LISTS; i++) equal = equal_lists(a->list[i], b->list[i], p);
+    return equal;
 }
 
-/* Keeps the plan in the place of the oldest one. Without memory for the lists, it is not kept. */
-static void keep(struct tt_cache *cache, const struct tt_call *call, int p,
-                 struct tt_prepared *prepared)
+struct tt_repeat *tt_repeat_find(struct tt_cache *cache, const struct tt_as_given *given, int p)
 {
-    int64_t *at = tt_alloc(LISTS * (size_t)p * sizeof *at);
-    if (!at) return;
-    struct tt_repeat *repeat = &cache->repeat[cache->oldest_repeat++ % TT_CACHE_REPEATS];
-    const int64_t **lists[LISTS];
-    tt_prepared_drop(repeat->prepared);
-    tt_free(repeat->lists);
-    *repeat = (struct tt_repeat){prepared, *call, at};
-    repeat->call.in_contents = repeat->call.out_contents = NULL; /* they belong to this call */
-    prepared->uses++;
-    lists_of(&repeat->call, lists);
-    for (int i = 0; i < LISTS; i++, at += p) {
-        if (!*lists[i]) continue;
-        memcpy(at, *lists[i], (size_t)p * sizeof *at);
-        *lists[i] = at;
-    }
-}
-
-tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
-                              const struct tt_call *call, struct tt_prepared **prepared)
-{
-    int p = team->map.p;
     for (int i = 0; i < TT_CACHE_REPEATS; i++) {
         struct tt_repeat *repeat = &cache->repeat[i];
-        if (!repeat->prepared || !equal_calls(&repeat->call, call, p)) continue;
-        repeat->prepared->uses++;
-        *prepared = repeat->prepared;
-        return TUTTI_OK;
+        if (repeat->prepared && equal_given(&repeat->given, given, p)) return repeat;
     }
-    TT_TRY(tt_prepare(cache, team, call, prepared));
-    if (!call->neighbors && !call->all_counts) keep(cache, call, p, *prepared);
-    return TUTTI_OK;
+    return NULL;
+}
+
+/* Copies the lists of p entries to `to`, and points to the copies; returns what follows them. */
+static int64_t *copy_lists(const int64_t *list[TT_LISTS], int p, int64_t *to)
+{
+    for (int i = 0; i < TT_LISTS; i++) {
+        if (!list[i]) continue;
+        memcpy(to, list[i], (size_t)p * sizeof *to);
+        list[i] = to;
+        to += p;
+    }
+    return to;
+}
+
+void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p)
+{
+    struct tt_call c = repeat->call;
+    struct tt_as_given given = repeat->given;
+    const int64_t *list[TT_LISTS] = {c.in_counts, c.in_displs, c.out_counts, c.out_displs};
+    int64_t *lists = tt_alloc(2 * TT_LISTS * (size_t)p * sizeof *lists);
+    if (!lists) return;
+    (void)copy_lists(list, p, copy_lists(given.list, p, lists));
+    c.in_counts = list[0];
+    c.in_displs = list[1];
+    c.out_counts = list[2];
+    c.out_displs = list[3];
+    c.in_contents = c.out_contents = NULL; /* they belong to this call */
+    struct tt_repeat *oldest = &cache->repeat[cache->oldest_repeat++ % TT_CACHE_REPEATS];
+    tt_prepared_drop(oldest->prepared);
+    *oldest = (struct tt_repeat){repeat->prepared, given, c, repeat->in, repeat->out};
+    oldest->prepared->uses++;
+    oldest->prepared->lists = lists;
 }
 
 void tt_cache_release(struct tt_cache *cache)
 {
-    for (int i = 0; i < TT_CACHE_REPEATS; i++) {
-        tt_prepared_drop(cache->repeat[i].prepared);
-        tt_free(cache->repeat[i].lists);
-    }
+    for (int i = 0; i < TT_CACHE_REPEATS; i++) tt_prepared_drop(cache->repeat[i].prepared);
     for (int set = 0; set < TT_CACHE_SETS; set++)
         for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
     tt_builder_free(cache->builder);

@@ -34,6 +34,7 @@ struct tt_prepared {
     enum tt_windows windows; /* that the plan uses; equal on all ranks whose calls match */
     struct tt_trial *trial;  /* measures it (measure.h); NULL: none does */
     struct tt_call_signature signature;
+    int64_t *lists; /* of a call with counts that is kept (struct tt_repeat); NULL: none */
 };
 
 /* The key under which the cache keeps a plan. */
@@ -41,11 +42,28 @@ struct tt_shape_key {
     uint64_t word[3];
 };
 
-/* A call with a count for each rank, whose plan is kept: many programs make the same call again. */
+/* A call with a count for each rank as it was given, before it is checked. A list that it does not
+ * have is NULL. */
+enum { TT_LISTS = 4 };
+struct tt_as_given {
+    struct tt_shape_key key;
+    int64_t n, longest;
+    const int64_t *list[TT_LISTS];
+};
+
+/* The bytes of a buffer from its first piece to its last one; none: begin >= end. */
+struct tt_stretch {
+    int64_t begin, end;
+};
+
+/* A call with a count for each rank that is kept, because many programs make the same call again.
+ * It was checked, except for its buffers. All lists lie in `prepared`, so they last as long as a
+ * call uses it. */
 struct tt_repeat {
     struct tt_prepared *prepared; /* NULL: none */
-    struct tt_call call;          /* its lists lie in `lists` */
-    int64_t *lists;
+    struct tt_as_given given;
+    struct tt_call call;
+    struct tt_stretch in, out;
 };
 
 enum { TT_CACHE_SETS = 64, TT_CACHE_WAYS = 4, TT_CACHE_REPEATS = 4 };
@@ -74,10 +92,12 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
  * by the one that is chosen. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
-/* Does the same for a call with counts, but takes the plan of an earlier call with equal counts and
- * displacements if it is among the last few. */
-tutti_status tt_prepare_again(struct tt_cache *cache, struct tt_team *team,
-                              const struct tt_call *call, struct tt_prepared **prepared);
+/* Returns the call that was given so, if it is among the last few that were kept; NULL: it is not.
+ * A caller that uses its plan counts a use. */
+struct tt_repeat *tt_repeat_find(struct tt_cache *cache, const struct tt_as_given *given, int p);
+/* Keeps a call with its plan. The call and its plan must depend on nothing but what was given.
+ * Without memory it is not kept. */
+void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
 /* Gives up one use; the last one frees the plan. NULL is allowed. */
 void tt_prepared_drop(struct tt_prepared *prepared);
 

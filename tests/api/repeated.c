@@ -2,7 +2,8 @@
  *
  * Calls with counts that are made again: with equal counts, with other counts in turn, with other
  * displacements, with another root, while requests of equal counts are under way, and on a team
- * that is freed. Each result is checked. repeated.sh counts the plans that are made.
+ * that is freed. Each result is checked. Then calls are made again with wrong buffers, which are
+ * errors. repeated.sh counts the plans that are made.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,6 +116,34 @@ static void all_calls(struct repeated_rank *x)
     }
 }
 
+static void expect_refused(struct repeated_rank *x, tutti_status status, const char *text)
+{
+    must(status == TUTTI_ERR_ARG, x, "a wrong buffer is no error");
+    must(strstr(tutti_error(), text) != NULL, x, "another error");
+}
+
+/* An equal call needs no check of its counts, but its buffers may be others. */
+static void wrong_buffers(struct repeated_rank *x, int what)
+{
+    const void *in = what == 0 ? NULL : what == 1 ? x->out : x->in;
+    void *out = what == 2 ? NULL : what == 3 ? (void *)(uintptr_t)TUTTI_IN_PLACE : x->out;
+    static const char *const text[] = {"in is NULL", "overlap", "out is NULL", "TUTTI_IN_PLACE"};
+    for (int i = 0; i < 2; i++) gather_all(x, 1, i);
+    expect_refused(x, tutti_allgatherv(x->team, in, out, x->counts, x->displs, TUTTI_I64),
+                   text[what]);
+}
+
+static void refuse_wrong_buffers(struct repeated_rank *x)
+{
+    tutti_team *world = x->team;
+    for (int what = 0; what < 4; what++) {
+        must(tutti_team_dup(world, &x->team) == TUTTI_OK, x, "dup");
+        wrong_buffers(x, what);
+        must(tutti_team_free(x->team) == TUTTI_OK, x, "free of a team");
+    }
+    x->team = world;
+}
+
 /* Which parts run: "equal", "turns" or all. */
 static const char *part = "all";
 
@@ -136,6 +165,8 @@ static void one_rank(tutti_client *client, void *arg)
         x.team = own;
         all_calls(&x);
         must(tutti_team_free(own) == TUTTI_OK, &x, "free of a team");
+        x.team = tutti_world(client);
+        refuse_wrong_buffers(&x);
     }
 }
 
