@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "run/team.h"
+
 enum { KINDS = 8, EXECUTIONS = 16 };
 
 /* What one case needs: the plans, calls and nodes of its p ranks. */
@@ -106,6 +108,7 @@ static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
 {
     struct tt_map map = {.cores = c->problem.p,
                          .win_bytes = c->win_bytes,
+                         .near_bytes = tt_team_near(c->problem.p, c->win_bytes / 16 * 8),
                          .reads = c->direct,
                          .writes = c->direct,
                          .mapped = c->mapped};

@@ -797,6 +797,8 @@ struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_
     bool pieces = c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather ||
                   c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
     low.win_bytes = tt_min(map->win_bytes, TT_SHORT_WINDOW);
+    *is_short = false;
+    if (tt_coll_pairs(c->coll)) return *map; /* its counts are not known (run/team.h) */
     *is_short = true;
     if (map->win_bytes <= TT_SHORT_WINDOW) return low;
     int64_t room = TT_SHORT_WINDOW / (tt_map_one_node(map) ? 1 : PARTS) /

@@ -28,17 +28,12 @@ static int64_t usual(const struct tt_map *map)
     return many ? SHORT : LONG;
 }
 
-/* The bytes of the part of a window for each rank; parts begin with a cache line. */
-static int64_t part(const struct tt_map *map)
+/* Returns where in the window the block for rank `to` lies; -1: it is long, as both of its ranks
+ * know. */
+static int64_t place(const struct tt_call *call, const struct tt_map *map, int to, int64_t len)
 {
-    int64_t bytes = map->win_bytes / map->p;
-    return bytes > TT_LINE ? bytes / TT_LINE * TT_LINE : bytes;
-}
-
-/* Whether a block is long, as both of its ranks know. */
-static bool is_long(const struct tt_call *call, const struct tt_map *map, struct tt_span block)
-{
-    return block.len > tt_min(part(map), tt_slice_bytes(call, usual(map)));
+    const struct tt_parts parts = tt_parts_of(map, map->p);
+    return len > tt_slice_bytes(call, usual(map)) ? -1 : tt_part_at(&parts, to, len);
 }
 
 /* Copies the short blocks for other ranks into the window. */
@@ -48,8 +43,8 @@ static void offer(struct tt_builder *b, const struct tt_call *call, const struct
     for (int k = 0; k < to->n; k++) {
         int r = tt_peer(to, k);
         struct tt_span block = tt_block_to(call, r);
-        if (!is_long(call, map, block))
-            tt_copy(b, tt_own(TT_WIN, r * part(map)), tt_own(TT_IN, block.off), block.len);
+        int64_t at = place(call, map, r, block.len);
+        if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, block.off), block.len);
     }
 }
 
@@ -62,13 +57,14 @@ static void take(struct tt_builder *b, const struct tt_call *call, const struct 
         int r = tt_peer(from, k);
         struct tt_span block = tt_block_from(call, r);
         struct tt_range to = tt_own(TT_OUT, block.off);
+        int64_t at = place(call, map, me, block.len);
         if (block.len == 0) continue;
         tt_await(b, r, 1);
-        any = any || is_long(call, map, block);
-        if (is_long(call, map, block)) /* IN@r is the segment at r that is meant for this rank */
+        any = any || at < 0;
+        if (at < 0) /* IN@r is the segment at r that is meant for this rank */
             tt_wait(b, tt_get(b, to, tt_at(TT_IN, r, 0), block.len));
         else
-            tt_copy(b, to, tt_at(TT_WIN, r, me * part(map)), block.len);
+            tt_copy(b, to, tt_at(TT_WIN, r, at), block.len);
     }
     if (any) tt_signal(b, TT_ALL, 2);
 }
@@ -84,8 +80,10 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
     take(b, call, map, me, &from);
-    for (int k = 0; k < to.n; k++)
-        if (is_long(call, map, tt_block_to(call, tt_peer(&to, k)))) tt_await(b, tt_peer(&to, k), 2);
+    for (int k = 0; k < to.n; k++) {
+        int r = tt_peer(&to, k);
+        if (place(call, map, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 2);
+    }
 }
 
 static const char *refuse(const struct tt_call *call, const struct tt_map *map)

@@ -17,6 +17,16 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
     return map->win_bytes < bytes ? tt_needs_window : NULL;
 }
 
+/* Long parts begin with a cache line. */
+struct tt_parts tt_parts_of(const struct tt_map *map, int ranks)
+{
+    int64_t far_at = map->near_bytes ? tt_round_up(map->near_bytes, TT_LINE) + TT_WIN_LINE : 0;
+    int64_t far = tt_max(map->win_bytes - far_at, 0) / ranks;
+    return (struct tt_parts){.near = map->near_bytes / ranks / 8 * 8,
+                             .far = far > TT_LINE ? far / TT_LINE * TT_LINE : far,
+                             .far_at = far_at};
+}
+
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map)
 {
     (void)call;

@@ -14,6 +14,20 @@ enum {
     TT_OPERANDS = 1024 /* the most ranks whose inputs one step can reduce */
 };
 
+/* Parts of a window, one for each of some ranks, for pieces whose length only two ranks know. A
+ * piece that fits the near part of a rank lies there, where it travels with the signal. A longer one
+ * lies in the far part, and one that fits neither is not in the window. */
+struct tt_parts {
+    int64_t near, far, far_at;
+};
+struct tt_parts tt_parts_of(const struct tt_map *map, int ranks);
+/* Returns where in the window a piece of `len` bytes for or from rank i lies; -1: nowhere. */
+static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t len)
+{
+    if (len <= parts->near) return i * parts->near;
+    return len <= parts->far ? parts->far_at + i * parts->far : -1;
+}
+
 /* Reasons to refuse a call that several algorithms share. */
 extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[],
     tt_needs_memory[];

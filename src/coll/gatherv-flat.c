@@ -18,6 +18,7 @@
 static void collect(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                     int me)
 {
+    const struct tt_parts parts = tt_parts_of(map, 1);
     struct tt_span mine = tt_block_from(call, me);
     tt_open(b, 1 << TT_OUT);
     tt_signal(b, TT_ALL, 1);
@@ -25,18 +26,20 @@ static void collect(struct tt_builder *b, const struct tt_call *call, const stru
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
         struct tt_span piece = tt_block_from(call, r);
+        int64_t at = tt_part_at(&parts, 0, piece.len);
         tt_await(b, r, 1);
-        if (piece.len <= map->win_bytes)
-            tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, 0), piece.len);
+        if (at >= 0) tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, at), piece.len);
     }
 }
 
 static void give(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map)
 {
     int root = call->root;
+    const struct tt_parts parts = tt_parts_of(map, 1);
     struct tt_span mine = tt_block_to(call, root);
-    if (mine.len <= map->win_bytes) {
-        tt_copy(b, tt_own(TT_WIN, 0), tt_own(TT_IN, mine.off), mine.len);
+    int64_t at = tt_part_at(&parts, 0, mine.len);
+    if (at >= 0) {
+        tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, mine.off), mine.len);
     } else {
         tt_await(b, root, 1);
         /* OUT@root is the segment at the root that is meant for this rank. */

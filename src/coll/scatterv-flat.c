@@ -16,41 +16,36 @@
  */
 #include "coll/coll-util.h"
 
-/* The bytes of each rank's part of the window; parts begin with a cache line. */
-static int64_t part(const struct tt_map *map)
-{
-    return map->win_bytes / map->p / TT_LINE * TT_LINE;
-}
-
 static void hand_out(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      int me)
 {
-    int64_t room = part(map);
+    const struct tt_parts parts = tt_parts_of(map, map->p);
     struct tt_span mine = tt_block_to(call, me);
     tt_open(b, 1 << TT_IN);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
         struct tt_span piece = tt_block_to(call, r);
-        if (piece.len <= room)
-            tt_copy(b, tt_own(TT_WIN, r * room), tt_own(TT_IN, piece.off), piece.len);
+        int64_t at = tt_part_at(&parts, r, piece.len);
+        if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, piece.off), piece.len);
     }
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
-        if (tt_block_to(call, r).len > room) tt_await(b, r, 1);
+        if (tt_part_at(&parts, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 1);
     }
 }
 
 static void take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me)
 {
-    int64_t room = part(map);
+    const struct tt_parts parts = tt_parts_of(map, map->p);
     int root = call->root;
     struct tt_span mine = tt_block_from(call, root);
     struct tt_range to = tt_own(TT_OUT, mine.off);
+    int64_t at = tt_part_at(&parts, me, mine.len);
     tt_await(b, root, 1);
-    if (mine.len <= room) {
-        tt_copy(b, to, tt_at(TT_WIN, root, me * room), mine.len);
+    if (at >= 0) {
+        tt_copy(b, to, tt_at(TT_WIN, root, at), mine.len);
     } else {
         /* IN@root is the segment at the root that is meant for this rank. */
         tt_wait(b, tt_get(b, to, tt_at(TT_IN, root, 0), mine.len));

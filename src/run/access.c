@@ -44,25 +44,30 @@ static void publish_contents(const struct tt_exec *exec, int r)
 
 /* Publishes for each peer its pieces of IN and OUT. Their sizes are published even if the buffer is
  * not opened, so that the peers can compare them. */
-static void open_segment(struct tt_exec *exec, int r)
+static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening *all, int r)
 {
     const struct tt_call *c = exec->call;
-    struct tt_segment_opening *s = tt_team_segment(exec->team, exec->team->me, exec->slot, r);
+    struct tt_segment_opening *s = &all[r];
     /* In an allgatherv every peer may read all of IN, and writes its own piece of OUT. */
     s->at[TT_IN] = address_of(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
     s->bytes[TT_IN] = c->in_counts ? c->in_counts[r] * c->sz : exec->bytes[TT_IN];
     s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
     s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
     s->begun = exec->number + 1;
+    if (exec->pairs && exec->team->map.near_bytes > 0)
+        *tt_team_word(exec->team, exec->team->me, exec->slot, r) =
+            tt_pair_word(s->bytes[TT_IN], s->bytes[TT_OUT]);
     if (tt_unlikely(c->in_contents != NULL)) publish_contents(exec, r);
 }
 
 static void open_segments(struct tt_exec *exec)
 {
     const struct tt_neighbors *n = exec->call->neighbors;
-    for (int r = 0; !n && r < exec->team->map.p; r++) open_segment(exec, r);
-    for (int i = 0; n && i < n->to_n; i++) open_segment(exec, n->to[i]);
-    for (int i = 0; n && i < n->from_n; i++) open_segment(exec, n->from[i]);
+    const struct tt_partners partners = tt_exec_partners(exec);
+    struct tt_segment_opening *all = tt_team_segment(exec->team, exec->team->me, exec->slot, 0);
+    for (int i = 0; !n && i < partners.n; i++) open_segment(exec, all, partners.first + i);
+    for (int i = 0; n && i < n->to_n; i++) open_segment(exec, all, n->to[i]);
+    for (int i = 0; n && i < n->from_n; i++) open_segment(exec, all, n->from[i]);
 }
 
 void tt_access_open(struct tt_exec *exec)
@@ -124,8 +129,10 @@ struct access_place {
  * buffer. */
 static inline char *loadable_address(const struct tt_exec *exec, const struct tt_range *r)
 {
-    if (r->rank == TT_SELF) return exec->buffer[r->buf] + r->off;
+    if (r->rank == TT_SELF) return tt_exec_own(exec, r);
     if (r->buf != TT_WIN) return NULL;
+    if (tt_unlikely(r->off < exec->near_bytes))
+        return exec->near_window[r->rank] + exec->near_at + r->off;
     return exec->window[r->rank] + exec->window_at + r->off;
 }
 

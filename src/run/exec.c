@@ -189,7 +189,7 @@ static void find_windows(struct tt_exec *exec)
     struct tt_team *t = exec->team;
     if (t->finds_windows && !tt_team_find_windows(t)) return;
     exec->finds_windows = false;
-    exec->plain = !exec->traced && !t->remote && !exec->pairs && !exec->served;
+    exec->plain = !exec->traced && !t->remote && !exec->served;
 }
 
 static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
@@ -201,6 +201,8 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     exec->window_stride = reaches ? t->layout.window_stride : t->layout.line_stride;
     exec->window_bytes = reaches ? tt_min(plan->win_bytes, t->map.win_bytes) : 0;
     exec->finds_windows = reaches;
+    exec->near_bytes = reaches && exec->pairs ? t->map.near_bytes : 0;
+    exec->near_window = t->window[TT_SHORT_WINDOWS];
     if (reaches) exec->plain = false;
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
     TT_TRY(tt_team_extend(t));
@@ -225,7 +227,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     exec->own = touches_own(plan);
     exec->traced = team->fabric->ops->did != NULL;
     exec->pairs = tt_coll_pairs(plan->coll);
-    exec->plain = !exec->traced && !team->remote && !exec->pairs;
+    exec->plain = !exec->traced && !team->remote;
     if (team->remote) exec->remote = (struct tt_exec_remote *)((char *)exec + exec_bytes(plan));
     exec->looks = team->fabric->policy.spins > 0 ? 16 : 1;
     place_lanes(exec);
@@ -476,6 +478,8 @@ static void run(struct tt_exec *exec)
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->window_at = exec->slot * exec->window_stride;
     exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
+    exec->near_at = exec->slot * t->layout.line_stride + tt_team_words(t->map.p);
+    exec->near = exec->near_window[t->me] + exec->near_at;
     t->running[exec->slot] = exec;
     begin_lanes(exec);
     if (t->published[exec->slot] != exec->shape) publish_signature(exec);
@@ -554,7 +558,8 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
 static tutti_status compare_pairs(const struct tt_exec *exec)
 {
     const struct tt_neighbors *n = exec->call->neighbors;
-    for (int r = 0; !n && r < exec->team->map.p; r++) TT_TRY(compare_pair(exec, r));
+    const struct tt_partners partners = tt_exec_partners(exec);
+    for (int i = 0; !n && i < partners.n; i++) TT_TRY(compare_pair(exec, partners.first + i));
     for (int i = 0; n && i < n->to_n; i++) TT_TRY(compare_pair(exec, n->to[i]));
     for (int i = 0; n && i < n->from_n; i++) TT_TRY(compare_pair(exec, n->from[i]));
     return TUTTI_OK;

@@ -61,8 +61,8 @@ struct tt_exec {
     int slot;
     int looks; /* how often an await looks at a flag before it returns AGAIN */
     uint32_t lanes_left;
-    /* An exec is plain if it is neither traced, nor remote, nor has `pairs`, and all windows that
-     * it may read are known. Its steps take the fast path. */
+    /* An exec is plain if it is neither traced nor remote, and all windows that it may read are
+     * known. Its steps take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
     bool finds_windows; /* before it reads another member's window, it has to find it */
@@ -76,11 +76,17 @@ struct tt_exec {
     int64_t window_stride; /* the distance between the windows of two slots */
     int64_t window_at;     /* the distance from the window of slot 0 to that of this slot */
     int64_t window_bytes;  /* of the long window that the plan uses, which must be backed */
-    size_t element;        /* bytes of an element of the plan's type */
-    tt_reduce_fn *reduce;  /* for the plan's type and operation; NULL if they are user-defined */
-    int64_t tmp_offset;    /* offset of TMP in the segment; -1: private memory */
-    struct tt_end *ends;   /* ends of channels with messages under way */
-    struct tt_exec *next;  /* in the queue */
+    /* In a call of pairs: so many bytes of WIN are in the short window (team.h), where this rank's
+     * are; by member, the short window of slot 0, and the distance from it to these bytes. */
+    int64_t near_bytes;
+    char *near;
+    char **near_window;
+    int64_t near_at;
+    size_t element;       /* bytes of an element of the plan's type */
+    tt_reduce_fn *reduce; /* for the plan's type and operation; NULL if they are user-defined */
+    int64_t tmp_offset;   /* offset of TMP in the segment; -1: private memory */
+    struct tt_end *ends;  /* ends of channels with messages under way */
+    struct tt_exec *next; /* in the queue */
     struct tt_exec_remote *remote; /* NULL: the team is on one node, and nothing was refused */
     struct tt_lane_run lane[];
 };
@@ -88,6 +94,19 @@ struct tt_exec {
 static inline bool tt_exec_valid(const struct tt_exec *exec)
 {
     return exec->state != TT_EXEC_RUNNING || exec->team->running[exec->slot] == exec;
+}
+
+/* The ranks that this rank may have pieces for or from in a call that opens segments, and is no
+ * neighbourhood collective: those from `first` on, perhaps with this rank itself. In a gatherv or
+ * scatterv a rank has pieces for the root or from it only. */
+struct tt_partners {
+    int first, n;
+};
+static inline struct tt_partners tt_exec_partners(const struct tt_exec *exec)
+{
+    const struct tt_call *c = exec->call;
+    bool one = tt_coll_has_root(c->coll) && exec->team->me != c->root;
+    return one ? (struct tt_partners){c->root, 1} : (struct tt_partners){0, exec->team->map.p};
 }
 
 /* Makes an exec for a plan, which must outlive it. If the plan needs the extension of this rank's
@@ -205,6 +224,7 @@ bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, i
 /* The address of a range in one of this rank's own buffers. */
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {
+    if (tt_unlikely(r->off < exec->near_bytes && r->buf == TT_WIN)) return exec->near + r->off;
     return exec->buffer[r->buf] + r->off;
 }
 

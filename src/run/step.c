@@ -580,13 +580,17 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     int slot = tt_team_slot(t, number);
     const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
     if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
-    if (tt_team_segment(t, t->me, slot, r)->begun != number + 1) return TUTTI_OK; /* no neighbour */
+    const struct tt_segment_opening *own = tt_team_segment(t, t->me, slot, r);
+    if (own->begun != number + 1) return TUTTI_OK; /* no neighbour */
     if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
-    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
-    const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes;
-    const int64_t *mine = tt_team_segment(t, t->me, slot, r)->bytes;
+    bool remote = tt_team_is_remote(t, r);
+    if (!remote && t->map.near_bytes > 0 &&
+        tt_pair_agrees(*tt_team_word(t, t->me, slot, r), *tt_team_word(t, r, slot, t->me)))
+        return TUTTI_OK;
+    if (remote && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
+    const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes, *mine = own->bytes;
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];
-    if (same || !keeps_counts(t, r)) return TUTTI_OK;
+    if (tt_likely(same) || !keeps_counts(t, r)) return TUTTI_OK;
     if (theirs[TT_OUT] != mine[TT_IN])
         return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
     return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
@@ -625,10 +629,11 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
 
 /* Awaits a flag. If ranks know only their own counts, it then compares the counts of the two ranks,
  * so that nobody reads or writes a piece before both are known to agree on its size. */
-static tutti_status await_pair(struct tt_exec *exec, const struct tt_plain *s)
+static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32_t lane,
+                                      uint32_t value)
 {
-    TT_TRY(await_flag(exec, s->peer, s->lane, s->value));
-    return exec->pairs ? tt_step_pair(exec->team, exec->number, s->peer) : TUTTI_OK;
+    TT_TRY(await_flag(exec, peer, lane, value));
+    return tt_unlikely(exec->pairs) ? tt_step_pair(exec->team, exec->number, peer) : TUTTI_OK;
 }
 
 /* ---- Steps ---- */
@@ -674,7 +679,7 @@ static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt
     case TT_GET: return start(exec, lane, s);
     case TT_WAIT: return message(exec, lane, s)->complete ? TUTTI_OK : TUTTI_AGAIN;
     case TT_SIGNAL: return signal_peers(exec, lane, s);
-    case TT_AWAIT: return await_pair(exec, s);
+    case TT_AWAIT: return await_pair(exec, s->peer, s->lane, s->value);
     case TT_COPY:
     case TT_REDUCE:
         return exec->remote ? combine_remote(exec, lane, s) : combine_local(exec, lane, s);
@@ -744,7 +749,7 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
         if (s->kind == TT_COPY) return tt_access_copy(exec, range, s->len);
         if (s->kind == TT_REDUCE) return tt_access_reduce(exec, range, s->nops, s->len);
         if (s->kind == TT_SIGNAL) return signal_local(exec, lane, s->peer, s->value);
-        if (s->kind == TT_AWAIT) return await_flag(exec, s->peer, s->sub, s->value);
+        if (s->kind == TT_AWAIT) return await_pair(exec, s->peer, s->sub, s->value);
     }
     /* a wait is looked at again and again */
     if (s->kind == TT_WAIT && !exec->traced)

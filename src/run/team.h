@@ -35,6 +35,13 @@
  * the owner cannot get the memory, it breaks the team like a rank that cannot begin an execution
  * for another reason.
  *
+ * Calls of pairs: in an alltoallv, gatherv or scatterv no member knows all counts, so all of them
+ * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams that
+ * are not too large, the first bytes of WIN (tt_map.near_bytes) lie in the short window, where they
+ * travel with the signal. Before them is a word for each member, with the number of bytes that the
+ * owner has for it and expects from it. No range of a plan begins before near_bytes and ends behind
+ * it, which the builder of plans checks.
+ *
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
  * its window in that slot that its plan uses (win_bytes), unless an earlier execution in the slot
@@ -83,6 +90,31 @@ struct tt_signal_line {
  * different sets of the cache. The rest is the short window. */
 #define TT_LINE_STRIDE (15 * TT_LINE)
 #define TT_SHORT_WINDOW ((int64_t)(TT_LINE_STRIDE - TT_WINDOW_AT))
+
+/* In calls of pairs: the bytes of the words before WIN, and the bytes of WIN in the short window; 0
+ * in teams that are too large for words. */
+static inline int64_t tt_team_words(int p)
+{
+    return p <= 64 ? tt_round_up(4 * (int64_t)p, 8) : 0;
+}
+static inline int64_t tt_team_near(int p, int64_t win_bytes)
+{
+    return p <= 64 ? tt_min(TT_SHORT_WINDOW - tt_team_words(p), win_bytes) : 0;
+}
+
+/* What such a word says: the bytes that its owner has for the other member, and those that it
+ * expects from it; or that they are too many for a word. */
+#define TT_PAIR_LONG UINT32_MAX
+static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
+{
+    bool fits = sent < UINT16_MAX && expected < UINT16_MAX;
+    return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_LONG;
+}
+/* Whether two words say that the pieces of two members for each other match. */
+static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
+{
+    return one != TT_PAIR_LONG && other == (one << 16 | one >> 16);
+}
 
 /* The head of a block. */
 struct tt_head {
@@ -356,6 +388,12 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
     char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_extension(t, rank);
     int64_t i = slot * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
+}
+
+/* The word of `rank`, a member of this node, for `peer` in a call of pairs. The team has words. */
+static inline uint32_t *tt_team_word(const struct tt_team *t, int rank, int slot, int peer)
+{
+    return (uint32_t *)tt_team_line(t, rank, slot)->window + peer;
 }
 
 /* Returns what `rank` has for `peer` and expects from it in a call with contents: two entries, IN

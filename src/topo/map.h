@@ -17,11 +17,15 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
  *  - WIN is shared within a node only
  *  - reads, writes: any two ranks of the same node can read, or write, each other's opened buffers
- *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores */
+ *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores
+ *  - near_bytes <= win_bytes */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
+    /* In an alltoallv, gatherv or scatterv, so many bytes at the begin of WIN travel with signals.
+     * No range may begin before them and end behind them. */
+    int64_t near_bytes;
     bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
@@ -42,7 +46,7 @@ struct tt_map {
 
 static inline bool tt_map_valid(const struct tt_map *map)
 {
-    bool valid = map->p >= 1;
+    bool valid = map->p >= 1 && map->near_bytes <= map->win_bytes;
     for (int r = 0; map->node && r < map->p; r++)
         valid = valid && map->node[r] >= 0 && map->node[r] < map->nodes;
     return valid;

@@ -52,7 +52,7 @@ static void something_applies(void **state)
                 for (int64_t n = 1; n < 1 << 20; n *= 32) {
                     struct tt_map map = plans_nodes(p, which, node);
                     (void)chosen((enum tt_coll)coll, n, &map);
-                    map.win_bytes = 64;
+                    plans_window(&map, 64);
                     (void)chosen((enum tt_coll)coll, n, &map);
                 }
 }
@@ -217,7 +217,7 @@ static void slices_are_long_where_nodes_share_processors(void **state)
     struct tt_map map = plans_map(8);
     map.nodes = 4;
     map.node = node;
-    map.win_bytes = 1 << 20;
+    plans_window(&map, 1 << 20);
     map.one_kernel = true;
     int64_t short_slices = most_messages(&problem, &map);
     map.cores = 2;
@@ -295,6 +295,28 @@ static void a_choice_without_memory_is_an_error(void **state)
     assert_true(lacks > 0);
 }
 
+/* A piece that does not fit the near part of a window lies behind it. */
+static void ranges_are_near_or_far(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t offset, bytes;
+        bool good;
+    } cases[] = {{0, 8, true},  {0, 16, true},  {8, 8, true},
+                 {16, 8, true}, {8, 16, false}, {0, 17, false}};
+    const struct tt_call call = plans_problem(TT_COLL_gatherv, 2, 1).call;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_builder *b = tt_builder_new(2, 0, &call, "apart");
+        assert_non_null(b);
+        tt_builder_near(b, 16);
+        tt_copy(b, tt_own(TT_WIN, cases[i].offset), tt_own(TT_IN, 0), cases[i].bytes);
+        struct tt_plan *plan = tt_builder_finish(b);
+        assert_int_equal(plan != NULL, cases[i].good);
+        tt_plan_free(plan);
+        tt_builder_free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +333,7 @@ int main(void)
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
+        cmocka_unit_test(ranges_are_near_or_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

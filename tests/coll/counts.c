@@ -218,7 +218,7 @@ static int check_nodes(const struct tt_algorithm *a, int p)
         struct tt_map map = plans_nodes(p, which, node);
         done += check_sizes(a, &map, 0, p / 2, 1023) + check_sizes(a, &map, 24, p / 3, 100);
         map.cores = 1;
-        map.win_bytes = 2048;
+        plans_window(&map, 2048);
         done += check_sizes(a, &map, 0, p - 1, 5000);
     }
     return done;
@@ -277,7 +277,7 @@ static void no_plan_does_too_little(void **state)
             done += check_sizes(*a, &map, 0, 0, 1023);
             map.cores = 1;
             done += check_sizes(*a, &map, 0, p - 1, 70000);
-            map.win_bytes = 4096;
+            plans_window(&map, 4096);
             done += check_sizes(*a, &map, 0, p - 1, 5000);
             done += check_sizes(*a, &map, 24, p / 3, 1023);
         }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "run/team.h"
+
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
 {
     struct tt_problem problem = {
@@ -22,10 +24,17 @@ struct tt_map plans_map(int p)
     return (struct tt_map){.p = p,
                            .cores = p,
                            .win_bytes = 128 << 10,
+                           .near_bytes = tt_team_near(p, 128 << 10),
                            .reads = true,
                            .writes = true,
                            .mapped = true,
                            .nodes = 1};
+}
+
+void plans_window(struct tt_map *map, int64_t bytes)
+{
+    map->win_bytes = bytes;
+    map->near_bytes = tt_team_near(map->p, bytes / 16 * 8);
 }
 
 /* Gives each node `share` twelfths of the ranks that are left, and at least one. */

@@ -29,6 +29,8 @@ struct plans {
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
 /* One node with p ranks on as many cores and with direct access. */
 struct tt_map plans_map(int p);
+/* Sets how large windows are, and how much of them is near. */
+void plans_window(struct tt_map *map, int64_t bytes);
 
 /* Maps with several nodes: uneven, even, of one rank each, adjacent or not; 0 <= which <
  * PLANS_NODES. */

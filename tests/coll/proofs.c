@@ -115,7 +115,7 @@ static void maps(const struct tt_algorithm *a, int p)
     int roots = tt_coll_has_root(a->coll) ? p : 1;
     struct tt_map map = plans_map(p);
     for (int root = 0; root < roots; root++) sizes(a, &map, root, root == 0);
-    map.win_bytes = 2 * p * 8 + 16;
+    plans_window(&map, 2 * p * 8 + 16);
     sizes(a, &map, p / 2 % roots, true);
     map.reads = map.writes = map.mapped = false;
     map.cores = 1;
@@ -123,7 +123,7 @@ static void maps(const struct tt_algorithm *a, int p)
     int node[PLANS_RANKS];
     for (int which = 0; which < PLANS_NODES; which++) {
         map = plans_nodes(p, which, node);
-        map.win_bytes = which % 2 ? 500 : map.win_bytes;
+        plans_window(&map, which % 2 ? 500 : map.win_bytes);
         for (int root = 0; root < roots; root += 1 + p / 4)
             sizes(a, &map, root, plans_span_nodes(a));
     }
@@ -151,9 +151,9 @@ static void long_ones(const struct tt_algorithm *a, int p)
         for (int i = 0; i < 2; i++) {
             variants(a, problem, &map);
             problem.call.slice = 4096;
-            map.win_bytes = 9000;
+            plans_window(&map, 9000);
         }
-        map.win_bytes = 128 << 10;
+        plans_window(&map, 128 << 10);
         problem.call.n = 20000; /* four slices, of each of which every rank of a node reduces a
                                  * part */
         problem.call.slice = 40 << 10;
@@ -336,7 +336,7 @@ static void rooted_lists(const struct tt_algorithm *a, int p)
         struct tt_problem problem = plans_problem(a->coll, p, 5);
         struct tt_map map = plans_map(p);
         problem.call.root = i % 3 * (p - 1) / 2;
-        if (i / 3 % 2) map.win_bytes = 64;
+        if (i / 3 % 2) plans_window(&map, 64);
         if (i / 6) map.reads = map.writes = map.mapped = false;
         variants(a, problem, &map);
     }

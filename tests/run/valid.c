@@ -27,6 +27,9 @@ static void maps_and_calls(void **state)
     assert_true(tt_map_valid(&map));
     node[2] = 2;
     assert_false(tt_map_valid(&map));
+    node[2] = 1;
+    map.near_bytes = 8;
+    assert_false(tt_map_valid(&map));
 
     int64_t counts[] = {1, 2, 3}, displs[] = {0, 1, 3};
     struct tt_call call = {
@@ -37,6 +40,24 @@ static void maps_and_calls(void **state)
     call.out_displs = displs;
     displs[1] = INT64_MAX / 8;
     assert_false(tt_call_valid(&call, 3));
+}
+
+/* Two members agree if each has for the other what that one expects, and neither number is too
+ * large for a word. */
+static void words_of_pairs(void **state)
+{
+    (void)state;
+    const int64_t bytes[] = {0, 1, 255, 256, 65534, 65535, 65536, INT64_MAX};
+    const int n = sizeof bytes / sizeof *bytes;
+    for (int i = 0; i < n * n * n * n; i++) {
+        int64_t sent = bytes[i % n], expected = bytes[i / n % n];
+        int64_t theirs = bytes[i / n / n % n], they_expect = bytes[i / n / n / n];
+        bool small = tt_max(tt_max(sent, expected), tt_max(theirs, they_expect)) < 65535;
+        bool equal = sent == they_expect && expected == theirs;
+        assert_int_equal(
+            tt_pair_agrees(tt_pair_word(sent, expected), tt_pair_word(theirs, they_expect)),
+            small && equal);
+    }
 }
 
 static void networks(void **state)
@@ -168,10 +189,15 @@ static void pictures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_and_calls), cmocka_unit_test(networks),
-        cmocka_unit_test(stores),         cmocka_unit_test(accords),
-        cmocka_unit_test(executions),     cmocka_unit_test(queues_of_messages),
-        cmocka_unit_test(events),         cmocka_unit_test(layouts),
+        cmocka_unit_test(maps_and_calls),
+        cmocka_unit_test(words_of_pairs),
+        cmocka_unit_test(networks),
+        cmocka_unit_test(stores),
+        cmocka_unit_test(accords),
+        cmocka_unit_test(executions),
+        cmocka_unit_test(queues_of_messages),
+        cmocka_unit_test(events),
+        cmocka_unit_test(layouts),
         cmocka_unit_test(pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
