@@ -15,8 +15,8 @@ enum {
 };
 
 /* Parts of a window, one for each of some ranks, for pieces whose length only two ranks know. A
- * piece that fits the near part of a rank lies there, where it travels with the signal. A longer one
- * lies in the far part, and one that fits neither is not in the window. */
+ * piece that fits the near part of a rank lies there, where it travels with the signal. A longer
+ * one lies in the far part, and one that fits neither is not in the window. */
 struct tt_parts {
     int64_t near, far, far_at;
 };
