@@ -56,7 +56,7 @@ static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening 
     s->begun = exec->number + 1;
     if (exec->pairs && exec->team->map.near_bytes > 0)
         *tt_team_word(exec->team, exec->team->me, exec->slot, r) =
-            tt_pair_word(s->bytes[TT_IN], s->bytes[TT_OUT]);
+            c->in_contents ? TT_PAIR_UNTOLD : tt_pair_word(s->bytes[TT_IN], s->bytes[TT_OUT]);
     if (tt_unlikely(c->in_contents != NULL)) publish_contents(exec, r);
 }
 

@@ -580,13 +580,13 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     int slot = tt_team_slot(t, number);
     const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
     if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
-    const struct tt_segment_opening *own = tt_team_segment(t, t->me, slot, r);
-    if (own->begun != number + 1) return TUTTI_OK; /* no neighbour */
-    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
     bool remote = tt_team_is_remote(t, r);
     if (!remote && t->map.near_bytes > 0 &&
         tt_pair_agrees(*tt_team_word(t, t->me, slot, r), *tt_team_word(t, r, slot, t->me)))
         return TUTTI_OK;
+    const struct tt_segment_opening *own = tt_team_segment(t, t->me, slot, r);
+    if (own->begun != number + 1) return TUTTI_OK; /* no neighbour */
+    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
     if (remote && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
     const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes, *mine = own->bytes;
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];

@@ -103,17 +103,17 @@ static inline int64_t tt_team_near(int p, int64_t win_bytes)
 }
 
 /* What such a word says: the bytes that its owner has for the other member, and those that it
- * expects from it; or that they are too many for a word. */
-#define TT_PAIR_LONG UINT32_MAX
+ * expects from it. Or it does not tell, because they are too many, or because types count, too. */
+#define TT_PAIR_UNTOLD UINT32_MAX
 static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {
     bool fits = sent < UINT16_MAX && expected < UINT16_MAX;
-    return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_LONG;
+    return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_UNTOLD;
 }
 /* Whether two words say that the pieces of two members for each other match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 {
-    return one != TT_PAIR_LONG && other == (one << 16 | one >> 16);
+    return one != TT_PAIR_UNTOLD && other == (one << 16 | one >> 16);
 }
 
 /* The head of a block. */
