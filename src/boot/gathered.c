@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/host-name.h"
 
 #define MAGIC UINT64_C(0x7265687461676174)
 
@@ -285,27 +285,12 @@ static struct tt_reply *fence(void)
 
 /* ---- The name of a host ---- */
 
-/* Ranks share memory if they have the same host name, kernel, network and process ids: the memory
- * is handed over in the network namespace, and ranks know each other by their process ids. */
-
-static uint64_t inode_of(const char *path)
-{
-    struct stat is;
-    return stat(path, &is) == 0 ? (uint64_t)is.st_ino : 0;
-}
-
 static tutti_status put_host(void)
 {
-    char name[65] = "", space[96], boot[40] = "";
-    if (gethostname(name, sizeof name - 1) != 0 || !name[0]) snprintf(name, sizeof name, "host");
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file && !fgets(boot, sizeof boot, file)) boot[0] = 0;
-    if (file) fclose(file);
-    snprintf(space, sizeof space, "%.36s-%llx-%llx", boot,
-             (unsigned long long)inode_of("/proc/self/ns/net"),
-             (unsigned long long)inode_of("/proc/self/ns/pid"));
-    TT_TRY(put(TT_SCOPE_ALL, "host", name, strlen(name)));
-    return put(TT_SCOPE_ALL, "space", space, strlen(space));
+    struct tt_host_name host;
+    tt_host_name(&host);
+    TT_TRY(put(TT_SCOPE_ALL, "host", host.name, strlen(host.name)));
+    return put(TT_SCOPE_ALL, "space", host.space, strlen(host.space));
 }
 
 static bool same(int a, int b, const char *key)
