@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi/agree.h"
 #include "mpi/buffered.h"
 #include "mpi/greet.h"
 #include "mpi/left.h"
@@ -531,86 +532,20 @@ TT_MPI_KEPT(PREPARING)
 
 /* ---- Beginning and end ---- */
 
-/* Whether a number is equal on all ranks. If not, rank 0 is told a rank with the least number and
- * one with the greatest. */
-static bool same_on_all(int64_t number, int rank, int64_t least[2], int64_t most[2])
-{
-    const int64_t unit = INT64_C(1) << 24;
-    int64_t own[] = {number * unit + rank, -(number * unit) + rank}, all[2];
-    if (tt_host.Allreduce(own, all, 2, tt_handle.wide, tt_handle.min, tt_handle.world) !=
-        MPI_SUCCESS)
-        return false;
-    least[0] = all[0] >> 24;
-    least[1] = all[0] & (unit - 1);
-    most[0] = -(all[1] >> 24);
-    most[1] = all[1] & (unit - 1);
-    return least[0] == most[0];
-}
-
-/* A number that is different if another version or another list of functions is set. */
-static int64_t list_number(void)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (int i = 0; i < TT_MPI_N; i++)
-        hash = (hash ^ (uint64_t)tt_mpi_setting.left[i]) * UINT64_C(0x100000001b3);
-    for (const char *c = TUTTI_VERSION; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    return (int64_t)(hash >> 30);
-}
-
-static void say_unknown(void)
-{
-    const char *text = getenv("TUTTI_MPI");
-    tt_mpi_say("off: TUTTI_MPI is '%s' (known: on, take, off, count, or a list like -bcast,-scan)",
-               text ? text : "");
-}
-
-/* Returns the mode of all ranks. If they differ, nothing is counted or taken, and rank 0 says which
- * rank has which setting. */
-static enum tt_mpi_mode agree(enum tt_mpi_mode mode)
-{
-    static const char *const text[] = {"off", "in doubt", "on", "take", "count"};
-    int rank = 0;
-    int64_t least[2] = {0}, most[2] = {0};
-    tt_host.Comm_rank(tt_handle.world, &rank);
-    bool same = same_on_all(mode, rank, least, most);
-    if (tt_mpi_setting.unknown && (rank == 0 || !same)) say_unknown();
-    if (!same) {
-        if (rank == 0)
-            tt_mpi_say("off on all ranks: rank %d is %s, and rank %d is %s (TUTTI_MPI)",
-                       (int)least[1], text[least[0]], (int)most[1], text[most[0]]);
-        return TT_MPI_OFF;
-    }
-    if (!tt_mpi_takes(mode) || same_on_all(list_number(), rank, least, most)) return mode;
-    if (rank == 0)
-        tt_mpi_say("off on all ranks: ranks %d and %d leave different functions to their MPI "
-                   "(TUTTI_MPI), or have different versions of Tutti",
-                   (int)least[1], (int)most[1]);
-    return TT_MPI_OFF;
-}
-
-/* If one rank wants a report, there is one. */
-static void agree_on_report(void)
-{
-    int own = !tt_mpi_setting.report, all = 0;
-    tt_host.Allreduce(&own, &all, 1, tt_handle.integer, tt_handle.min, tt_handle.world);
-    tt_mpi_setting.report = !all;
-}
-
 static void fill_table(void);
 
 static void begin(void)
 {
     tt_depth++;
+    struct tt_mpi_all ranks;
     bool all = tt_mpi_greet();
-    enum tt_mpi_mode mode = all ? agree(tt_mpi_setting.mode) : TT_MPI_OFF;
+    enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
     if (all) tt_mpi_local_withdraw(); /* all ranks have come here */
-    if (tt_mpi_takes(mode) && !tt_mpi_begin(mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
+    if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
     state.prepares =
         mode == TT_MPI_TAKE && tt_mpi_drivable() && tt_host.has_extension && tt_mpi_later_open();
-    if (tt_mpi_takes(mode)) agree_on_report();
     tt_depth--;
     fill_table();
     state.began_ns = tt_mpi_now_ns();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "mpi/buffered.h"
+#include "mpi/meet.h"
 
 /* How a rank writes into the memory of another one. */
 struct access {
@@ -17,6 +18,7 @@ static struct {
     tutti_client *client;
     MPI_Comm own;
     int rank, ranks;
+    struct access mine;    /* what the others need to write into the memory of this rank */
     struct access *access; /* to each rank; NULL: to none */
     int begun, written;    /* numbers, into the memory of others */
 } at;
@@ -24,34 +26,33 @@ static struct {
 unsigned char *tt_mpi_buffers;
 
 /* Makes the memory that others write, and a key to it. */
-static struct access make_memory(void)
+static void make_memory(void)
 {
-    struct access access = {0};
     void *memory = NULL;
     tutti_region *region = NULL;
     size_t bytes = 1 + (size_t)at.ranks;
-    access.there = tt_mpi_tutti.alloc(at.client, bytes, &memory) == TUTTI_OK &&
-                   tt_mpi_tutti.region_register(at.client, memory, bytes, &region) == TUTTI_OK &&
-                   tt_mpi_tutti.region_key(region, &access.key) == TUTTI_OK;
-    if (access.there) tt_mpi_buffers = memory;
-    return access;
+    at.mine.there = tt_mpi_tutti.alloc(at.client, bytes, &memory) == TUTTI_OK &&
+                    tt_mpi_tutti.region_register(at.client, memory, bytes, &region) == TUTTI_OK &&
+                    tt_mpi_tutti.region_key(region, &at.mine.key) == TUTTI_OK;
+    if (at.mine.there) tt_mpi_buffers = memory;
 }
 
-void tt_mpi_buffered_open(tutti_client *client, MPI_Comm own)
+const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own)
 {
     at.client = client;
     at.own = own;
     tt_host.Comm_rank(own, &at.rank);
     tt_host.Comm_size(own, &at.ranks);
-    const struct access mine = make_memory();
     at.access = malloc((size_t)at.ranks * sizeof *at.access);
-    int room = at.access != NULL, everywhere = 0, bytes = sizeof mine;
-    bool met = tt_host.Allreduce(&room, &everywhere, 1, tt_handle.integer, tt_handle.min, own) ==
-                   MPI_SUCCESS &&
-               everywhere &&
-               tt_host.Allgather(&mine, bytes, tt_handle.byte, at.access, bytes, tt_handle.byte,
-                                 own) == MPI_SUCCESS;
-    if (!met) tt_mpi_buffered_close();
+    if (!at.access) return "no memory for the keys of the ranks";
+    make_memory();
+    return NULL;
+}
+
+void tt_mpi_buffered_meet(void)
+{
+    if (tt_mpi_gather_all(&at.mine, at.access, sizeof at.mine, &at.own) != 0)
+        tt_mpi_buffered_close();
 }
 
 void tt_mpi_buffered_close(void)

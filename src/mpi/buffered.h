@@ -31,11 +31,15 @@
 
 #include "mpi/host.h"
 
-/* Lets the ranks of the world write into each other's memory. Collective over `own`, a communicator
- * with the ranks of the world on which there are no other messages. If it fails on a rank, the
- * others cannot let it know of their buffers. */
+/* Makes the memory that other ranks write. `own`: a communicator with the ranks of the world on
+ * which there are no other messages. Returns NULL, or why the rank cannot go on. Local. */
 #define tt_mpi_buffered_open TT_MPI_OWN(buffered_open)
-void tt_mpi_buffered_open(tutti_client *client, MPI_Comm own);
+const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own);
+/* Lets the ranks of the world write into each other's memory, once all have opened theirs. If a
+ * rank could not make its memory, the others cannot let it know of their buffers. Collective over
+ * the world. */
+#define tt_mpi_buffered_meet TT_MPI_OWN(buffered_meet)
+void tt_mpi_buffered_meet(void);
 /* Frees what that made, but for the memory of the client, which must still live. */
 #define tt_mpi_buffered_close TT_MPI_OWN(buffered_close)
 void tt_mpi_buffered_close(void);

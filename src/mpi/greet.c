@@ -34,7 +34,7 @@
 #include "base/base.h"
 #include "mpi/greet.h"
 #include "mpi/local-names.h"
-#include "mpi/team.h"
+#include "mpi/meet.h"
 
 /* How long a rank waits for a name, how long it asks the launcher for none if all ranks seem to run
  * on one host, and how long it sleeps between two looks at its own host. */

@@ -8,6 +8,8 @@
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing
  *     greet.c            whether all ranks have this library
+ *     meet.c             how ranks meet when MPI begins and ends
+ *     agree.c            what the ranks agree on before Tutti starts
  *     team.c             Tutti's client in this process, the teams of communicators, progress
  *     buffered.c         the room of messages in a buffer of the program
  *     later.c            requests: nonblocking and persistent calls (later.h)

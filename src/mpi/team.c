@@ -26,6 +26,7 @@
 
 #include "mpi/buffered.h"
 #include "mpi/kept.h"
+#include "mpi/meet.h"
 #include "mpi/team.h"
 #include "mpi/type.h"
 
@@ -43,15 +44,13 @@ enum {
 enum { MOST_PREPARED = 256 };
 /* How long a rank waits for the end of the job when another rank died. */
 enum { LAST_SECONDS = 10 };
-/* How long a rank waits in MPI_Init before it says so. */
-enum { LATE_SECONDS = 5 };
 
 static struct {
     tutti_client *client; /* NULL: Tutti is off */
     MPI_Comm own;         /* a duplicate of the world, on which there are no messages */
     MPI_Group group;      /* of the world */
     int rank, ranks;
-    int *node; /* of each rank, by the lowest rank that shares its memory */
+    int *node; /* of each rank, by the lowest rank that shares its memory; NULL: there is one */
     atomic_int tags;
     atomic_int prepared;   /* teams of persistent calls */
     int (*progress)(void); /* of Open MPI */
@@ -125,107 +124,90 @@ static int drive_tutti(void)
     return events + (flying ? job.flights->push() : 0);
 }
 
-/* Whether the host can drive Tutti. */
-static bool can_be_driven(void)
-{
-    job.progress = (int (*)(void))tt_mpi_host_symbol("opal_progress");
-    job.register_progress =
-        (__typeof__(job.register_progress))tt_mpi_host_symbol("opal_progress_register");
-    job.unregister_progress =
-        (__typeof__(job.unregister_progress))tt_mpi_host_symbol("opal_progress_unregister");
-    return tt_mpi_drivable();
-}
-
 bool tt_mpi_drivable(void)
 {
+    static bool looked;
+    if (!looked) {
+        job.progress = (int (*)(void))tt_mpi_host_symbol("opal_progress");
+        job.register_progress =
+            (__typeof__(job.register_progress))tt_mpi_host_symbol("opal_progress_register");
+        job.unregister_progress =
+            (__typeof__(job.unregister_progress))tt_mpi_host_symbol("opal_progress_unregister");
+        looked = true;
+    }
     return job.progress && job.register_progress && job.unregister_progress;
 }
 
-/* ---- Meeting ---- */
-
-void tt_mpi_meet(MPI_Comm comm, tutti_context *context, const char *late)
-{
-    MPI_Request request;
-    int met = 0, events;
-    if (tt_host.Ibarrier(comm, &request) != MPI_SUCCESS) return;
-    const struct timespec pause = {.tv_nsec = 100000};
-    int64_t began_ns = tt_mpi_now_ns();
-    for (int looks = 0; !met; looks++) {
-        if (tt_host.Test(&request, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
-        if (context) tt_mpi_tutti.advance(context, &events);
-        if (met || looks < 1000) continue;
-        nanosleep(&pause, NULL);
-        if (!late || tt_mpi_now_ns() - began_ns < LATE_SECONDS * INT64_C(1000000000)) continue;
-        tt_mpi_say("%s", late);
-        late = NULL;
-    }
-}
-
-/* ---- Beginning ---- */
-
-static int allgather(const void *in, void *out, size_t bytes, void *arg)
-{
-    (void)arg;
-    return tt_host.Allgather(in, (int)bytes, tt_handle.byte, out, (int)bytes, tt_handle.byte,
-                             job.own) != MPI_SUCCESS;
-}
+/* ---- Nodes ---- */
 
 /* Whether these members of the world are on one node; NULL: 0, 1, 2 ... */
 static bool on_one_node(int n, const int *ranks)
 {
-    for (int i = 1; i < n; i++)
+    for (int i = 1; job.node && i < n; i++)
         if (job.node[ranks ? ranks[i] : i] != job.node[ranks ? ranks[0] : 0]) return false;
     return true;
 }
 
-/* Returns NULL if `why` is NULL on all ranks. Otherwise one rank prints its reason. */
-static bool all_agree(const char *why)
+/* Says on which nodes the members of a communicator are, which decisions depend on; NULL: these are
+ * 0, 1, 2 ... */
+static void find_layout(struct tt_mpi_comm *record, const int *ranks)
 {
-    int first = why ? job.rank : job.ranks, least = 0;
-    if (tt_host.Allreduce(&first, &least, 1, tt_handle.integer, tt_handle.min, job.own) !=
-        MPI_SUCCESS)
-        return false;
-    if (least == job.rank) tt_mpi_say("off on all ranks: rank %d: %s", job.rank, why);
-    return least == job.ranks;
+    record->one_node = on_one_node(record->members, ranks);
+    record->layout[0] = '\0';
+    record->keeps = !job.node || tt_mpi_nodes_of(record->members, ranks, job.node, record->layout);
 }
 
-/* Finds how many processors the ranks of a node may use together, at most one for each rank. */
-static bool find_cores(MPI_Comm node)
+/* Where a rank runs. */
+struct rank_place {
+    uint64_t host;
+    cpu_set_t processors;
+};
+
+/* At most one processor for each rank of a node. */
+static void set_cores(const cpu_set_t *processors, int ranks)
 {
-    cpu_set_t own, all;
-    int ranks = 1;
-    CPU_ZERO(&own);
+    int n = CPU_COUNT(processors);
+    job.place.cores = n < ranks ? n : ranks;
+}
+
+/* Numbers the nodes, and finds the processors of the first one. */
+static void number_nodes(const struct rank_place *place)
+{
+    int ranks = 0;
+    cpu_set_t all;
     CPU_ZERO(&all);
-    (void)sched_getaffinity(0, sizeof own, &own); /* if it fails, the rank counts none */
-    if (tt_host.Allreduce(&own, &all, sizeof all, tt_handle.byte, tt_handle.bor, node) !=
-        MPI_SUCCESS)
-        return false;
-    tt_host.Comm_size(node, &ranks);
-    job.place.cores = CPU_COUNT(&all) < ranks ? CPU_COUNT(&all) : ranks;
-    return true;
+    for (int r = 0; r < job.ranks; r++) {
+        int first = 0;
+        while (place[first].host != place[r].host) first++;
+        job.node[r] = first;
+        if (first > 0) continue;
+        CPU_OR(&all, &all, &place[r].processors);
+        ranks++;
+    }
+    set_cores(&all, ranks);
 }
 
 /* Finds the node of each rank, on all ranks or none. */
-static bool find_nodes(void)
+static bool find_nodes(const struct tt_mpi_all *all)
 {
-    MPI_Comm node;
-    MPI_Info none = MPI_INFO_NULL;
-    int lowest = 0;
+    if (all->one_node) {
+        set_cores(&all->processors, job.ranks);
+        return true;
+    }
+    const struct rank_place own = {.host = all->host, .processors = all->own_processors};
+    struct rank_place *place = malloc((size_t)job.ranks * sizeof *place);
     job.node = malloc((size_t)job.ranks * sizeof *job.node);
-    if (!all_agree(job.node ? NULL : "no memory for the nodes of the ranks")) return false;
-    bool ok = tt_host.Comm_split_type(job.own, MPI_COMM_TYPE_SHARED, job.rank, none, &node) ==
-              MPI_SUCCESS;
-    if (!ok) return false;
-    ok = find_cores(node) &&
-         tt_host.Allreduce(&job.rank, &lowest, 1, tt_handle.integer, tt_handle.min, node) ==
-             MPI_SUCCESS &&
-         tt_host.Allgather(&lowest, 1, tt_handle.integer, job.node, 1, tt_handle.integer,
-                           job.own) == MPI_SUCCESS;
-    tt_host.Comm_free(&node);
-    return ok;
+    const char *why = place && job.node ? NULL : "no memory for the nodes of the ranks";
+    bool found =
+        tt_mpi_all_can(why, job.own) && tt_mpi_gather_all(&own, place, sizeof own, &job.own) == 0;
+    if (found) number_nodes(place);
+    free(place);
+    return found;
 }
 
-static const char *set_up_client(void)
+/* ---- Beginning ---- */
+
+static const char *set_up_client(const struct tt_mpi_all *all)
 {
     int level = MPI_THREAD_SINGLE;
     tt_host.Query_thread(&level);
@@ -234,12 +216,13 @@ static const char *set_up_client(void)
               (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
     job.context = tt_mpi_tutti.context_at(job.client, 0);
-    job.spread = !on_one_node(job.ranks, NULL);
+    job.spread = !all->one_node;
     if (tt_mpi_drivable() && (job.spread || job.flights)) {
         job.registered = job.register_progress(drive_tutti) == 0;
         if (!job.registered) return "the MPI cannot drive Tutti now";
     }
-    return tt_mpi_read_types() ? NULL : "no memory for the table of types";
+    if (!tt_mpi_read_types()) return "no memory for the table of types";
+    return all->undriven ? tt_mpi_buffered_open(job.client, job.own) : NULL;
 }
 
 static void close_communicators(void)
@@ -262,28 +245,14 @@ static tutti_status close_client(void)
     return tt_mpi_tutti.finalize(client);
 }
 
-/* Makes the client, on all ranks or none. */
-static bool make_client(void)
+/* Makes the client of this rank. Returns NULL, or why it cannot be made. */
+static const char *make_client(const struct tt_mpi_all *all)
 {
-    if (!all_agree(tt_mpi_load()) || !find_nodes()) return false;
-    bool driven = can_be_driven() || on_one_node(job.ranks, NULL);
-    if (!all_agree(driven ? NULL
-                          : "the ranks are on several hosts, and this MPI cannot drive Tutti"))
-        return false;
-    const char *why = NULL;
-    tutti_status status = tt_mpi_tutti.init_with(allgather, NULL, job.rank, job.ranks, &job.client);
-    if (status != TUTTI_OK) {
-        job.client = NULL;
-        why = tt_mpi_tutti.error();
-    } else {
-        why = set_up_client();
-    }
-    if (all_agree(why)) {
-        if (!job.progress) tt_mpi_buffered_open(job.client, job.own);
-        return true;
-    }
-    if (job.client && close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
-    return false;
+    if (tt_mpi_tutti.init_with(tt_mpi_gather_all, &job.own, job.rank, job.ranks, &job.client) ==
+        TUTTI_OK)
+        return set_up_client(all);
+    job.client = NULL;
+    return tt_mpi_tutti.error();
 }
 
 /* Fills in where the job's decisions are made. */
@@ -295,29 +264,59 @@ static void find_place(void)
         *at = isspace((unsigned char)*at) ? '-' : (char)tolower((unsigned char)*at);
 }
 
-/* Gives all ranks the decisions of earlier programs that rank 0 has read. */
-static void learn(void)
+/* Rank 0 reads the decisions of earlier programs. */
+static void read_known(void)
 {
     if (tt_mpi_setting.mode != TT_MPI_ON) return;
     find_place();
     if (job.rank == 0) tt_mpi_kept_read(&job.place, &job.known);
-    tt_host.Bcast(&job.known.n, 1, tt_handle.integer, 0, job.own);
-    tt_host.Bcast(job.known.entry, job.known.n * (int)sizeof job.known.entry[0], tt_handle.byte, 0,
-                  job.own);
 }
 
-bool tt_mpi_begin(struct tt_mpi_flights *flights)
+/* What is left to agree on when the ranks have made their clients. */
+struct rank_result {
+    int32_t fails, known; /* whether the rank has no client; how many decisions rank 0 has read */
+};
+
+/* Returns whether all ranks have a client. They have the decisions that rank 0 has read, then. */
+static bool all_begin(const char *why, const struct tt_mpi_all *all)
+{
+    const struct rank_result own = {.fails = why != NULL, .known = job.known.n};
+    struct rank_result any;
+    if (!tt_mpi_combine(&own, &any, sizeof own, tt_handle.byte, tt_handle.bor, job.own))
+        return false;
+    if (any.fails) return tt_mpi_all_can(why, job.own);
+    if (all->undriven) tt_mpi_buffered_meet();
+    int bytes = any.known * (int)sizeof job.known.entry[0];
+    job.known.n = any.known == 0 || tt_mpi_give(job.known.entry, bytes, job.own) ? any.known : 0;
+    return true;
+}
+
+/* Makes the clients, on all ranks or none. */
+static bool make_clients(const struct tt_mpi_all *all)
+{
+    if (!find_nodes(all)) return false;
+    const char *why = make_client(all);
+    read_known();
+    if (all_begin(why, all)) return true;
+    if (job.client && close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
+    return false;
+}
+
+bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
 {
     job.flights = flights;
-    if (tt_host.Comm_dup(tt_handle.world, &job.own) != MPI_SUCCESS) return false;
+    tt_host.Comm_rank(tt_handle.world, &job.rank);
+    tt_host.Comm_size(tt_handle.world, &job.ranks);
+    if (all->undriven && !all->one_node) {
+        if (job.rank == 0)
+            tt_mpi_say("off on all ranks: the ranks are on several hosts, and this MPI cannot "
+                       "drive Tutti");
+        return false;
+    }
+    if (!tt_mpi_duplicate(tt_handle.world, &job.own)) return false;
     tt_host.Comm_group(tt_handle.world, &job.group);
-    tt_host.Comm_rank(job.own, &job.rank);
-    tt_host.Comm_size(job.own, &job.ranks);
-    bool begun = make_client();
-    if (begun)
-        learn();
-    else
-        close_communicators();
+    bool begun = make_clients(all);
+    if (!begun) close_communicators();
     return begun;
 }
 
@@ -421,8 +420,7 @@ static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
     }
     record->world = ranks;
     record->group = group_of(n, ranks);
-    record->one_node = on_one_node(n, ranks);
-    record->keeps = tt_mpi_nodes_of(n, ranks, job.node, record->layout);
+    find_layout(record, ranks);
     return true;
 }
 
@@ -459,8 +457,7 @@ static void give_world(struct tt_mpi_comm *record)
 {
     record->team = tt_mpi_tutti.world(job.client);
     record->group = group_of(record->members, NULL);
-    record->one_node = on_one_node(record->members, NULL);
-    record->keeps = tt_mpi_nodes_of(record->members, NULL, job.node, record->layout);
+    find_layout(record, NULL);
 }
 
 /* Whether there may be one more team of a persistent call. Ranks free their requests in different

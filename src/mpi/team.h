@@ -5,12 +5,18 @@
 #ifndef TT_MPI_TEAM_H
 #define TT_MPI_TEAM_H
 
+#include <sched.h>
+
 #include "mpi/host.h"
 
-/* Waits until all ranks of a communicator are here. Meanwhile the context is advanced, if there is
- * one. `late`: what is printed if that takes seconds; NULL: nothing. */
-#define tt_mpi_meet TT_MPI_OWN(meet)
-void tt_mpi_meet(MPI_Comm comm, tutti_context *context, const char *late);
+/* What the ranks of the world have agreed on before Tutti starts (agree.h). */
+struct tt_mpi_all {
+    bool one_node;            /* whether all can share memory */
+    bool undriven;            /* whether the host of any rank cannot drive Tutti */
+    uint64_t host;            /* where this rank runs: equal on ranks that can share memory */
+    cpu_set_t own_processors; /* that this rank may use */
+    cpu_set_t processors;     /* that any rank may use */
+};
 /* Calls of Tutti that are in flight while the program is in the host. */
 struct tt_mpi_flights {
     atomic_int n;
@@ -21,8 +27,8 @@ struct tt_mpi_flights {
  * as calls are in flight and Tutti does not drive the host. `flights` may be NULL: there are none.
  */
 #define tt_mpi_begin TT_MPI_OWN(begin)
-bool tt_mpi_begin(struct tt_mpi_flights *flights);
-/* Whether the progress of this host can call functions. Set by tt_mpi_begin. */
+bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
+/* Whether the progress of this host can call functions. */
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
 /* Makes the host get on; one that can drive Tutti does so. Returns how much the host has handled; 1

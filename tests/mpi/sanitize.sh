@@ -21,10 +21,10 @@ options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=ad
     -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
-    -c "$sources"/{backend,host,greet,team,buffered,type,later,left,take,take-v}.c) &
+    -c "$sources"/{backend,host,greet,meet,agree,team,buffered,type,later,left,take,take-v}.c) &
 (cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,kept,local-names,find}.c &&
     gcc "${options[@]}" -Dtt_fail=tt_mpi_fail -Dtt_fail_errno=tt_mpi_fail_errno -Dtt_setting=tt_mpi_environment \
-        -Dtt_calloc=calloc -Dtt_free=free -c "$TUTTI_SOURCE/src/base/cache-file.c") || fail 'the other files'
+        -Dtt_calloc=calloc -Dtt_free=free -c "$TUTTI_SOURCE"/src/base/{cache-file,host-name}.c) || fail 'the other files'
 wait $! || fail 'the backend'
 gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.so -ldl -lpthread || fail 'the library'
 

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# How many collectives of the host Tutti calls in MPI_Init and MPI_Finalize, and that none of them
+# is blocking: with more ranks than processors, these take tens of milliseconds each.
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+"mpicc.$host" "$here/start.c" -o start
+cc -shared -fPIC "$here/audit.c" -o audit.so
+
+# calls SETTING NUMBER: each rank starts so many collectives of the host, and calls no blocking one.
+calls() {
+    before=(env TUTTI_MPI="$1" LD_AUDIT="$work/audit.so" tutti mpi)
+    launch "$host" 4 ./start
+    [ "$(grep -cx "blocking 0, started $2" err)" -eq 4 ] || fail "TUTTI_MPI=$1: not $2 collectives"
+}
+
+# One exchange of the settings and of where ranks run, a duplicate of the world, three exchanges of
+# tutti_init_with, one that says whether all ranks have a client, and a barrier at the end. Over
+# MPICH, the ranks also exchange the keys by which they say that they have a buffer.
+if [ "$host" = mpich ]; then most=8; else most=7; fi
+calls on $most
+calls -bcast $most
+calls off 1
+
+# ---- All ranks do without Tutti if one of them cannot go on, and one rank says why ----
+
+# without COMMAND TEXT: rank 1 of 3 runs the command before the program; the text is all that is
+# printed.
+without() {
+    before=(env TUTTI_MPI=on tutti mpi)
+    launch "$host" 3 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" -ne 1 ] || eval "$1"; exec ./start' sh "$1"
+    grep -qE "^tutti: MPI: off on all ranks: $2" err || fail "no word after $1"
+    [ "$(grep -c '^tutti: MPI:' err)" -eq 1 ] || fail "more than one word after $1"
+}
+
+mkdir elsewhere
+cp "$library" elsewhere
+without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" 'rank 1: cannot load libtutti.so.0: '
+without 'export TUTTI_MPI=-bcast' 'ranks (1 and 0|0 and 1) leave different functions'
+without 'export TUTTI_WINDOW=64K' 'rank [0-2]: .*TUTTI_WINDOW'
+if [ "$host" = mpich ] && unshare --uts true 2>/dev/null; then
+    without 'exec unshare --uts sh -c "hostname elsewhere; exec ./start"' \
+        'the ranks are on several hosts, and this MPI cannot drive Tutti$'
+fi
