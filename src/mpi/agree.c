@@ -56,12 +56,13 @@ static uint64_t host_number(void)
 
 /* ---- What differs ---- */
 
-/* Returns a rank with the least number and one with the greatest. Collective over the world. */
+/* The least number that a rank has and the greatest one, each with such a rank. */
 struct extremes {
     int64_t least, most;
     int least_rank, most_rank;
 };
 
+/* Collective over the world. */
 static struct extremes extremes_of(int64_t number, int rank)
 {
     const int64_t unit = INT64_C(1) << 24;
