@@ -160,6 +160,8 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
                                .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
                                .near_bytes = tt_team_near(jobs->problem[i].p, tt_team_window()),
+                               .line_bytes =
+                                   tt_team_line_bytes(jobs->problem[i].p, tt_team_window()),
                                .reads = true,
                                .writes = true,
                                .read_cost = 1,

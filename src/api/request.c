@@ -117,16 +117,20 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-static struct tt_as_given given_of(const struct tt_args *args)
+/* Sets *given to a call that is not checked yet, or that is packed. A gatherv or scatterv has its
+ * lists only when it was checked. Each member is set by itself: a short call would notice that all
+ * are copied at once. */
+static void set_given(struct tt_as_given *given, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    struct tt_as_given given = {.key = tt_shape_key(c), .n = args->n};
-    if (c->out_counts)
-        return (struct tt_as_given){
-            .key = given.key, .list = {c->in_counts, c->in_displs, c->out_counts, c->out_displs}};
-    given.list[0] = args->counts;
-    given.list[1] = args->displs;
-    return given;
+    bool lists = c->out_counts != NULL;
+    given->key = tt_shape_key(c);
+    given->n = lists ? 0 : args->n;
+    given->longest = 0;
+    given->list[0] = lists ? c->in_counts : args->counts;
+    given->list[1] = lists ? c->in_displs : args->displs;
+    given->list[2] = c->out_counts;
+    given->list[3] = c->out_displs;
 }
 
 tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
@@ -225,12 +229,12 @@ static tutti_status make_shape(tutti_team *team, struct tt_args *args,
                                struct tt_prepared **prepared)
 {
     bool counts = tt_call_counts(&args->call), basic = (unsigned)args->call.op < TUTTI_OPS;
-    struct tt_as_given given = {.n = 0};
-    if (counts) given = given_of(args);
+    struct tt_as_given given;
+    if (counts) set_given(&given, args);
     if (counts && basic && (*prepared = find_repeat(team, args, &given))) return TUTTI_OK;
     TT_TRY(tt_args_check(team, args));
-    if (counts && !basic) given = given_of(args); /* only now it is known whether it commutes */
-    TT_TRY(shape_of(team, args, &given, prepared));
+    if (counts && !basic) set_given(&given, args); /* only now it is known whether it commutes */
+    TT_TRY(shape_of(team, args, counts ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
@@ -430,7 +434,8 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     args->call.in_place = args->in == TUTTI_IN_PLACE;
     TT_TRY(tt_args_check(team, args));
     TT_TRY(tt_packed_new(team, args, &packed));
-    const struct tt_as_given given = given_of(&packed->args);
+    struct tt_as_given given;
+    set_given(&given, &packed->args);
     tutti_status status = shape_of(team, &packed->args, &given, &prepared);
     if (status == TUTTI_OK) status = request_of(team, &packed->args, prepared, request);
     if (status == TUTTI_OK)

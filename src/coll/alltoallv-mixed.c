@@ -28,22 +28,24 @@ static int64_t usual(const struct tt_map *map)
     return many ? SHORT : LONG;
 }
 
-/* Returns where in the window the block for rank `to` lies; -1: it is long, as both of its ranks
- * know. */
-static int64_t place(const struct tt_call *call, const struct tt_map *map, int to, int64_t len)
+/* Returns where in the window of rank `from` the block for rank `to` lies; -1: it is long, as both
+ * of them know. */
+static int64_t place(const struct tt_call *call, const struct tt_map *map, int from, int to,
+                     int64_t len)
 {
-    const struct tt_parts parts = tt_parts_of(map, map->p);
-    return len > tt_slice_bytes(call, usual(map)) ? -1 : tt_part_at(&parts, to, len);
+    const struct tt_parts parts = tt_parts_of(map, map->p - 1);
+    bool fits = len <= tt_slice_bytes(call, usual(map));
+    return fits ? tt_part_at(&parts, tt_part_of(map->p, from, to), len) : -1;
 }
 
 /* Copies the short blocks for other ranks into the window. */
 static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  const struct tt_peers *to)
+                  int me, const struct tt_peers *to)
 {
     for (int k = 0; k < to->n; k++) {
         int r = tt_peer(to, k);
         struct tt_span block = tt_block_to(call, r);
-        int64_t at = place(call, map, r, block.len);
+        int64_t at = place(call, map, me, r, block.len);
         if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, block.off), block.len);
     }
 }
@@ -57,7 +59,7 @@ static void take(struct tt_builder *b, const struct tt_call *call, const struct 
         int r = tt_peer(from, k);
         struct tt_span block = tt_block_from(call, r);
         struct tt_range to = tt_own(TT_OUT, block.off);
-        int64_t at = place(call, map, me, block.len);
+        int64_t at = place(call, map, r, me, block.len);
         if (block.len == 0) continue;
         tt_await(b, r, 1);
         any = any || at < 0;
@@ -76,13 +78,13 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     struct tt_peers to = tt_peers_to(call, map->p, me), from = tt_peers_from(call, map->p, me);
     struct tt_span mine = tt_block_to(call, me);
     tt_open(b, 1 << TT_IN);
-    offer(b, call, map, &to);
+    offer(b, call, map, me, &to);
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
     take(b, call, map, me, &from);
     for (int k = 0; k < to.n; k++) {
         int r = tt_peer(&to, k);
-        if (place(call, map, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 2);
+        if (place(call, map, me, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 2);
     }
 }
 

@@ -18,11 +18,14 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
 }
 
 /* Long parts begin with a cache line. */
-struct tt_parts tt_parts_of(const struct tt_map *map, int ranks)
+struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 {
+    int64_t n = tt_max(pieces, 1), tiny = map->line_bytes / n / 8 * 8;
     int64_t far_at = map->near_bytes ? tt_round_up(map->near_bytes, TT_LINE) + TT_WIN_LINE : 0;
-    int64_t far = tt_max(map->win_bytes - far_at, 0) / ranks;
-    return (struct tt_parts){.near = map->near_bytes / ranks / 8 * 8,
+    int64_t far = tt_max(map->win_bytes - far_at, 0) / n;
+    return (struct tt_parts){.tiny = tiny,
+                             .near = (map->near_bytes - n * tiny) / n / 8 * 8,
+                             .near_at = n * tiny,
                              .far = far > TT_LINE ? far / TT_LINE * TT_LINE : far,
                              .far_at = far_at};
 }

@@ -18,13 +18,20 @@ enum {
  * piece that fits the near part of a rank lies there, where it travels with the signal. A longer
  * one lies in the far part, and one that fits neither is not in the window. */
 struct tt_parts {
-    int64_t near, far, far_at;
+    int64_t tiny, near, near_at, far, far_at; /* tiny: in the cache line of the signal */
 };
-struct tt_parts tt_parts_of(const struct tt_map *map, int ranks);
-/* Returns where in the window a piece of `len` bytes for or from rank i lies; -1: nowhere. */
+struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
+/* Returns the place of rank r among the pieces for the p - 1 other ranks in the window of an
+ * owner. */
+static inline int tt_part_of(int p, int owner, int r)
+{
+    return (r - owner + p) % p - 1;
+}
+/* Returns where in the window the i-th piece lies, which has `len` bytes; -1: nowhere. */
 static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t len)
 {
-    if (len <= parts->near) return i * parts->near;
+    if (len <= parts->tiny) return i * parts->tiny;
+    if (len <= parts->near) return parts->near_at + i * parts->near;
     return len <= parts->far ? parts->far_at + i * parts->far : -1;
 }
 

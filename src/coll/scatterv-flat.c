@@ -19,30 +19,30 @@
 static void hand_out(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      int me)
 {
-    const struct tt_parts parts = tt_parts_of(map, map->p);
+    const struct tt_parts parts = tt_parts_of(map, map->p - 1);
     struct tt_span mine = tt_block_to(call, me);
     tt_open(b, 1 << TT_IN);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
         struct tt_span piece = tt_block_to(call, r);
-        int64_t at = tt_part_at(&parts, r, piece.len);
+        int64_t at = tt_part_at(&parts, tt_part_of(map->p, me, r), piece.len);
         if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, piece.off), piece.len);
     }
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
-        if (tt_part_at(&parts, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 1);
+        if (tt_part_at(&parts, 0, tt_block_to(call, r).len) < 0) tt_await(b, r, 1);
     }
 }
 
 static void take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me)
 {
-    const struct tt_parts parts = tt_parts_of(map, map->p);
+    const struct tt_parts parts = tt_parts_of(map, map->p - 1);
     int root = call->root;
     struct tt_span mine = tt_block_from(call, root);
     struct tt_range to = tt_own(TT_OUT, mine.off);
-    int64_t at = tt_part_at(&parts, me, mine.len);
+    int64_t at = tt_part_at(&parts, tt_part_of(map->p, root, me), mine.len);
     tt_await(b, root, 1);
     if (at >= 0) {
         tt_copy(b, to, tt_at(TT_WIN, root, at), mine.len);

@@ -465,6 +465,14 @@ static __attribute__((noinline)) void publish_owed(const struct tt_exec *exec)
     atomic_store_explicit(owed_in(exec), exec->number + 1, memory_order_relaxed);
 }
 
+/* Finds where the near bytes of WIN are in the slot. */
+static void find_near(struct tt_exec *exec)
+{
+    const struct tt_team *t = exec->team;
+    exec->near_at = exec->slot * t->layout.line_stride + tt_team_words(t->map.p);
+    exec->near = exec->near_window[t->me] + exec->near_at;
+}
+
 /* Begins the execution in its slot. The call and the openings are written, and the window is
  * backed, before `shape` is stored with release. So a member that has seen `shape` or a signal of
  * this execution finds all of them. */
@@ -478,8 +486,7 @@ static void run(struct tt_exec *exec)
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->window_at = exec->slot * exec->window_stride;
     exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
-    exec->near_at = exec->slot * t->layout.line_stride + tt_team_words(t->map.p);
-    exec->near = exec->near_window[t->me] + exec->near_at;
+    if (tt_unlikely(exec->near_bytes > 0)) find_near(exec);
     t->running[exec->slot] = exec;
     begin_lanes(exec);
     if (t->published[exec->slot] != exec->shape) publish_signature(exec);

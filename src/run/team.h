@@ -91,8 +91,8 @@ struct tt_signal_line {
 #define TT_LINE_STRIDE (15 * TT_LINE)
 #define TT_SHORT_WINDOW ((int64_t)(TT_LINE_STRIDE - TT_WINDOW_AT))
 
-/* In calls of pairs: the bytes of the words before WIN, and the bytes of WIN in the short window; 0
- * in teams that are too large for words. */
+/* In calls of pairs: the bytes of the words before WIN, those of WIN in the short window, and those
+ * of WIN in the signal line. All are 0 in teams that are too large for words. */
 static inline int64_t tt_team_words(int p)
 {
     return p <= 64 ? tt_round_up(4 * (int64_t)p, 8) : 0;
@@ -100,6 +100,12 @@ static inline int64_t tt_team_words(int p)
 static inline int64_t tt_team_near(int p, int64_t win_bytes)
 {
     return p <= 64 ? tt_min(TT_SHORT_WINDOW - tt_team_words(p), win_bytes) : 0;
+}
+
+static inline int64_t tt_team_line_bytes(int p, int64_t win_bytes)
+{
+    int64_t behind_words = TT_LINE - (int64_t)TT_WINDOW_AT - tt_team_words(p);
+    return tt_max(0, tt_min(behind_words, tt_team_near(p, win_bytes)));
 }
 
 /* What such a word says: the bytes that its owner has for the other member, and those that it

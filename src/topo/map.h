@@ -18,7 +18,7 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - WIN is shared within a node only
  *  - reads, writes: any two ranks of the same node can read, or write, each other's opened buffers
  *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores
- *  - near_bytes <= win_bytes */
+ *  - line_bytes <= near_bytes <= win_bytes */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
@@ -26,6 +26,7 @@ struct tt_map {
     /* In an alltoallv, gatherv or scatterv, so many bytes at the begin of WIN travel with signals.
      * No range may begin before them and end behind them. */
     int64_t near_bytes;
+    int64_t line_bytes; /* so many of them lie in the cache line of the signal */
     bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
@@ -46,7 +47,8 @@ struct tt_map {
 
 static inline bool tt_map_valid(const struct tt_map *map)
 {
-    bool valid = map->p >= 1 && map->near_bytes <= map->win_bytes;
+    bool valid =
+        map->p >= 1 && map->line_bytes <= map->near_bytes && map->near_bytes <= map->win_bytes;
     for (int r = 0; map->node && r < map->p; r++)
         valid = valid && map->node[r] >= 0 && map->node[r] < map->nodes;
     return valid;

@@ -25,6 +25,7 @@ struct tt_map plans_map(int p)
                            .cores = p,
                            .win_bytes = 128 << 10,
                            .near_bytes = tt_team_near(p, 128 << 10),
+                           .line_bytes = tt_team_line_bytes(p, 128 << 10),
                            .reads = true,
                            .writes = true,
                            .mapped = true,
@@ -35,6 +36,7 @@ void plans_window(struct tt_map *map, int64_t bytes)
 {
     map->win_bytes = bytes;
     map->near_bytes = tt_team_near(map->p, bytes / 16 * 8);
+    map->line_bytes = tt_team_line_bytes(map->p, bytes / 16 * 8);
 }
 
 /* Gives each node `share` twelfths of the ranks that are left, and at least one. */
