@@ -26,9 +26,11 @@ struct row {
     int most_cost; /* the highest cost of reading the buffers of other ranks: map->read_cost */
 };
 
-/* Up to this cost of reading, large messages are faster by access through the kernel to the memory
- * of another process. */
+/* Costs of reading. Up to CHEAP, large messages are faster by access through the kernel to the
+ * memory of another process. Up to FAIR, this is so in an alltoall: each rank has to make both
+ * copies of as many bytes itself, so no copy in and copy out happen at the same time. */
 #define CHEAP 1
+#define FAIR 2
 
 static const struct row table[] = {
     {&tt_barrier_flat, ANY, 64, ANY_COST},
@@ -62,6 +64,8 @@ static const struct row table[] = {
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_alltoall_flat, 16 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 64 << 10, 8, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, FAIR},
     {&tt_alltoall_flat, 128 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, ANY, 4, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, ANY_COST},
@@ -88,7 +92,7 @@ static const struct row table[] = {
  * that copy costs more. Where every rank reads the same bytes, as in a bcast, those that one rank
  * has copied into its window are in a cache that all share, so no row has `direct`. By `halving`,
  * no rank reads all vectors. */
-enum { MANY = 4, FAIR = 2 /* cost of reading */ };
+enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_flat, 64 << 10, 8, ANY_COST},
