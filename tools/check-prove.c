@@ -108,7 +108,7 @@ static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
 {
     struct tt_map map = {.cores = c->problem.p,
                          .win_bytes = c->win_bytes,
-                         .near_bytes = tt_team_near(c->problem.p, c->win_bytes / 16 * 8),
+                         .low_bytes = tt_team_low(c->problem.p, c->win_bytes / 16 * 8),
                          .line_bytes = tt_team_line_bytes(c->problem.p, c->win_bytes / 16 * 8),
                          .reads = c->direct,
                          .writes = c->direct,

@@ -93,7 +93,7 @@ static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
-                             .near_bytes = tt_team_near(c->problem.p, tt_team_window()),
+                             .low_bytes = tt_team_low(c->problem.p, tt_team_window()),
                              .line_bytes = tt_team_line_bytes(c->problem.p, tt_team_window()),
                              .reads = true,
                              .writes = true,
@@ -139,7 +139,7 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
     c->map = (struct tt_map){.p = c->problem.p,
                              .cores = world->cores,
                              .win_bytes = world->win_bytes,
-                             .near_bytes = tt_team_near(c->problem.p, world->win_bytes),
+                             .low_bytes = tt_team_low(c->problem.p, world->win_bytes),
                              .line_bytes = tt_team_line_bytes(c->problem.p, world->win_bytes),
                              .reads = world->reads,
                              .writes = world->writes,

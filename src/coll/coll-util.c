@@ -21,13 +21,13 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 {
     int64_t n = tt_max(pieces, 1), tiny = map->line_bytes / n / 8 * 8;
-    int64_t far_at = map->near_bytes ? tt_round_up(map->near_bytes, TT_LINE) + TT_WIN_LINE : 0;
-    int64_t far = tt_max(map->win_bytes - far_at, 0) / n;
+    int64_t high_at = map->low_bytes ? tt_round_up(map->low_bytes, TT_LINE) + TT_WIN_LINE : 0;
+    int64_t high = tt_max(map->win_bytes - high_at, 0) / n;
     return (struct tt_parts){.tiny = tiny,
-                             .near = (map->near_bytes - n * tiny) / n / 8 * 8,
-                             .near_at = n * tiny,
-                             .far = far > TT_LINE ? far / TT_LINE * TT_LINE : far,
-                             .far_at = far_at};
+                             .low = (map->low_bytes - n * tiny) / n / 8 * 8,
+                             .low_at = n * tiny,
+                             .high = high > TT_LINE ? high / TT_LINE * TT_LINE : high,
+                             .high_at = high_at};
 }
 
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map)

@@ -15,10 +15,10 @@ enum {
 };
 
 /* Parts of a window, one for each of some ranks, for pieces whose length only two ranks know. A
- * piece that fits the near part of a rank lies there, where it travels with the signal. A longer
- * one lies in the far part, and one that fits neither is not in the window. */
+ * piece that fits the low part of a rank lies there, where it travels with the signal. A longer
+ * one lies in the high part, and one that fits neither is not in the window. */
 struct tt_parts {
-    int64_t tiny, near, near_at, far, far_at; /* tiny: in the cache line of the signal */
+    int64_t tiny, low, low_at, high, high_at; /* tiny: in the cache line of the signal */
 };
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
 /* Returns the place of rank r among the pieces for the p - 1 other ranks in the window of an
@@ -31,8 +31,8 @@ static inline int tt_part_of(int p, int owner, int r)
 static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t len)
 {
     if (len <= parts->tiny) return i * parts->tiny;
-    if (len <= parts->near) return parts->near_at + i * parts->near;
-    return len <= parts->far ? parts->far_at + i * parts->far : -1;
+    if (len <= parts->low) return parts->low_at + i * parts->low;
+    return len <= parts->high ? parts->high_at + i * parts->high : -1;
 }
 
 /* Reasons to refuse a call that several algorithms share. */

@@ -60,7 +60,7 @@ struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_alg
 {
     if (algorithm->plans) return tt_plan_copy(algorithm->plans[me]);
     tt_builder_reset(b, map->p, me, call, algorithm->name);
-    if (tt_coll_pairs(call->coll)) tt_builder_near(b, map->near_bytes);
+    if (tt_coll_pairs(call->coll)) tt_builder_divide(b, map->low_bytes);
     for (int phase = 0; phase < tt_algorithm_phases(algorithm, call, map); phase++)
         tt_algorithm_build(algorithm, b, call, map, me, phase);
     struct tt_plan *plan = tt_builder_finish(b);

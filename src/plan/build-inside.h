@@ -28,7 +28,7 @@ struct tt_builder {
     size_t varied;          /* the only step that uses the last entry of varies */
     const struct tt_subteam *part; /* NULL while the plan is built for the whole team */
     int64_t part_tmp;              /* where the TMP of the part begins */
-    int64_t near;                  /* as in tt_builder_near */
+    int64_t low;                   /* as in tt_builder_divide */
     const char *error;
     bool starved; /* the error is that memory is short */
 };

@@ -88,7 +88,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->last_dropped = true; /* there is no step yet that tt_tail or tt_from could change */
     b->part = NULL;
     b->part_tmp = 0;
-    b->near = 0;
+    b->low = 0;
     b->error = NULL;
     b->starved = false;
     b->name_is_lent = false;
@@ -117,9 +117,9 @@ void tt_builder_free(struct tt_builder *b)
     tt_free(b);
 }
 
-void tt_builder_near(struct tt_builder *b, int64_t bytes)
+void tt_builder_divide(struct tt_builder *b, int64_t bytes)
 {
-    b->near = bytes;
+    b->low = bytes;
 }
 
 void tt_builder_fail(struct tt_builder *b, const char *why)
@@ -154,8 +154,8 @@ static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t 
 {
     r = tt_build_range(b, r);
     if (r.rank == b->plan.me) r.rank = TT_SELF;
-    if (r.buf == TT_WIN && r.off < b->near && r.off + len > b->near)
-        b->error = "a range that is partly near";
+    if (r.buf == TT_WIN && r.off < b->low && r.off + len > b->low)
+        b->error = "a range that is in both windows";
     if (r.buf == TT_WIN && r.rank == TT_SELF && r.shape == 0)
         b->plan.win_bytes = tt_max(b->plan.win_bytes, r.off + len);
     return r;

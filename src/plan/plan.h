@@ -213,8 +213,8 @@ void tt_builder_free(struct tt_builder *b);
 void tt_builder_fail(struct tt_builder *b, const char *why);
 
 /* Makes tt_builder_finish fail if a range of WIN begins before this byte and ends behind it
- * (tt_map.near_bytes). */
-void tt_builder_near(struct tt_builder *b, int64_t bytes);
+ * (tt_map.low_bytes). */
+void tt_builder_divide(struct tt_builder *b, int64_t bytes);
 
 /* A part of the team that is treated as a team of its own. Rank r of the part is rank member[r] of
  * the team. The part's IN, OUT and WIN begin at offset at[X].off of the team's buffer at[X].buf.

@@ -54,7 +54,7 @@ static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening 
     s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
     s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
     s->begun = exec->number + 1;
-    if (exec->pairs && exec->team->map.near_bytes > 0)
+    if (exec->pairs && exec->team->map.low_bytes > 0)
         *tt_team_word(exec->team, exec->team->me, exec->slot, r) =
             c->in_contents ? TT_PAIR_UNTOLD : tt_pair_word(s->bytes[TT_IN], s->bytes[TT_OUT]);
     if (tt_unlikely(c->in_contents != NULL)) publish_contents(exec, r);
@@ -131,8 +131,8 @@ static inline char *loadable_address(const struct tt_exec *exec, const struct tt
 {
     if (r->rank == TT_SELF) return tt_exec_own(exec, r);
     if (r->buf != TT_WIN) return NULL;
-    if (tt_unlikely(r->off < exec->near_bytes))
-        return exec->near_window[r->rank] + exec->near_at + r->off;
+    if (tt_unlikely(r->off < exec->low_bytes))
+        return exec->low_window[r->rank] + exec->low_at + r->off;
     return exec->window[r->rank] + exec->window_at + r->off;
 }
 

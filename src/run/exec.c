@@ -201,8 +201,8 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     exec->window_stride = reaches ? t->layout.window_stride : t->layout.line_stride;
     exec->window_bytes = reaches ? tt_min(plan->win_bytes, t->map.win_bytes) : 0;
     exec->finds_windows = reaches;
-    exec->near_bytes = reaches && exec->pairs ? t->map.near_bytes : 0;
-    exec->near_window = t->window[TT_SHORT_WINDOWS];
+    exec->low_bytes = reaches && exec->pairs ? t->map.low_bytes : 0;
+    exec->low_window = t->window[TT_SHORT_WINDOWS];
     if (reaches) exec->plain = false;
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
     TT_TRY(tt_team_extend(t));
@@ -465,12 +465,12 @@ static __attribute__((noinline)) void publish_owed(const struct tt_exec *exec)
     atomic_store_explicit(owed_in(exec), exec->number + 1, memory_order_relaxed);
 }
 
-/* Finds where the near bytes of WIN are in the slot. */
-static void find_near(struct tt_exec *exec)
+/* Finds where the low bytes of WIN are in the slot. */
+static void find_low(struct tt_exec *exec)
 {
     const struct tt_team *t = exec->team;
-    exec->near_at = exec->slot * t->layout.line_stride + tt_team_words(t->map.p);
-    exec->near = exec->near_window[t->me] + exec->near_at;
+    exec->low_at = exec->slot * t->layout.line_stride + tt_team_words(t->map.p);
+    exec->low = exec->low_window[t->me] + exec->low_at;
 }
 
 /* Begins the execution in its slot. The call and the openings are written, and the window is
@@ -486,7 +486,7 @@ static void run(struct tt_exec *exec)
     exec->line = tt_team_line(t, t->me, exec->slot);
     exec->window_at = exec->slot * exec->window_stride;
     exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
-    if (tt_unlikely(exec->near_bytes > 0)) find_near(exec);
+    if (tt_unlikely(exec->low_bytes > 0)) find_low(exec);
     t->running[exec->slot] = exec;
     begin_lanes(exec);
     if (t->published[exec->slot] != exec->shape) publish_signature(exec);

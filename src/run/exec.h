@@ -78,10 +78,10 @@ struct tt_exec {
     int64_t window_bytes;  /* of the long window that the plan uses, which must be backed */
     /* In a call of pairs: so many bytes of WIN are in the short window (team.h), where this rank's
      * are; by member, the short window of slot 0, and the distance from it to these bytes. */
-    int64_t near_bytes;
-    char *near;
-    char **near_window;
-    int64_t near_at;
+    int64_t low_bytes;
+    char *low;
+    char **low_window;
+    int64_t low_at;
     size_t element;       /* bytes of an element of the plan's type */
     tt_reduce_fn *reduce; /* for the plan's type and operation; NULL if they are user-defined */
     int64_t tmp_offset;   /* offset of TMP in the segment; -1: private memory */
@@ -224,7 +224,7 @@ bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, i
 /* The address of a range in one of this rank's own buffers. */
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {
-    if (tt_unlikely(r->off < exec->near_bytes && r->buf == TT_WIN)) return exec->near + r->off;
+    if (tt_unlikely(r->off < exec->low_bytes && r->buf == TT_WIN)) return exec->low + r->off;
     return exec->buffer[r->buf] + r->off;
 }
 

@@ -581,7 +581,7 @@ tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
     const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
     if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
     bool remote = tt_team_is_remote(t, r);
-    if (!remote && t->map.near_bytes > 0 &&
+    if (!remote && t->map.low_bytes > 0 &&
         tt_pair_agrees(*tt_team_word(t, t->me, slot, r), *tt_team_word(t, r, slot, t->me)))
         return TUTTI_OK;
     const struct tt_segment_opening *own = tt_team_segment(t, t->me, slot, r);

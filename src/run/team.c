@@ -268,7 +268,7 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
     const int64_t win_bytes = tt_team_window();
     t->map = (struct tt_map){.p = p,
                              .win_bytes = win_bytes,
-                             .near_bytes = tt_team_near(p, win_bytes),
+                             .low_bytes = tt_team_low(p, win_bytes),
                              .line_bytes = tt_team_line_bytes(p, win_bytes),
                              .nodes = 1};
     t->queue_end = &t->queue;

@@ -37,9 +37,9 @@
  *
  * Calls of pairs: in an alltoallv, gatherv or scatterv no member knows all counts, so all of them
  * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams that
- * are not too large, the first bytes of WIN (tt_map.near_bytes) lie in the short window, where they
+ * are not too large, the first bytes of WIN (tt_map.low_bytes) lie in the short window, where they
  * travel with the signal. Before them is a word for each member, with the number of bytes that the
- * owner has for it and expects from it. No range of a plan begins before near_bytes and ends behind
+ * owner has for it and expects from it. No range of a plan begins before low_bytes and ends behind
  * it, which the builder of plans checks.
  *
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
@@ -97,7 +97,7 @@ static inline int64_t tt_team_words(int p)
 {
     return p <= 64 ? tt_round_up(4 * (int64_t)p, 8) : 0;
 }
-static inline int64_t tt_team_near(int p, int64_t win_bytes)
+static inline int64_t tt_team_low(int p, int64_t win_bytes)
 {
     return p <= 64 ? tt_min(TT_SHORT_WINDOW - tt_team_words(p), win_bytes) : 0;
 }
@@ -105,7 +105,7 @@ static inline int64_t tt_team_near(int p, int64_t win_bytes)
 static inline int64_t tt_team_line_bytes(int p, int64_t win_bytes)
 {
     int64_t behind_words = TT_LINE - (int64_t)TT_WINDOW_AT - tt_team_words(p);
-    return tt_max(0, tt_min(behind_words, tt_team_near(p, win_bytes)));
+    return tt_max(0, tt_min(behind_words, tt_team_low(p, win_bytes)));
 }
 
 /* What such a word says: the bytes that its owner has for the other member, and those that it

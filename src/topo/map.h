@@ -18,14 +18,14 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - WIN is shared within a node only
  *  - reads, writes: any two ranks of the same node can read, or write, each other's opened buffers
  *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores
- *  - line_bytes <= near_bytes <= win_bytes */
+ *  - line_bytes <= low_bytes <= win_bytes */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
     /* In an alltoallv, gatherv or scatterv, so many bytes at the begin of WIN travel with signals.
      * No range may begin before them and end behind them. */
-    int64_t near_bytes;
+    int64_t low_bytes;
     int64_t line_bytes; /* so many of them lie in the cache line of the signal */
     bool reads, writes;
     bool mapped;
@@ -48,7 +48,7 @@ struct tt_map {
 static inline bool tt_map_valid(const struct tt_map *map)
 {
     bool valid =
-        map->p >= 1 && map->line_bytes <= map->near_bytes && map->near_bytes <= map->win_bytes;
+        map->p >= 1 && map->line_bytes <= map->low_bytes && map->low_bytes <= map->win_bytes;
     for (int r = 0; map->node && r < map->p; r++)
         valid = valid && map->node[r] >= 0 && map->node[r] < map->nodes;
     return valid;

@@ -295,8 +295,8 @@ static void a_choice_without_memory_is_an_error(void **state)
     assert_true(lacks > 0);
 }
 
-/* A piece that does not fit the near part of a window lies behind it. */
-static void ranges_are_near_or_far(void **state)
+/* A piece that does not fit the low part of a window lies behind it. */
+static void ranges_are_low_or_high(void **state)
 {
     (void)state;
     static const struct {
@@ -308,7 +308,7 @@ static void ranges_are_near_or_far(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_builder *b = tt_builder_new(2, 0, &call, "apart");
         assert_non_null(b);
-        tt_builder_near(b, 16);
+        tt_builder_divide(b, 16);
         tt_copy(b, tt_own(TT_WIN, cases[i].offset), tt_own(TT_IN, 0), cases[i].bytes);
         struct tt_plan *plan = tt_builder_finish(b);
         assert_int_equal(plan != NULL, cases[i].good);
@@ -333,7 +333,7 @@ int main(void)
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(counts_of_an_allgatherv_count),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
-        cmocka_unit_test(ranges_are_near_or_far),
+        cmocka_unit_test(ranges_are_low_or_high),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ struct tt_map plans_map(int p)
     return (struct tt_map){.p = p,
                            .cores = p,
                            .win_bytes = 128 << 10,
-                           .near_bytes = tt_team_near(p, 128 << 10),
+                           .low_bytes = tt_team_low(p, 128 << 10),
                            .line_bytes = tt_team_line_bytes(p, 128 << 10),
                            .reads = true,
                            .writes = true,
@@ -35,7 +35,7 @@ struct tt_map plans_map(int p)
 void plans_window(struct tt_map *map, int64_t bytes)
 {
     map->win_bytes = bytes;
-    map->near_bytes = tt_team_near(map->p, bytes / 16 * 8);
+    map->low_bytes = tt_team_low(map->p, bytes / 16 * 8);
     map->line_bytes = tt_team_line_bytes(map->p, bytes / 16 * 8);
 }
 

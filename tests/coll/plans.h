@@ -29,7 +29,7 @@ struct plans {
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
 /* One node with p ranks on as many cores and with direct access. */
 struct tt_map plans_map(int p);
-/* Sets how large windows are, and how much of them is near. */
+/* Sets how large windows are, and how much of them is low (tt_map.low_bytes). */
 void plans_window(struct tt_map *map, int64_t bytes);
 
 /* Maps with several nodes: uneven, even, of one rank each, adjacent or not; 0 <= which <

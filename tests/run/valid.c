@@ -28,7 +28,7 @@ static void maps_and_calls(void **state)
     node[2] = 2;
     assert_false(tt_map_valid(&map));
     node[2] = 1;
-    map.near_bytes = 8;
+    map.low_bytes = 8;
     assert_false(tt_map_valid(&map));
 
     int64_t counts[] = {1, 2, 3}, displs[] = {0, 1, 3};
