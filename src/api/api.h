@@ -139,8 +139,8 @@ struct tt_args {
 
 /* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
-/* Finds how far the pieces of a call that was checked reach in `in` and `out`; none: in that of a
- * reduce_scatter, and in `in` of a call in place. */
+/* Finds how far the pieces of a call that was checked reach in `in` and `out`. A reduce_scatter has
+ * no pieces. In place, the pieces of `in` are left out, and so are those of this rank itself. */
 void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
                      struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by this algorithm, whose ranks tell each

@@ -118,17 +118,18 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 /* ---- The plan for a call ---- */
 
 /* Sets *given to a call that is not checked yet, or that is packed. A gatherv or scatterv has its
- * lists only when it was checked. Each member is set by itself: a short call would notice that all
- * are copied at once. */
-static void set_given(struct tt_as_given *given, const struct tt_args *args)
+ * lists only when it was checked, and the user gives them at the root only: those of other ranks
+ * may point anywhere. Each member is set by itself: a short call would notice that all are copied
+ * at once. */
+static void set_given(struct tt_as_given *given, const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    bool lists = c->out_counts != NULL;
+    bool lists = c->out_counts != NULL, is_root = team->run.me == c->root;
     given->key = tt_shape_key(c);
     given->n = lists ? 0 : args->n;
     given->longest = 0;
-    given->list[0] = lists ? c->in_counts : args->counts;
-    given->list[1] = lists ? c->in_displs : args->displs;
+    given->list[0] = lists ? c->in_counts : is_root ? args->counts : NULL;
+    given->list[1] = lists ? c->in_displs : is_root ? args->displs : NULL;
     given->list[2] = c->out_counts;
     given->list[3] = c->out_displs;
 }
@@ -200,6 +201,7 @@ static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_ar
     const struct tt_stretch *in = &repeat->in, *out = &repeat->out;
     bool reads = in->begin < in->end, writes = out->begin < out->end;
     if ((reads && !args->in) || (writes && !args->out)) return false;
+    if (args->call.in_place && !args->out) return false; /* it has the input, too */
     return !reads || !writes ||
            !overlap((const char *)args->in + in->begin, in->end - in->begin,
                     (const char *)args->out + out->begin, out->end - out->begin);
@@ -230,10 +232,11 @@ static tutti_status make_shape(tutti_team *team, struct tt_args *args,
 {
     bool counts = tt_call_counts(&args->call), basic = (unsigned)args->call.op < TUTTI_OPS;
     struct tt_as_given given;
-    if (counts) set_given(&given, args);
+    if (counts) set_given(&given, team, args);
     if (counts && basic && (*prepared = find_repeat(team, args, &given))) return TUTTI_OK;
     TT_TRY(tt_args_check(team, args));
-    if (counts && !basic) set_given(&given, args); /* only now it is known whether it commutes */
+    if (counts && !basic)
+        set_given(&given, team, args); /* only now it is known whether it commutes */
     TT_TRY(shape_of(team, args, counts ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
@@ -435,7 +438,7 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     TT_TRY(tt_args_check(team, args));
     TT_TRY(tt_packed_new(team, args, &packed));
     struct tt_as_given given;
-    set_given(&given, &packed->args);
+    set_given(&given, team, &packed->args);
     tutti_status status = shape_of(team, &packed->args, &given, &prepared);
     if (status == TUTTI_OK) status = request_of(team, &packed->args, prepared, request);
     if (status == TUTTI_OK)

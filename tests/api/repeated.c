@@ -65,11 +65,14 @@ static void gather_all(struct repeated_rank *x, int shape, int round)
     expect(x, round, "a result of allgatherv");
 }
 
+/* The lists of ranks other than the root are ignored, so they may point anywhere. */
 static void gather_at(struct repeated_rank *x, int shape, int round, int root)
 {
+    const int64_t *nowhere = (const int64_t *)(intptr_t)16;
     fill(x, shape, round);
-    must(tutti_gatherv(x->team, x->in, x->counts[x->me], x->out, x->counts, x->displs, TUTTI_I64,
-                       root) == TUTTI_OK,
+    must(tutti_gatherv(x->team, x->in, x->counts[x->me], x->out,
+                       x->me == root ? x->counts : nowhere, x->me == root ? x->displs : nowhere,
+                       TUTTI_I64, root) == TUTTI_OK,
          x, "gatherv");
     if (x->me == root) expect(x, round, "a result of gatherv");
 }
@@ -133,9 +136,25 @@ static void wrong_buffers(struct repeated_rank *x, int what)
                    text[what]);
 }
 
+static tutti_status scatter_in_place(struct repeated_rank *x, void *out)
+{
+    return tutti_scatterv(x->team, x->me == 0 ? TUTTI_IN_PLACE : NULL, x->counts, x->displs, out,
+                          x->counts[x->me], TUTTI_I64, 0);
+}
+
+/* In place, the root's `out` is its input. The others do not make the call that is refused. */
+static void refuse_no_input(struct repeated_rank *x)
+{
+    fill(x, 1, 0);
+    void *out = x->me == 0 ? x->in : x->out;
+    for (int i = 0; i < 2; i++) must(scatter_in_place(x, out) == TUTTI_OK, x, "scatterv");
+    if (x->me == 0) expect_refused(x, scatter_in_place(x, NULL), "out is NULL");
+}
+
 static void refuse_wrong_buffers(struct repeated_rank *x)
 {
     tutti_team *world = x->team;
+    refuse_no_input(x);
     for (int what = 0; what < 4; what++) {
         must(tutti_team_dup(world, &x->team) == TUTTI_OK, x, "dup");
         wrong_buffers(x, what);
