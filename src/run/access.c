@@ -129,10 +129,10 @@ struct access_place {
  * buffer. */
 static inline char *loadable_address(const struct tt_exec *exec, const struct tt_range *r)
 {
-    if (r->rank == TT_SELF) return tt_exec_own(exec, r);
+    bool low = tt_unlikely(r->off < exec->low_bytes && r->buf == TT_WIN);
+    if (r->rank == TT_SELF) return (low ? exec->low : exec->buffer[r->buf]) + r->off;
     if (r->buf != TT_WIN) return NULL;
-    if (tt_unlikely(r->off < exec->low_bytes))
-        return exec->low_window[r->rank] + exec->low_at + r->off;
+    if (low) return exec->low_window[r->rank] + exec->low_at + r->off;
     return exec->window[r->rank] + exec->window_at + r->off;
 }
 
