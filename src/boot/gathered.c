@@ -335,15 +335,31 @@ static tutti_status refuse_rank(void)
     return tt_fail(TUTTI_ERR_ARG, "%s", text);
 }
 
+/* The others call the function once more, unless they know the error. */
+static tutti_status first_fence(void)
+{
+    tutti_status status = tt_reply_end(fence(), NULL, 0, NULL);
+    if (status == TUTTI_OK) return TUTTI_OK;
+    if (!me.over) (void)no_memory();
+    refuse(me.why);
+    return status;
+}
+
 static tutti_status begin(void)
 {
     size_t p = (size_t)me.gather.size;
-    me.values = tt_calloc(p, sizeof(struct published *));
     me.all = tt_calloc(p, PACKET);
-    if (!me.values || !me.all || put_host() != TUTTI_OK)
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", me.gather.size);
+    /* Without memory for the packets, this rank cannot call the function, and the others wait in
+     * it. */
+    if (!me.all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", me.gather.size);
+    me.values = tt_calloc(p, sizeof(struct published *));
+    if (!me.values || put_host() != TUTTI_OK) {
+        const char *why = no_memory();
+        refuse(why);
+        return tt_fail(TUTTI_ERR_MEMORY, "%s", why);
+    }
     if (me.gather.rank < 0 || me.gather.rank >= me.gather.size) return refuse_rank();
-    return tt_reply_end(fence(), NULL, 0, NULL);
+    return first_fence();
 }
 
 static void forget(void)

@@ -2,13 +2,13 @@
  *
  * A rank of a job that nobody launched: its allgather is files in a folder.
  *
- *     init-with FOLDER RANK SIZE [fail CALL | late CALL | kill CALL | lie | size N | rank R]
+ *     init-with FOLDER RANK SIZE [WHAT [N]]
  *
  * It makes two clients and checks a collective and the placement on each. `fail`: the allgather
- * fails at this rank in this call, from 1; `late`: it fails there, but only after it has given the
+ * fails at this rank in call N, from 1; `late`: it fails there, but only after it has given the
  * bytes to the others; `kill`: the rank dies there. `lie`: this rank gets other bytes. `size`,
- * `rank`: the arguments of tutti_init_with. If a rank cannot join, it prints the status and the
- * text, and exits with 3.
+ * `rank`: N is the argument of tutti_init_with. `starve`: its allocation N fails, from 0. If a rank
+ * cannot join, it prints the status and the text, and exits with 3.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include <tutti/tutti.h>
+
+#include "base/base.h"
 
 enum { WAIT_MS = 3000 };
 
@@ -134,7 +136,9 @@ int main(int argc, char **argv)
     if (wrong_arguments()) return failed("wrong arguments");
     int size = strcmp(f.what, "size") == 0 ? f.at : f.size;
     int rank = strcmp(f.what, "rank") == 0 ? f.at : f.rank;
+    if (strcmp(f.what, "starve") == 0) tt_memory_fail_at(f.at);
     tutti_status status = tutti_init_with(allgather, &f, rank, size, &client);
+    tt_memory_fail_at(-1);
     if (status != TUTTI_OK) return refused(status);
     if (use(client, &f)) return failed("first client");
     int result = second(client, &f);

@@ -55,6 +55,13 @@ all_refuse() {
 
 job 3 1 fail 1
 all_refuse 'returned .* to rank .* in its call'
+# A rank whose allocation fails before the ranks have met makes one more call, so nobody waits for
+# it in vain. Its first allocation is the memory that it needs to make any call at all.
+for allocation in {1..15}; do
+    job 3 1 starve "$allocation"
+    all_refuse 'rank 1 has no memory for what the ranks publish' 1
+    [ "${code[1]}" = 3 ] || fail "allocation $allocation: exit codes ${code[*]}"
+done
 for call in 1 2; do
     job 3 1 late $call
     all_refuse "the allgather given to tutti_init_with returned 8 to rank 1 in its call $call"
