@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "run/stage.h"
+#include "run/team.h"
 
 static int below(struct tt_random *random, int n)
 {
@@ -62,12 +63,12 @@ static struct tt_map draw_map(int p, struct tt_random *random)
     const int64_t windows[] = {2 * p * 16 + 64, 512, STAGE_WINDOW};
     bool direct = below(random, 3) > 0;
     const int64_t window = windows[below(random, 3)];
-    const int64_t low = below(random, 2) ? 0 : window / 16 * 8;
+    const bool divides = below(random, 2);
     return (struct tt_map){.p = p,
                            .cores = below(random, 2) ? p : 1,
                            .win_bytes = window,
-                           .low_bytes = low,
-                           .line_bytes = below(random, 2) ? 0 : low / 16 * 8,
+                           .low_bytes = divides ? tt_team_low(p, window) : 0,
+                           .line_bytes = divides ? tt_team_line_bytes(p, window) : 0,
                            .reads = direct,
                            .writes = direct,
                            .mapped = direct && below(random, 2),

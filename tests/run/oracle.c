@@ -86,7 +86,8 @@ static enum stage_result run(const struct oracle *o, const struct oracle_mutant 
                            .in_flight = TT_PROOF_SLOTS,
                            .plans = (const struct tt_plan *const *)m->cast.plans,
                            .calls = m->cast.calls,
-                           .win_bytes = m->cast.map.win_bytes};
+                           .win_bytes = m->cast.map.win_bytes,
+                           .low_bytes = m->cast.map.low_bytes};
     enum stage_result result = STAGE_GOOD;
     for (*seed = 0; *seed < o->seeds && result == STAGE_GOOD; ++*seed)
         result = stage_run(&c, (uint64_t)*seed);

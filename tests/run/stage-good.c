@@ -22,7 +22,8 @@ static bool run_cast(const struct cast *cast, uint64_t first, int seeds)
                            .in_flight = TT_PROOF_SLOTS,
                            .plans = (const struct tt_plan *const *)cast->plans,
                            .calls = cast->calls,
-                           .win_bytes = cast->map.win_bytes};
+                           .win_bytes = cast->map.win_bytes,
+                           .low_bytes = cast->map.low_bytes};
     for (int i = 0; i < seeds; i++) {
         enum stage_result result = stage_run(&c, first + (uint64_t)i);
         if (result == STAGE_GOOD) continue;

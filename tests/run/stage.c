@@ -123,6 +123,7 @@ static void set_up_rank(struct stage_state *s, int r, const int *ranks, const in
 {
     struct stage_rank *k = &s->rank[r];
     if (tt_team_init(&k->team, &k->fabric, s->c->p, r, ranks, blocks) != TUTTI_OK) abort();
+    k->team.map.low_bytes = s->c->low_bytes; /* the plans were made for it */
     k->team.slots = TT_PROOF_SLOTS;
     k->team.slots_log2 = __builtin_ctz(TT_PROOF_SLOTS);
     k->late = s->late ? delay(s->c->plans[r], &s->c->calls[r], &s->random) : NULL;

@@ -46,6 +46,7 @@ struct stage_case {
     const struct tt_plan *const *plans;
     const struct tt_call *calls;
     int64_t win_bytes; /* bytes of a window that the plans may use, at most STAGE_WINDOW */
+    int64_t low_bytes; /* tt_map.low_bytes, for which the plans were made */
 };
 
 /* Must be called before any other function of the library. */
