@@ -23,8 +23,8 @@ struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
-    /* In an alltoallv, gatherv or scatterv, so many bytes at the begin of WIN travel with signals.
-     * No range may begin before them and end behind them. */
+    /* In an alltoallv, gatherv or scatterv, so many bytes at the start of WIN travel with signals.
+     * No range may begin among them and end behind them. */
     int64_t low_bytes;
     int64_t line_bytes; /* so many of them lie in the cache line of the signal */
     bool reads, writes;
