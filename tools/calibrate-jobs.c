@@ -159,9 +159,6 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
     const struct tt_map map = {.p = jobs->problem[i].p,
                                .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
-                               .low_bytes = tt_team_low(jobs->problem[i].p, tt_team_window()),
-                               .line_bytes =
-                                   tt_team_line_bytes(jobs->problem[i].p, tt_team_window()),
                                .reads = true,
                                .writes = true,
                                .read_cost = 1,

@@ -108,12 +108,11 @@ static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
 {
     struct tt_map map = {.cores = c->problem.p,
                          .win_bytes = c->win_bytes,
-                         .low_bytes = tt_team_low(c->problem.p, c->win_bytes / 16 * 8),
-                         .line_bytes = tt_team_line_bytes(c->problem.p, c->win_bytes / 16 * 8),
                          .reads = c->direct,
                          .writes = c->direct,
                          .mapped = c->mapped};
     tt_problem_map(&c->problem, &map, ranks->node);
+    tt_team_divide(&map, c->win_bytes / 16 * 8); /* the rest is high, also in small windows */
     tt_net_free(&ranks->net);
     if (tt_problem_net(&c->problem, &ranks->net) == TUTTI_OK && ranks->net.nodes > 0)
         map.net = &ranks->net;

@@ -93,8 +93,6 @@ static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
-                             .low_bytes = tt_team_low(c->problem.p, tt_team_window()),
-                             .line_bytes = tt_team_line_bytes(c->problem.p, tt_team_window()),
                              .reads = true,
                              .writes = true,
                              .read_cost = tt_cost_alone()};
@@ -104,6 +102,7 @@ static bool fill_map(struct tt_case *c, const char *command)
     map_what_is_known(c);
     find_rankings(c);
     tt_problem_map(&c->problem, &c->map, c->node);
+    tt_team_divide(&c->map, c->map.win_bytes);
     tutti_status status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());
     if (c->net.nodes > 0) c->map.net = &c->net;
@@ -139,8 +138,6 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
     c->map = (struct tt_map){.p = c->problem.p,
                              .cores = world->cores,
                              .win_bytes = world->win_bytes,
-                             .low_bytes = tt_team_low(c->problem.p, world->win_bytes),
-                             .line_bytes = tt_team_line_bytes(c->problem.p, world->win_bytes),
                              .reads = world->reads,
                              .writes = world->writes,
                              .mapped = world->mapped,
@@ -150,6 +147,7 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
                              .measures = common->machine.measures,
                              .nodes = world->nodes,
                              .node = world->nodes > 1 ? c->node : NULL};
+    tt_team_divide(&c->map, c->map.win_bytes);
     for (int r = 0; r < c->problem.p; r++) c->node[r] = common->rank[r].node;
     c->machine = common->machine;
     c->wisdom = common->wisdom;

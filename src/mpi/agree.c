@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks agree on before Tutti starts.
+ * The ranks agree here on all that they must know of each other before Tutti starts.
  *
  * Each rank contributes bits, and all get those that any rank has. Of a number that must be the
  * same on all ranks, they get the union of its bits, and the union of the bits that it lacks: these
@@ -19,7 +19,7 @@ struct number_bits {
     uint64_t in, out;
 };
 
-/* What a rank contributes. */
+/* Each rank contributes this. */
 struct rank_bits {
     uint32_t modes;          /* 1 << mode */
     unsigned char reports;   /* whether it wants a report */

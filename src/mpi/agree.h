@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks agree on before Tutti starts. One collective of the host says whether anything
+ * The ranks agree here before Tutti starts. One collective of the host says whether anything
  * differs. Only then do the ranks ask each other what, for the text of the error.
  */
 #ifndef TT_MPI_AGREE_H

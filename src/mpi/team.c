@@ -272,7 +272,7 @@ static void read_known(void)
     if (job.rank == 0) tt_mpi_kept_read(&job.place, &job.known);
 }
 
-/* What is left to agree on when the ranks have made their clients. */
+/* The ranks tell each other this when they have made their clients. */
 struct rank_result {
     int32_t fails, known; /* whether the rank has no client; how many decisions rank 0 has read */
 };

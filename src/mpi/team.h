@@ -9,7 +9,7 @@
 
 #include "mpi/host.h"
 
-/* What the ranks of the world have agreed on before Tutti starts (agree.h). */
+/* The ranks of the world have agreed on this before Tutti starts (agree.h). */
 struct tt_mpi_all {
     bool one_node;            /* whether all can share memory */
     bool undriven;            /* whether the host of any rank cannot drive Tutti */

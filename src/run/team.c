@@ -266,11 +266,8 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           .finds_windows = true,
                           .culprit = -1};
     const int64_t win_bytes = tt_team_window();
-    t->map = (struct tt_map){.p = p,
-                             .win_bytes = win_bytes,
-                             .low_bytes = tt_team_low(p, win_bytes),
-                             .line_bytes = tt_team_line_bytes(p, win_bytes),
-                             .nodes = 1};
+    t->map = (struct tt_map){.p = p, .win_bytes = win_bytes, .nodes = 1};
+    tt_team_divide(&t->map, win_bytes);
     t->queue_end = &t->queue;
     t->slots = (uint64_t)tt_team_slots(p);
     t->slots_log2 = __builtin_ctz((unsigned)t->slots);

@@ -91,25 +91,24 @@ struct tt_signal_line {
 #define TT_LINE_STRIDE (15 * TT_LINE)
 #define TT_SHORT_WINDOW ((int64_t)(TT_LINE_STRIDE - TT_WINDOW_AT))
 
-/* In calls of pairs: the bytes of the words before WIN, those of WIN in the short window, and those
- * of WIN in the signal line. All are 0 in teams that are too large for words. */
+/* Teams of more members have no words (tt_team_word), and no low bytes. */
+#define TT_WORDS_MOST 64
 static inline int64_t tt_team_words(int p)
 {
-    return p <= 64 ? tt_round_up(4 * (int64_t)p, 8) : 0;
-}
-static inline int64_t tt_team_low(int p, int64_t win_bytes)
-{
-    return p <= 64 ? tt_min(TT_SHORT_WINDOW - tt_team_words(p), win_bytes) : 0;
+    return p <= TT_WORDS_MOST ? tt_round_up(4 * (int64_t)p, 8) : 0;
 }
 
-static inline int64_t tt_team_line_bytes(int p, int64_t win_bytes)
+/* Sets how many bytes of WIN lie in the short window and in the signal line in calls of pairs, at
+ * most so many. map->p is set. */
+static inline void tt_team_divide(struct tt_map *map, int64_t most)
 {
-    int64_t behind_words = TT_LINE - (int64_t)TT_WINDOW_AT - tt_team_words(p);
-    return tt_max(0, tt_min(behind_words, tt_team_low(p, win_bytes)));
+    int64_t words = tt_team_words(map->p), line = TT_LINE - (int64_t)TT_WINDOW_AT - words;
+    map->low_bytes = words ? tt_min(TT_SHORT_WINDOW - words, most) : 0;
+    map->line_bytes = tt_max(0, tt_min(line, map->low_bytes));
 }
 
-/* What such a word says: the bytes that its owner has for the other member, and those that it
- * expects from it. Or it does not tell, because they are too many, or because types count, too. */
+/* A word says how many bytes its owner has for the other member, and how many it expects from it.
+ * Or it does not tell, because they are too many, or because types count, too. */
 #define TT_PAIR_UNTOLD UINT32_MAX
 static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {

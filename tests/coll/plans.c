@@ -19,24 +19,18 @@ struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n)
     return problem;
 }
 
-struct tt_map plans_map(int p)
-{
-    return (struct tt_map){.p = p,
-                           .cores = p,
-                           .win_bytes = 128 << 10,
-                           .low_bytes = tt_team_low(p, 128 << 10),
-                           .line_bytes = tt_team_line_bytes(p, 128 << 10),
-                           .reads = true,
-                           .writes = true,
-                           .mapped = true,
-                           .nodes = 1};
-}
-
 void plans_window(struct tt_map *map, int64_t bytes)
 {
     map->win_bytes = bytes;
-    map->low_bytes = tt_team_low(map->p, bytes / 16 * 8);
-    map->line_bytes = tt_team_line_bytes(map->p, bytes / 16 * 8);
+    tt_team_divide(map, bytes / 16 * 8);
+}
+
+struct tt_map plans_map(int p)
+{
+    struct tt_map map = {
+        .p = p, .cores = p, .reads = true, .writes = true, .mapped = true, .nodes = 1};
+    plans_window(&map, 128 << 10);
+    return map;
 }
 
 /* Gives each node `share` twelfths of the ranks that are left, and at least one. */

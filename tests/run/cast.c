@@ -62,17 +62,15 @@ static struct tt_map draw_map(int p, struct tt_random *random)
 {
     const int64_t windows[] = {2 * p * 16 + 64, 512, STAGE_WINDOW};
     bool direct = below(random, 3) > 0;
-    const int64_t window = windows[below(random, 3)];
-    const bool divides = below(random, 2);
-    return (struct tt_map){.p = p,
-                           .cores = below(random, 2) ? p : 1,
-                           .win_bytes = window,
-                           .low_bytes = divides ? tt_team_low(p, window) : 0,
-                           .line_bytes = divides ? tt_team_line_bytes(p, window) : 0,
-                           .reads = direct,
-                           .writes = direct,
-                           .mapped = direct && below(random, 2),
-                           .nodes = 1};
+    struct tt_map map = {.p = p,
+                         .cores = below(random, 2) ? p : 1,
+                         .win_bytes = windows[below(random, 3)],
+                         .reads = direct,
+                         .writes = direct,
+                         .mapped = direct && below(random, 2),
+                         .nodes = 1};
+    if (below(random, 2)) tt_team_divide(&map, map.win_bytes);
+    return map;
 }
 
 /* ---- The plans ---- */
