@@ -38,7 +38,7 @@ static int64_t place(const struct tt_call *call, const struct tt_map *map, int f
     return fits ? tt_part_at(&parts, tt_part_of(map->p, from, to), len) : -1;
 }
 
-/* Copies the short blocks for other ranks into the window. */
+/* Copies the short blocks for other ranks into the window, and opens IN if there are long ones. */
 static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, const struct tt_peers *to)
 {
@@ -46,7 +46,10 @@ static void offer(struct tt_builder *b, const struct tt_call *call, const struct
         int r = tt_peer(to, k);
         struct tt_span block = tt_block_to(call, r);
         int64_t at = place(call, map, me, r, block.len);
-        if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, block.off), block.len);
+        if (at >= 0)
+            tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, block.off), block.len);
+        else
+            tt_open(b, 1 << TT_IN);
     }
 }
 
@@ -77,7 +80,6 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     (void)phase;
     struct tt_peers to = tt_peers_to(call, map->p, me), from = tt_peers_from(call, map->p, me);
     struct tt_span mine = tt_block_to(call, me);
-    tt_open(b, 1 << TT_IN);
     offer(b, call, map, me, &to);
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);

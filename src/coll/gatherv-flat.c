@@ -8,9 +8,11 @@
  *     3  IN ================================/   the window is too short
  *
  * No rank but the root knows the counts of the others, so the slices of different pieces could not
- * share one loop as in gather `flat`. The root's first signal says that its buffer is open, and
- * each other rank signals when its piece is in place. The root awaits also the ranks whose pieces
- * are empty, because it compares the counts with each of them before it reads anything.
+ * share one loop as in gather `flat`. The root's first signal says that its buffer is open if a
+ * piece is too long. It signals in any case, so that a rank that expects this wrongly comes to
+ * compare its counts. Each other rank signals when its piece is in place. The root awaits also the
+ * ranks whose pieces are empty, because it compares the counts with each of them before it reads
+ * anything.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -20,7 +22,6 @@ static void collect(struct tt_builder *b, const struct tt_call *call, const stru
 {
     const struct tt_parts parts = tt_parts_of(map, 1);
     struct tt_span mine = tt_block_from(call, me);
-    tt_open(b, 1 << TT_OUT);
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
     for (int k = 1; k < map->p; k++) {
@@ -28,7 +29,10 @@ static void collect(struct tt_builder *b, const struct tt_call *call, const stru
         struct tt_span piece = tt_block_from(call, r);
         int64_t at = tt_part_at(&parts, 0, piece.len);
         tt_await(b, r, 1);
-        if (at >= 0) tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, at), piece.len);
+        if (at >= 0)
+            tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, at), piece.len);
+        else
+            tt_open(b, 1 << TT_OUT);
     }
 }
 

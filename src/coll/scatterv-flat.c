@@ -21,12 +21,14 @@ static void hand_out(struct tt_builder *b, const struct tt_call *call, const str
 {
     const struct tt_parts parts = tt_parts_of(map, map->p - 1);
     struct tt_span mine = tt_block_to(call, me);
-    tt_open(b, 1 << TT_IN);
     for (int k = 1; k < map->p; k++) {
         int r = tt_after(map->p, me, k);
         struct tt_span piece = tt_block_to(call, r);
         int64_t at = tt_part_at(&parts, tt_part_of(map->p, me, r), piece.len);
-        if (at >= 0) tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, piece.off), piece.len);
+        if (at >= 0)
+            tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, piece.off), piece.len);
+        else
+            tt_open(b, 1 << TT_IN);
     }
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);

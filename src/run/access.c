@@ -42,7 +42,7 @@ static void publish_contents(const struct tt_exec *exec, int r)
     for (int b = TT_IN; b <= TT_OUT; b++) mine[b] = tt_call_contents(exec->call, b == TT_OUT, r);
 }
 
-/* Publishes for each peer its pieces of IN and OUT. Their sizes are published even if the buffer is
+/* Publishes for a peer its pieces of IN and OUT. Their sizes are published even if the buffer is
  * not opened, so that the peers can compare them. */
 static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening *all, int r)
 {
@@ -54,31 +54,65 @@ static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening 
     s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
     s->bytes[TT_OUT] = c->out_counts[r] * c->sz;
     s->begun = exec->number + 1;
-    if (exec->pairs && exec->team->map.low_bytes > 0)
-        *tt_team_word(exec->team, exec->team->me, exec->slot, r) =
-            c->in_contents ? TT_PAIR_UNTOLD : tt_pair_word(s->bytes[TT_IN], s->bytes[TT_OUT]);
     if (tt_unlikely(c->in_contents != NULL)) publish_contents(exec, r);
 }
 
 static void open_segments(struct tt_exec *exec)
 {
     const struct tt_neighbors *n = exec->call->neighbors;
-    const struct tt_partners partners = tt_exec_partners(exec);
+    const struct tt_partners partners = exec->partners;
     struct tt_segment_opening *all = tt_team_segment(exec->team, exec->team->me, exec->slot, 0);
     for (int i = 0; !n && i < partners.n; i++) open_segment(exec, all, partners.first + i);
     for (int i = 0; n && i < n->to_n; i++) open_segment(exec, all, n->to[i]);
     for (int i = 0; n && i < n->from_n; i++) open_segment(exec, all, n->from[i]);
 }
 
+/* Computes the words of this rank. */
+static void make_words(struct tt_exec *exec)
+{
+    const struct tt_call *c = exec->call;
+    struct tt_pair_words *words = &exec->words;
+    words->told = !c->in_contents && !c->neighbors;
+    for (int r = exec->partners.first; r < exec->partners.first + exec->partners.n; r++) {
+        words->word[r] = TT_PAIR_UNTOLD;
+        if (!c->in_contents)
+            words->word[r] = tt_pair_word(c->in_counts[r] * c->sz, c->out_counts[r] * c->sz);
+        words->told = words->told && words->word[r] != TT_PAIR_UNTOLD;
+        if (r != exec->team->me) words->others |= UINT64_C(1) << r;
+    }
+}
+
+static void find_partners(struct tt_exec *exec)
+{
+    const struct tt_call *c = exec->call;
+    bool one = tt_coll_has_root(c->coll) && exec->team->me != c->root;
+    exec->partners =
+        one ? (struct tt_partners){c->root, 1} : (struct tt_partners){0, exec->team->map.p};
+    if (exec->words.word) make_words(exec);
+}
+
+/* Writes the words of a call of pairs. Returns whether they tell the partners all that these
+ * need. */
+static inline bool tell(struct tt_exec *exec)
+{
+    const struct tt_partners partners = exec->partners;
+    uint32_t *word = tt_team_word(exec->team, exec->team->me, exec->slot, 0);
+    for (int r = partners.first; r < partners.first + partners.n; r++)
+        word[r] = exec->words.word[r];
+    return exec->words.told && !exec->plan->opens && !exec->remote;
+}
+
 void tt_access_open(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     struct tt_opening *o = tt_team_opening(t, t->me, exec->slot);
-    for (int b = TT_IN; b <= TT_TMP; b++) {
+    for (int b = TT_IN; b <= TT_TMP && exec->plan->opens; b++) {
         o->at[b] = tt_fabric_address(t->fabric, exec->buffer[b]);
         o->bytes[b] = exec->plan->opens & 1u << b ? exec->bytes[b] : 0;
     }
-    if (exec->plan->segments) open_segments(exec);
+    if (!exec->plan->segments) return;
+    if (exec->partners.n == 0) find_partners(exec);
+    if (!exec->words.word || !tell(exec)) open_segments(exec);
 }
 
 /* ---- Addresses ---- */
@@ -257,17 +291,16 @@ static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *ran
     return TUTTI_OK;
 }
 
-static inline bool is_plainly_own(const struct tt_range *r)
-{
-    return r->rank == TT_SELF && r->shape == 0;
-}
-
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len)
 {
     struct access_place to, from;
-    if (tt_likely(is_plainly_own(&range[0]) && is_plainly_own(&range[1]))) {
-        copy_bytes(tt_exec_own(exec, &range[0]), tt_exec_own(exec, &range[1]), len);
-        return TUTTI_OK;
+    if (tt_likely(!range[0].shape && !range[1].shape)) {
+        char *own = loadable_address(exec, &range[0]);
+        const char *other = loadable_address(exec, &range[1]);
+        if (tt_likely(own && other)) {
+            copy_bytes(own, other, len);
+            return TUTTI_OK;
+        }
     }
     TT_TRY(locate(exec, &range[0], len, &to));
     TT_TRY(locate(exec, &range[1], len, &from));

@@ -214,7 +214,8 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows)
 {
     size_t more = team->remote ? sizeof(struct tt_exec_remote) : 0;
-    struct tt_exec *exec = tt_calloc(1, exec_bytes(plan) + more);
+    size_t words = team->map.low_bytes > 0 && tt_coll_pairs(plan->coll) ? (size_t)team->map.p : 0;
+    struct tt_exec *exec = tt_calloc(1, exec_bytes(plan) + more + words * sizeof(uint32_t));
     if (!exec) {
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to run a plan");
         return NULL;
@@ -229,6 +230,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     exec->pairs = tt_coll_pairs(plan->coll);
     exec->plain = !exec->traced && !team->remote;
     if (team->remote) exec->remote = (struct tt_exec_remote *)((char *)exec + exec_bytes(plan));
+    if (words) exec->words.word = (uint32_t *)((char *)exec + exec_bytes(plan) + more);
     exec->looks = team->fabric->policy.spins > 0 ? 16 : 1;
     place_lanes(exec);
     if (set_windows(exec, windows) == TUTTI_OK && make_scratch(exec) == TUTTI_OK) return exec;
@@ -487,6 +489,7 @@ static void run(struct tt_exec *exec)
     exec->window_at = exec->slot * exec->window_stride;
     exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
     if (tt_unlikely(exec->low_bytes > 0)) find_low(exec);
+    exec->words.agreed = 0;
     t->running[exec->slot] = exec;
     begin_lanes(exec);
     if (t->published[exec->slot] != exec->shape) publish_signature(exec);
@@ -559,13 +562,18 @@ static __attribute__((noinline)) void publish_end(const struct tt_team *t)
 static tutti_status compare_pair(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
-    return r == t->me || tt_team_is_remote(t, r) ? TUTTI_OK : tt_step_compare(t, exec->number, r);
+    if (r == t->me || tt_team_is_remote(t, r)) return TUTTI_OK;
+    uint64_t mark =
+        atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
+    if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
+    return tt_step_compare(t, exec->number, r);
 }
 
 static tutti_status compare_pairs(const struct tt_exec *exec)
 {
     const struct tt_neighbors *n = exec->call->neighbors;
-    const struct tt_partners partners = tt_exec_partners(exec);
+    const struct tt_partners partners = exec->partners;
+    if (exec->words.others && exec->words.agreed == exec->words.others) return TUTTI_OK;
     for (int i = 0; !n && i < partners.n; i++) TT_TRY(compare_pair(exec, partners.first + i));
     for (int i = 0; n && i < n->to_n; i++) TT_TRY(compare_pair(exec, n->to[i]));
     for (int i = 0; n && i < n->from_n; i++) TT_TRY(compare_pair(exec, n->from[i]));

@@ -40,6 +40,22 @@ struct tt_exec_remote {
 
 enum { TT_FETCHED = TT_BUFFERS }; /* index in tt_exec.buffer of operands that had to be fetched */
 
+/* Whom this rank may have pieces for, or expect pieces from, in a call that opens segments and is
+ * no neighbourhood collective: the ranks from `first` on, perhaps with this rank itself. In a
+ * gatherv or scatterv a rank has pieces for the root or from it only. */
+struct tt_partners {
+    int first, n;
+};
+
+/* The words of a call of pairs (team.h). All calls of an exec have the same counts, so the first
+ * one sets all but `agreed`. Sets of members have a bit for each. */
+struct tt_pair_words {
+    uint32_t *word;  /* of this rank, for each member; NULL: the team has none */
+    bool told;       /* they tell all that partners need, if the plan opens nothing */
+    uint64_t others; /* the partners other than this rank; 0: not set yet, or there are none */
+    uint64_t agreed; /* those whose words have agreed with this rank's in this execution */
+};
+
 /* A plan bound to a team and to buffers; the same exec can be started again and again. The caller
  * sets the members above the line before tt_exec_start and must not change them until the state is
  * IDLE again. Invariant (tt_exec_valid): RUNNING means team->running[slot] == this. */
@@ -65,10 +81,12 @@ struct tt_exec {
      * known. Its steps take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
-    bool finds_windows; /* before it reads another member's window, it has to find it */
-    bool blocks;        /* the caller waits from the start on (tt_exec_block) */
-    bool owed;          /* the execution is of a request that is under way (tt_exec_owe) */
-    bool pairs;         /* each two members compare their counts for each other */
+    bool finds_windows;          /* before it reads another member's window, it has to find it */
+    bool blocks;                 /* the caller waits from the start on (tt_exec_block) */
+    bool owed;                   /* the execution is of a request that is under way (tt_exec_owe) */
+    bool pairs;                  /* each two members compare their counts for each other */
+    struct tt_partners partners; /* in a call that opens segments, from its first start on */
+    struct tt_pair_words words;
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
     struct tt_signal_line *line;
@@ -94,19 +112,6 @@ struct tt_exec {
 static inline bool tt_exec_valid(const struct tt_exec *exec)
 {
     return exec->state != TT_EXEC_RUNNING || exec->team->running[exec->slot] == exec;
-}
-
-/* The ranks that this rank may have pieces for or from in a call that opens segments, and is no
- * neighbourhood collective: those from `first` on, perhaps with this rank itself. In a gatherv or
- * scatterv a rank has pieces for the root or from it only. */
-struct tt_partners {
-    int first, n;
-};
-static inline struct tt_partners tt_exec_partners(const struct tt_exec *exec)
-{
-    const struct tt_call *c = exec->call;
-    bool one = tt_coll_has_root(c->coll) && exec->team->me != c->root;
-    return one ? (struct tt_partners){c->root, 1} : (struct tt_partners){0, exec->team->map.p};
 }
 
 /* Makes an exec for a plan, which must outlive it. If the plan needs the extension of this rank's

@@ -82,6 +82,11 @@ const char *tt_signature_name(const struct tt_call_signature *signature)
     return coll < TT_COLLS ? tt_coll_name((enum tt_coll)coll) : other_names[coll - TT_COLLS];
 }
 
+bool tt_signature_neighbors(const struct tt_call_signature *signature)
+{
+    return signature->form >= FORM_NEIGHBORS;
+}
+
 /* A text that grows as far as there is room. */
 struct signature_text {
     char *at;

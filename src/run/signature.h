@@ -82,6 +82,9 @@ enum { TT_SIGNATURE_TEXT = 192 };
  * *signature holds. */
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n);
 
+/* Whether the call is a neighbourhood collective. */
+bool tt_signature_neighbors(const struct tt_call_signature *signature);
+
 /* Writes "n=5 of i32" or what else describes the contents best. `element` is the size of an element
  * of its type, if that is a derived one with several basic types; else 0. Returns the buffer. */
 char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,

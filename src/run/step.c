@@ -573,27 +573,54 @@ static tutti_status compare_contents(const struct tt_team *t, uint64_t number, i
     return unlike(t, number, r, t->me, &theirs[TT_IN], &mine[TT_OUT]);
 }
 
-/* Both ranks have published their counts for each other when they began. The execution may have
- * ended on this rank. */
-tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
+/* Sets the bytes that `rank` has for the peer (TT_IN) and expects from it (TT_OUT). */
+static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer, bool words,
+                          int64_t bytes[2])
+{
+    uint32_t word = words ? *tt_team_word(t, rank, slot, peer) : TT_PAIR_UNTOLD;
+    if (word != TT_PAIR_UNTOLD)
+        tt_pair_told(word, bytes);
+    else
+        memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
+}
+
+/* Whether the two ranks may have pieces for each other in a call of pairs. A rank without a piece
+ * for the other, or from it, has left what the slot held before. Only neighbours open segments for
+ * each other in every call. */
+static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
     const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
-    if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
-    bool remote = tt_team_is_remote(t, r);
-    if (!remote && t->map.low_bytes > 0 &&
-        tt_pair_agrees(*tt_team_word(t, t->me, slot, r), *tt_team_word(t, r, slot, t->me)))
-        return TUTTI_OK;
-    const struct tt_segment_opening *own = tt_team_segment(t, t->me, slot, r);
-    if (own->begun != number + 1) return TUTTI_OK; /* no neighbour */
-    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
-    if (remote && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
-    const int64_t *theirs = tt_team_segment(t, r, slot, t->me)->bytes, *mine = own->bytes;
+    if (tt_coll_has_root((enum tt_coll)w->coll)) return t->me == w->root || r == w->root;
+    return !tt_signature_neighbors(w) || tt_team_segment(t, t->me, slot, r)->begun == number + 1;
+}
+
+/* Compares what this rank and a partner have for each other. */
+static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int r)
+{
+    int slot = tt_team_slot(t, number);
+    int64_t mine[2], theirs[2];
+    bool words = tt_team_has_words(t, r);
+    bytes_of_pair(t, t->me, slot, r, words, mine);
+    bytes_of_pair(t, r, slot, t->me, words, theirs);
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];
     if (tt_likely(same) || !keeps_counts(t, r)) return TUTTI_OK;
     if (theirs[TT_OUT] != mine[TT_IN])
         return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
     return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
+}
+
+/* Both ranks have published their counts for each other when they began. The execution may have
+ * ended on this rank. If the words agree, nothing else is looked at. */
+tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
+{
+    int slot = tt_team_slot(t, number);
+    const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
+    if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
+    if (tt_team_words_agree(t, slot, r) || !are_partners(t, number, r)) return TUTTI_OK;
+    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
+    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
+    return compare_bytes(t, number, r);
 }
 
 tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank)
@@ -633,7 +660,11 @@ static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32
                                       uint32_t value)
 {
     TT_TRY(await_flag(exec, peer, lane, value));
-    return tt_unlikely(exec->pairs) ? tt_step_pair(exec->team, exec->number, peer) : TUTTI_OK;
+    if (tt_likely(!exec->pairs)) return TUTTI_OK;
+    if (!tt_team_words_agree(exec->team, exec->slot, peer))
+        return tt_step_pair(exec->team, exec->number, peer);
+    exec->words.agreed |= UINT64_C(1) << peer;
+    return TUTTI_OK;
 }
 
 /* ---- Steps ---- */

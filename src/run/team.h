@@ -39,8 +39,9 @@
  * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams that
  * are not too large, the first bytes of WIN (tt_map.low_bytes) lie in the short window, where they
  * travel with the signal. Before them is a word for each member, with the number of bytes that the
- * owner has for it and expects from it. No range of a plan begins before low_bytes and ends behind
- * it, which the builder of plans checks.
+ * owner has for it and expects from it. If the word tells both numbers, and the plan opens neither
+ * IN nor OUT, the owner writes no segment entry for that member. No range of a plan begins before
+ * low_bytes and ends behind it, which the builder of plans checks.
  *
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
@@ -114,6 +115,12 @@ static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {
     bool fits = sent < UINT16_MAX && expected < UINT16_MAX;
     return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_UNTOLD;
+}
+/* Sets the two numbers of bytes that a word tells; TT_IN: sent, TT_OUT: expected. */
+static inline void tt_pair_told(uint32_t word, int64_t bytes[2])
+{
+    bytes[TT_IN] = word >> 16;
+    bytes[TT_OUT] = word & UINT16_MAX;
 }
 /* Whether two words say that the pieces of two members for each other match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
@@ -399,6 +406,19 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
 static inline uint32_t *tt_team_word(const struct tt_team *t, int rank, int slot, int peer)
 {
     return (uint32_t *)tt_team_line(t, rank, slot)->window + peer;
+}
+
+/* Whether this rank and `rank` have words for each other in calls of pairs. */
+static inline bool tt_team_has_words(const struct tt_team *t, int rank)
+{
+    return t->map.low_bytes > 0 && !tt_team_is_remote(t, rank);
+}
+
+/* Whether these words say that the pieces of the two match. */
+static inline bool tt_team_words_agree(const struct tt_team *t, int slot, int rank)
+{
+    return tt_team_has_words(t, rank) &&
+           tt_pair_agrees(*tt_team_word(t, t->me, slot, rank), *tt_team_word(t, rank, slot, t->me));
 }
 
 /* Returns what `rank` has for `peer` and expects from it in a call with contents: two entries, IN
