@@ -3,12 +3,15 @@
  * Times collectives, in the same way for each library (port.h).
  *
  * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
- * the first half, outputs go to the second, and each call uses the next place. If the pool is
- * larger than the cache, no call finds its data there ("rotated"). A second figure always uses the
- * first place. A batch is a series of calls without a barrier between them; it lasts until the
- * slowest rank is done. Each result is verified before the call is timed. Rank 0 prints one line of
- * JSON for each figure. If there are several ways to make a call (port-host.h), their batches take
- * turns.
+ * the first half, outputs go to the second. There are three figures. "rotated": each call uses the
+ * next place; if the pool is larger than the cache, no call finds its data there. "same": every
+ * call uses the first place. "anew": so it does, and each rank writes its input before each call,
+ * as most programs do. The time of the call is then that of both, less the time of the same writes
+ * in a batch without calls.
+ *
+ * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
+ * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
+ * figure. If there are several ways to make a call (port-host.h), their batches take turns.
  */
 #include "port.h"
 #include "measure.h"
@@ -31,7 +34,8 @@ struct loop_options {
     double limit; /* seconds after which no further figure is started */
     int batches;
     bool shared;
-    char **points; /* "allreduce:8,4096" ... NULL */
+    const char *buffers; /* the figures that are wanted: "rotated,same,anew" */
+    char **points;       /* "allreduce:8,4096" ... NULL */
 };
 
 /* The value at place i of a rank's half of the pool. Sums over 1,000 ranks are exact. */
@@ -231,12 +235,15 @@ static const struct collective collectives[] = {
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
+enum buffers { ROTATED, SAME, ANEW, BUFFERS };
+static const char *const buffers_name[] = {"rotated", "same", "anew"};
+
 /* A figure to measure: a collective, a size, and the place of the next call's data. */
 struct point {
     const struct collective *coll;
     const struct pool *pool;
     int64_t n; /* elements in a block */
-    bool rotated;
+    enum buffers buffers;
     int64_t in_step, out_step, in_end, out_end; /* bytes */
     int64_t in_at, out_at;
 };
@@ -250,9 +257,10 @@ static int64_t places_end(int64_t half, int64_t step, bool rotated)
 }
 
 static struct point point_make(const struct collective *coll, const struct pool *pool,
-                               int64_t bytes, bool rotated)
+                               int64_t bytes, enum buffers buffers)
 {
-    struct point point = {.coll = coll, .pool = pool, .n = bytes / 8, .rotated = rotated};
+    struct point point = {.coll = coll, .pool = pool, .n = bytes / 8, .buffers = buffers};
+    bool rotated = buffers == ROTATED;
     point.in_step = line_up(coll->in_blocks() * bytes);
     point.out_step = line_up(coll->out_blocks() * bytes);
     point.in_end = places_end(pool->half, point.in_step, rotated);
@@ -265,9 +273,19 @@ static inline int64_t next_place(int64_t at, int64_t step, int64_t end)
     return at + step >= end ? 0 : at + step;
 }
 
+/* Writes the input of the next call. Its values stay the same, which the compiler cannot know. */
+static void write_input(const struct point *point)
+{
+    double *in = point->pool->in;
+    int64_t n = point->coll->in_blocks() * point->n;
+    for (int64_t i = 0; i < n; i++) in[i] += 0.0;
+    __asm__ volatile("" : : "r"(in) : "memory");
+}
+
 static inline void call_next(struct point *point)
 {
     const struct pool *pool = point->pool;
+    if (point->buffers == ANEW) write_input(point);
     point->coll->call(pool->in + point->in_at / 8, pool->out + point->out_at / 8, point->n);
     point->in_at = next_place(point->in_at, point->in_step, point->in_end);
     point->out_at = next_place(point->out_at, point->out_step, point->out_end);
@@ -283,6 +301,16 @@ static double time_batch(struct point *point, int64_t calls)
     for (int64_t i = 0; i < calls; i++) call_next(point);
     double end = seconds();
     return (port_max(end) + port_max(-begin)) / (double)calls;
+}
+
+/* Seconds for the writes before a call, without the calls; 0 if there are none. */
+static double time_writes(const struct point *point, int64_t calls)
+{
+    if (point->buffers != ANEW) return 0;
+    port_barrier();
+    double begin = seconds();
+    for (int64_t i = 0; i < calls; i++) write_input(point);
+    return port_max(seconds() - begin) / (double)calls;
 }
 
 /* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
@@ -355,8 +383,8 @@ static void print_figure(const struct point *point, struct way *ways, int n)
     }
     double middle = median(ways[0].times, n);
     snprintf(rest, sizeof rest,
-             "\"rotated\": %s, \"us\": %.4f, \"min_us\": %.4f, \"calls\": %lld%s",
-             point->rotated ? "true" : "false", 1e6 * middle, 1e6 * ways[0].times[0],
+             "\"buffers\": \"%s\", \"us\": %.4f, \"min_us\": %.4f, \"calls\": %lld%s",
+             buffers_name[point->buffers], 1e6 * middle, 1e6 * ways[0].times[0],
              (long long)ways[0].calls, host);
     print_point(point->coll, point->n * 8, rest);
 }
@@ -371,9 +399,10 @@ static int batches_of(const struct loop_options *options, double each_call, int6
 }
 
 static void measure(const struct collective *coll, const struct pool *pool, int64_t bytes,
-                    bool rotated, const struct loop_options *options)
+                    enum buffers buffers, const struct loop_options *options)
 {
-    struct point point = point_make(coll, pool, bytes, rotated);
+    if (!strstr(options->buffers, buffers_name[buffers])) return;
+    struct point point = point_make(coll, pool, bytes, buffers);
     struct way ways[2];
     int n = MAX_BATCHES;
     for (int way = 0; way < PORT_WAYS; way++) {
@@ -387,7 +416,7 @@ static void measure(const struct collective *coll, const struct pool *pool, int6
     for (int i = 0; i < PORT_WAYS * n; i++) {
         struct way *t = &ways[i % PORT_WAYS];
         port_use(i % PORT_WAYS);
-        t->times[i / PORT_WAYS] = time_batch(&point, t->calls);
+        t->times[i / PORT_WAYS] = time_batch(&point, t->calls) - time_writes(&point, t->calls);
     }
     port_use(0);
     print_figure(&point, ways, n);
@@ -409,8 +438,9 @@ static void measure_size(const struct collective *coll, const struct pool *pool,
         print_point(coll, bytes, "\"left_out\": true");
         return;
     }
-    if (coll->in_blocks != none) measure(coll, pool, bytes, true, options);
-    measure(coll, pool, bytes, false, options);
+    if (coll->in_blocks != none) measure(coll, pool, bytes, ROTATED, options);
+    measure(coll, pool, bytes, SAME, options);
+    if (coll->in_blocks != none) measure(coll, pool, bytes, ANEW, options);
 }
 
 /* Measures a list of points such as "allreduce:8,4096". */
@@ -448,14 +478,16 @@ static struct pool pool_make(const struct loop_options *options)
 
 static struct loop_options parse_options(int argc, char **argv)
 {
-    struct loop_options options = {.pool = 64 << 20, .batch = 0.02, .limit = 1e9, .batches = 3};
+    struct loop_options options = {
+        .pool = 64 << 20, .batch = 0.02, .limit = 1e9, .batches = 3, .buffers = "rotated,same"};
     int letter;
-    while ((letter = getopt(argc, argv, "m:t:l:b:S")) != -1) {
+    while ((letter = getopt(argc, argv, "m:t:l:b:u:S")) != -1) {
         switch (letter) {
         case 'm': options.pool = atoll(optarg); break;
         case 't': options.batch = atof(optarg); break;
         case 'l': options.limit = atof(optarg); break;
         case 'b': options.batches = atoi(optarg); break;
+        case 'u': options.buffers = optarg; break;
         case 'S': options.shared = true; break;
         default: exit(2);
         }
@@ -464,7 +496,7 @@ static struct loop_options parse_options(int argc, char **argv)
     if (!*options.points || options.batches < 1 || options.batches > MAX_BATCHES ||
         options.batch <= 0 || options.pool < 2 * 4096) {
         die("usage: loop [-m pool bytes] [-t seconds a batch] [-b batches, 1..%d] [-l seconds in "
-            "all] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
+            "all] [-u rotated,same,anew] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
             MAX_BATCHES);
     }
     return options;

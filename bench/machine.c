@@ -3,12 +3,14 @@
  * Measures what the machine itself can do, as a lower bound for the figures of loop.c:
  *
  *   line    two processes on two cores: each writes its cache line and waits for the other's
+ *   stream  two processes on two cores: one writes lines, up to 32 ahead, and the other reads them
+ *   switch  two processes on one core: one hands a turn to the other and yields until it is back
  *   memcpy  one process copies a number of bytes
  *   cma     one process reads a number of bytes of another process with process_vm_readv
  *
  * The figures of memcpy and cma rotate through a pool as in loop.c, and are also given without
- * rotation. The other process sleeps meanwhile. The output is one line of JSON for each figure,
- * with null for what the machine does not support.
+ * rotation ("same"). The other process sleeps meanwhile. The output is one line of JSON for each
+ * figure, with null for what the machine does not support.
  */
 #include "measure.h"
 
@@ -22,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_SIZES = 64, BATCHES = 5, LINE_TURNS = 20000 };
+enum { MAX_SIZES = 64, BATCHES = 5, LINE_TURNS = 20000, AHEAD = 32, SWITCH_TURNS = 200 };
 
 struct machine_line {
     _Alignas(64) _Atomic uint32_t turn;
@@ -76,9 +78,86 @@ static double time_lines(struct machine_line *lines)
     return median(times, BATCHES);
 }
 
-static void print_line(double each)
+/* Writes line after line into a ring, and waits while the reader is a ring behind; lines[AHEAD]
+ * says how far it is. */
+static void write_stream(struct machine_line *lines)
 {
-    printf("{\"limit\": \"line\", \"us\": %.4f}\n", 1e6 * each);
+    for (uint32_t i = 0; i < LINE_TURNS * (BATCHES + 1); i++) {
+        while (i - atomic_load_explicit(&lines[AHEAD].turn, memory_order_acquire) >= AHEAD)
+            continue;
+        atomic_store_explicit(&lines[i % AHEAD].turn, i + 1, memory_order_release);
+    }
+}
+
+/* Reads the lines that write_stream writes, and times that. It says every few lines how far it
+ * is. */
+static double time_stream(struct machine_line *lines)
+{
+    double times[BATCHES];
+    uint32_t at = 0;
+    for (int batch = -1; batch < BATCHES; batch++) {
+        double begin = seconds();
+        for (int i = 0; i < LINE_TURNS; i++) {
+            while (atomic_load_explicit(&lines[at % AHEAD].turn, memory_order_acquire) != at + 1)
+                continue;
+            if (++at % (AHEAD / 4) == 0)
+                atomic_store_explicit(&lines[AHEAD].turn, at, memory_order_release);
+        }
+        if (batch >= 0) times[batch] = (seconds() - begin) / LINE_TURNS;
+    }
+    return median(times, BATCHES);
+}
+
+/* Takes every other turn, and yields while it is the other's. */
+static void hand_over(struct machine_line *line, uint32_t me)
+{
+    for (uint32_t turn = me; turn < 2 * SWITCH_TURNS; turn += 2) {
+        while (atomic_load_explicit(&line->turn, memory_order_acquire) != turn) sched_yield();
+        atomic_store_explicit(&line->turn, turn + 1, memory_order_release);
+    }
+}
+
+static double time_switches(struct machine_line *line)
+{
+    double times[BATCHES];
+    for (int batch = -1; batch < BATCHES; batch++) {
+        double begin = seconds();
+        hand_over(&line[batch + 1], 0);
+        if (batch >= 0) times[batch] = (seconds() - begin) / (2 * SWITCH_TURNS);
+    }
+    return median(times, BATCHES);
+}
+
+static void print_limit(const char *name, double each)
+{
+    printf("{\"limit\": \"%s\", \"us\": %.4f}\n", name, 1e6 * each);
+}
+
+/* What two processes share: the lines of each measurement. */
+struct machine_lines {
+    struct machine_line exchanged[2], streamed[AHEAD + 1], turns[BATCHES + 1];
+};
+
+/* The part of the other process. cpu: two processors, or one and -1. */
+static void answer_signals(struct machine_lines *lines, const int *cpu)
+{
+    if (cpu[1] >= 0) {
+        pin(cpu[1]);
+        exchange_lines(lines->exchanged, 1);
+        write_stream(lines->streamed);
+    }
+    pin(cpu[0]);
+    for (int batch = 0; batch <= BATCHES; batch++) hand_over(&lines->turns[batch], 1);
+}
+
+static void measure_signals(struct machine_lines *lines, const int *cpu)
+{
+    pin(cpu[0]);
+    if (cpu[1] >= 0) {
+        print_limit("line", time_lines(lines->exchanged));
+        print_limit("stream", time_stream(lines->streamed));
+    }
+    print_limit("switch", time_switches(lines->turns));
 }
 
 typedef bool transfer_fn(pid_t peer, char *to, char *from, int64_t bytes);
@@ -146,8 +225,8 @@ static void print_transfer(const char *name, const struct machine_pool *pool, tr
 {
     for (int rotated = 1; rotated >= 0; rotated--) {
         double each = time_transfer(pool, transfer, peer, bytes, rotated);
-        printf("{\"limit\": \"%s\", \"bytes\": %lld, \"rotated\": %s, \"us\": ", name,
-               (long long)bytes, rotated ? "true" : "false");
+        printf("{\"limit\": \"%s\", \"bytes\": %lld, \"buffers\": \"%s\", \"us\": ", name,
+               (long long)bytes, rotated ? "rotated" : "same");
         if (each < 0) {
             printf("null, \"why\": \"%s\"}\n", strerror(errno));
         } else {
@@ -156,29 +235,27 @@ static void print_transfer(const char *name, const struct machine_pool *pool, tr
     }
 }
 
-/* The child process: fills its pool, takes part in the line exchange, and sleeps until it is
- * killed. */
-static void be_peer(struct machine_line *lines, const struct machine_pool *pool, bool two,
+/* The child process: fills its pool, takes part in the measurements of signals, and sleeps until it
+ * is killed. */
+static void be_peer(struct machine_lines *lines, const struct machine_pool *pool, const int *cpu,
                     int ready)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     memset(pool->in, 1, (size_t)pool->half);
     if (write(ready, "", 1) != 1) _exit(1);
-    if (two) {
-        pin(processor(1));
-        exchange_lines(lines, 1);
-    }
+    answer_signals(lines, cpu);
     for (;;) pause();
 }
 
-static pid_t start_peer(struct machine_line *lines, const struct machine_pool *pool, bool two)
+static pid_t start_peer(struct machine_lines *lines, const struct machine_pool *pool,
+                        const int *cpu)
 {
     int ready[2];
     char byte;
     if (pipe(ready) != 0) die("no pipe: %s", strerror(errno));
     pid_t peer = fork();
     if (peer < 0) die("no process: %s", strerror(errno));
-    if (peer == 0) be_peer(lines, pool, two, ready[1]);
+    if (peer == 0) be_peer(lines, pool, cpu, ready[1]);
     close(ready[1]);
     if (read(ready[0], &byte, 1) != 1) die("the other process ended");
     return peer;
@@ -192,17 +269,14 @@ int main(int argc, char **argv)
     int64_t half = atoll(argv[1]) / 2;
     char *memory = pages(2 * half);
     struct machine_pool pool = {memory, memory + half, half};
-    struct machine_line *lines =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct machine_lines *lines =
+        mmap(NULL, sizeof *lines, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (lines == MAP_FAILED) die("no shared memory");
 
-    bool two = processor(1) >= 0;
-    pid_t peer = start_peer(lines, &pool, two);
+    const int cpu[] = {processor(0), processor(1)};
+    pid_t peer = start_peer(lines, &pool, cpu);
     memset(memory, 1, (size_t)(2 * half));
-    if (two) {
-        pin(processor(0));
-        print_line(time_lines(lines));
-    }
+    measure_signals(lines, cpu);
     for (int i = 0; i < n; i++) {
         if (sizes[i] == 0 || sizes[i] > half) continue;
         print_transfer("memcpy", &pool, by_memcpy, 0, sizes[i]);

@@ -16,6 +16,7 @@ USUAL = ["allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"]
 COLLECTIVES = USUAL + ["reduce_scatter_block", "reduce_scatter", "gather", "scatter", "allgatherv", "gatherv",
                        "scatterv", "alltoallv", "scan", "exscan"]
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
+BUFFERS = ["rotated", "same", "anew"]
 QUICK_SIZES = ["8", "4K", "64K", "1M", "4M"]
 QUICK_TOTAL = 16 << 20  # bytes that all ranks contribute together; more would take too long
 POOL_MOST = 64 << 20
@@ -29,6 +30,12 @@ def collective(text):
     return text
 
 
+def buffers(text):
+    if text not in BUFFERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(BUFFERS)}")
+    return text
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few sizes, known settings; ends in 5 minutes")
@@ -37,6 +44,9 @@ def options():
     parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="P,...")
     parser.add_argument("--sizes", type=command.listed(SIZE), metavar="BYTES,...",
                         help=f"bytes of a rank's contribution (to each rank); {','.join(SIZES)}")
+    parser.add_argument("--buffers", type=command.listed(buffers), metavar="NAME,...",
+                        help="rotated: each call has others; same: the same; anew: the same, with inputs written before "
+                        "each call (all; --quick: the first two)")
     parser.add_argument("--peers", type=command.listed(str), default=["tutti", "openmpi", "mpich"], metavar="NAME,...",
                         help="the first is compared with the others: tutti, tutti-alloc, openmpi, mpich")
     parser.add_argument("--repeats", type=command.positive, default=7, help="alternated starts (7)")
@@ -57,6 +67,7 @@ def options():
     if "all" in chosen.collectives:
         chosen.collectives = COLLECTIVES
     chosen.sizes = sorted(chosen.sizes or [SIZE(text) for text in (QUICK_SIZES if quick else SIZES)])
+    chosen.buffers = chosen.buffers or BUFFERS[:2 if quick else 3]
     chosen.batch = chosen.batch or (0.004 if quick else 0.02)
     chosen.batches = chosen.batches or (2 if quick else 3)
     chosen.limit = chosen.limit or (8.0 if quick else 180.0)

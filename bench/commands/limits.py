@@ -104,37 +104,37 @@ class Limits:
         chosen = argparse.Namespace(
             collectives=["allreduce"], ranks=[2], sizes=[SMALL, LARGE], repeats=self.chosen.repeats, batch=0.02,
             batches=3, limit=30.0, timeout=self.chosen.timeout, budget=None, tune=False, verbose=False,
-            quick=False, total=None, folder=self.folder, cores=peers.cores())
+            quick=False, total=None, buffers=["rotated", "same"], folder=self.folder, cores=peers.cores())
         campaign = Campaign(chosen, members, 64 << 20, self.tutti.programs["machine"])
         campaign.choose_settings()
         campaign.measure()
         targets = []
-        for rotated in (True, False):
-            targets += transfer_targets(campaign, rotated)
+        for buffers in ("rotated", "same"):
+            targets += transfer_targets(campaign, buffers)
         return targets
 
 
-def of_openmpi(campaign, name, point, rotated):
+def of_openmpi(campaign, name, point, buffers):
     """The median of the ratios of starts that are neighbours in time; None if a time is missing."""
-    key = (point, rotated)
+    key = (point, buffers)
     pairs = report.ratios(campaign.times.get(("openmpi", key), []), campaign.times.get((name, key), []))
     return statistics.median(pairs) if pairs else None
 
 
-def transfer_targets(campaign, rotated):
-    words = "" if rotated else ", same place"
+def transfer_targets(campaign, buffers):
+    words = "" if buffers == "rotated" else ", same place"
     small, large = (("allreduce", size, 2) for size in (SMALL, LARGE))
-    line = report.limit_of(campaign, ("line", 0, False))
-    mine = [us for _, us in campaign.times.get(("tutti", (small, rotated)), [])]
+    line = report.limit_of(campaign, ("line", 0, "same"))
+    mine = [us for _, us in campaign.times.get(("tutti", (small, buffers)), [])]
     return [
         report.target(f"{report.problem(*small)}{words}, divided by Open MPI's time",
-                      of_openmpi(campaign, "tutti", small, rotated), 0.6),
+                      of_openmpi(campaign, "tutti", small, buffers), 0.6),
         report.target(f"{report.problem(*small)}{words}, divided by the line exchange ({table.number(line)} us)",
                       statistics.median(mine) / line if mine and line else None, 1.6),
         report.target(f"{report.problem(*large)}{words}, ordinary memory, divided by Open MPI's time",
-                      of_openmpi(campaign, "tutti", large, rotated), 0.65),
+                      of_openmpi(campaign, "tutti", large, buffers), 0.65),
         report.target(f"{report.problem(*large)}{words}, tutti_alloc memory, divided by Open MPI's time",
-                      of_openmpi(campaign, "tutti-alloc", large, rotated), 0.5)]
+                      of_openmpi(campaign, "tutti-alloc", large, buffers), 0.5)]
 
 
 def hold(chosen, folder):

@@ -52,7 +52,7 @@ def options():
 
 
 class Measured:
-    """What was measured over a host: {(collective, ranks, bytes, rotated): rows of the starts}, the
+    """What was measured over a host: {(collective, ranks, bytes, buffers): rows of the starts}, the
     points that were left out, and the calls that Tutti took.
     """
 
@@ -61,7 +61,7 @@ class Measured:
         self.taken = {}  # function: (calls, of these taken), or empty: the report does not say
 
     def add(self, line):
-        key = line["collective"], line["ranks"], line["bytes"], line.get("rotated", False)
+        key = line["collective"], line["ranks"], line["bytes"], line.get("buffers", "same")
         if "us" in line:
             self.rows.setdefault(key, []).append(line)
         else:
@@ -130,10 +130,10 @@ def words_of_taken(measured):
 def tables(measured, chosen):
     title, lines = under.TITLES[measured.host], []
     for name in chosen.collectives:
-        rows = sorted((key[1], key[2], not key[3], us, host_us, ratio)
+        rows = sorted((key[1], key[2], key[3], us, host_us, ratio)
                       for key, us, host_us, ratio in measured.points() if key[0] == name)
-        body = [[str(ranks), report.size_text(size), "same" if same else "rotated", table.number(us), table.number(host_us),
-                 table.number(ratio)] for ranks, size, same, us, host_us, ratio in rows]
+        body = [[str(ranks), report.size_text(size), buffers, table.number(us), table.number(host_us),
+                 table.number(ratio)] for ranks, size, buffers, us, host_us, ratio in rows]
         if body:
             header = ["ranks", "bytes", "place", "under Tutti, us", f"{title}, us", "faster"]
             lines += [f"### {name}, {title}", "", *table.aligned(header, body), ""]
@@ -142,7 +142,7 @@ def tables(measured, chosen):
 
 def counted(measured):
     """The points that the targets are for: those with rotation, and barriers."""
-    return [(key, ratio) for key, _, _, ratio in measured.points() if key[3] or key[0] == "barrier"]
+    return [(key, ratio) for key, _, _, ratio in measured.points() if key[3] == "rotated" or key[0] == "barrier"]
 
 
 def summary(measured):
@@ -161,7 +161,7 @@ def summary(measured):
 def document_of(measured):
     return {"host": measured.host, "failures": measured.failures,
             "taken": {name: {"calls": calls, "taken": taken} for name, (calls, taken) in measured.taken.items()},
-            "points": [{"collective": key[0], "ranks": key[1], "bytes": key[2], "rotated": key[3], "us": us,
+            "points": [{"collective": key[0], "ranks": key[1], "bytes": key[2], "buffers": key[3], "us": us,
                         "host_us": host_us, "ratio": ratio} for key, us, host_us, ratio in measured.points()]}
 
 

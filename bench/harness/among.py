@@ -40,7 +40,7 @@ class Machine:
         if result.failure:
             raise peers.Stop(f"{' '.join(command)}: {result.failure}: {' '.join(result.words)}")
         lines = filter(None, map(parse, result.lines))
-        return {(line["limit"], line.get("bytes", 8)): line["us"] for line in lines if line["us"] and not line.get("rotated", False)}
+        return {(line["limit"], line.get("bytes", 8)): line["us"] for line in lines if line["us"] and line.get("buffers", "same") == "same"}
 
     def names(self, measure):
         """The names of the limits that are shown beside a measure."""

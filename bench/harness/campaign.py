@@ -4,7 +4,7 @@
 One start of a peer measures all points of one number of ranks. The starts alternate between the
 peers, again and again, so that changes of the machine's state affect all peers alike. A ratio is
 taken between starts that are neighbours in time. A point is (collective, bytes, ranks); a key is
-(point, rotated).
+(point, buffers).
 """
 import functools
 import json
@@ -42,7 +42,7 @@ class Campaign:
     def __init__(self, options, peers, pool, machine):
         self.options, self.peers, self.pool, self.machine = options, peers, pool, machine
         self.times = defaultdict(list)     # (peer, key) -> [(repeat, us)]
-        self.limits = defaultdict(list)    # (limit, bytes, rotated) -> [us]
+        self.limits = defaultdict(list)    # (limit, bytes, buffers) -> [us]
         self.left_out = set()              # points that need more memory than allowed
         self.late = defaultdict(set)       # peer -> points not reached in time
         self.hopeless = defaultdict(dict)  # peer -> {point: how many times slower}
@@ -70,7 +70,7 @@ class Campaign:
     def start(self, peer, ranks, setting, points, limit, trial=False):
         """Returns the JSON lines that one start prints. The failure of a trial is not recorded."""
         arguments = ["-m", str(self.pool), "-t", f"{self.batch_seconds(ranks):.6f}", "-l", f"{limit:.1f}",
-                     "-b", str(self.options.batches), *in_order(points)]
+                     "-b", str(self.options.batches), "-u", ",".join(self.options.buffers), *in_order(points)]
         command = peer.command("loop", ranks, setting, arguments)
         if self.options.verbose:
             say("compare: " + " ".join(command))
@@ -163,7 +163,7 @@ class Campaign:
             known = 0
             for collective, size in points:
                 point = (collective, size, ranks)
-                behind = [self.behind(peer, rivals, (point, rotated)) for rotated in (True, False)]
+                behind = [self.behind(peer, rivals, (point, buffers)) for buffers in self.options.buffers]
                 behind = [times for times in behind if times is not None]
                 known += bool(behind)
                 if behind and min(behind) > HOPELESS:
@@ -185,12 +185,12 @@ class Campaign:
             raise Stop(f"the program that measures the machine {result.failure}: {' '.join(result.words)}")
         for line in filter(None, map(parse, result.lines)):
             if line["us"] is not None:
-                key = (line["limit"], line.get("bytes", 0), line.get("rotated", False))
+                key = (line["limit"], line.get("bytes", 0), line.get("buffers", "same"))
                 self.limits[key].append(line["us"])
 
 
 def key_of(line):
-    return ((line["collective"], line["bytes"], line["ranks"]), line.get("rotated", False))
+    return ((line["collective"], line["bytes"], line["ranks"]), line.get("buffers", "same"))
 
 
 def parse(text):

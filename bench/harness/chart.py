@@ -50,25 +50,27 @@ def frame(panel, title, labels):
     return out
 
 
-def curve(panel, points, color, rotated):
+DASHES = {"rotated": "", "same": 'stroke-dasharray="5 4" opacity="0.6"', "anew": 'stroke-dasharray="1 3"'}
+
+
+def curve(panel, points, color, buffers):
     """Draws the points [(place, value)] as a curve."""
     at = [(panel.x(place), panel.y(value)) for place, value in points]
-    dash = "" if rotated else 'stroke-dasharray="5 4" opacity="0.6"'
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    out = [f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2" {dash}/>']
-    if rotated:
+    out = [f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2" {DASHES[buffers]}/>']
+    if buffers == "rotated":
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in at]
     return out
 
 
 def draw_collective(panel, rows, ranks):
     out = []
-    for rotated in (False, True):
+    for buffers in reversed(DASHES):
         for p, color in zip(ranks, COLORS):
             points = [(row["bytes"], row["speedup"]) for row in rows
-                      if row["ranks"] == p and row["rotated"] == rotated]
+                      if row["ranks"] == p and row["buffers"] == buffers]
             if points:
-                out += curve(panel, points, color, rotated)
+                out += curve(panel, points, color, buffers)
     return out
 
 
@@ -79,7 +81,7 @@ def legend(ranks, names, mean):
     for p, color in zip(ranks, COLORS):
         out += [line(x, 42, x + 22, 42, color, 'stroke-width="3"'), text(x + 28, 46, f"{p} ranks", 12, "start")]
         x += 100
-    out.append(text(x, 46, "dashed: without rotation; red: 0.9", 12, "start"))
+    out.append(text(x, 46, "dashed: without rotation; dotted: with inputs written anew; red: 0.9", 12, "start"))
     return out
 
 
@@ -105,7 +107,7 @@ def svg(document, peers):
         if collective == "barrier":
             panel = Panel(i % columns, i // columns, ranks, low, high)
             out += frame(panel, "barrier", [f"{p} ranks" for p in ranks])
-            out += curve(panel, [(row["ranks"], row["speedup"]) for row in primary(mine)], "#444444", True)
+            out += curve(panel, [(row["ranks"], row["speedup"]) for row in primary(mine)], "#444444", "rotated")
             continue
         sizes = sorted({row["bytes"] for row in mine})
         panel = Panel(i % columns, i // columns, sizes, low, high)

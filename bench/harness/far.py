@@ -53,7 +53,7 @@ class OnHosts(partners.Partner):
         for line in lines:
             if "measure" in line:
                 yield (line["measure"], line.get("bytes", 8)), line.get("us", line.get("mib_per_s"))
-            elif "us" in line and not line.get("rotated", False):
+            elif "us" in line and line.get("buffers", "same") == "same":
                 yield (line["collective"], line["bytes"]), line["us"]
 
 

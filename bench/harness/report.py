@@ -6,9 +6,11 @@ the same repeat). It is taken against the peer for which it is smallest.
 """
 import statistics
 
+from harness import bounds
 from harness.campaign import geometric_mean
 
 SLOW = 0.9
+FAST, NEAR = 1.5, 1.2  # a point should be so much faster than its peer, or within so much of its limit
 
 
 def size_text(size):
@@ -31,15 +33,15 @@ def ratios(base, peer):
     return [us / base[repeat] for repeat, us in peer if repeat in base and base[repeat] > 0]
 
 
-def row_of(campaign, point, rotated):
+def row_of(campaign, point, buffers):
     """The row of a point; None if the base has no time for it."""
     collective, size, ranks = point
-    key, base = (point, rotated), campaign.peers[0].name
+    key, base = (point, buffers), campaign.peers[0].name
     times = {peer.name: campaign.times.get((peer.name, key), []) for peer in campaign.peers}
     if not times[base]:
         return None
     row = {"problem": problem(*point), "collective": collective, "ranks": ranks, "bytes": size,
-           "rotated": rotated, "us": {}, "runs_us": {}, "speedup_over": {}}
+           "buffers": buffers, "us": {}, "runs_us": {}, "speedup_over": {}}
     for name, runs in times.items():
         if runs:
             row["us"][name] = round(statistics.median(us for _, us in runs), 4)
@@ -50,14 +52,16 @@ def row_of(campaign, point, rotated):
     if row["speedup_over"]:
         row["better_peer"] = min(row["speedup_over"], key=row["speedup_over"].get)
         row["speedup"] = row["speedup_over"][row["better_peer"]]
-    row["limits_us"] = limits_of(campaign, size, rotated)
+    row["limits_us"] = limits_of(campaign, size, "rotated" if buffers == "rotated" else "same")
+    row["limit_us"], row["limit"] = bounds.bound(collective, ranks, campaign.options.cores, row["limits_us"])
+    row["of_limit"] = round(row["us"][base] / row["limit_us"], 3) if row["limit_us"] else None
     return row
 
 
-def limits_of(campaign, size, rotated):
-    limits = {"line": limit_of(campaign, ("line", 0, False))}
+def limits_of(campaign, size, buffers):
+    limits = {name: limit_of(campaign, (name, 0, "same")) for name in ("line", "stream", "switch")}
     for name in ("memcpy", "cma"):
-        limits[name] = limit_of(campaign, (name, size, rotated))
+        limits[name] = limit_of(campaign, (name, size, buffers))
     return limits
 
 
@@ -71,14 +75,23 @@ def rows_of(campaign):
     for collective in campaign.options.collectives:
         for ranks in campaign.options.ranks:
             for size in [0] if collective == "barrier" else campaign.options.sizes:
-                for rotated in (True, False):
-                    rows.append(row_of(campaign, (collective, size, ranks), rotated))
+                for buffers in campaign.options.buffers if size else ["same"]:
+                    rows.append(row_of(campaign, (collective, size, ranks), buffers))
     return [row for row in rows if row]
 
 
 def primary(rows):
     """The rows that count: those with rotation, and barriers, which have no buffers to rotate."""
-    return [row for row in rows if "speedup" in row and (row["rotated"] or row["collective"] == "barrier")]
+    return [row for row in rows if "speedup" in row and (row["buffers"] == "rotated" or row["collective"] == "barrier")]
+
+
+def compared(rows, buffers):
+    return [row for row in rows if "speedup" in row and row["buffers"] == buffers]
+
+
+def falls_short(row):
+    """Whether a point is neither fast nor near its limit."""
+    return row["speedup"] < FAST and (row["of_limit"] is None or row["of_limit"] > NEAR)
 
 
 def mean_by(rows, field):
@@ -89,19 +102,26 @@ def mean_by(rows, field):
 
 
 def short(row):
-    return {"problem": row["problem"], "rotated": row["rotated"], "speedup": row["speedup"],
-            "over": row["better_peer"]}
+    return {"problem": row["problem"], "buffers": row["buffers"], "speedup": row["speedup"],
+            "over": row["better_peer"], "of_limit": row["of_limit"], "limit": row["limit"]}
+
+
+def mean_of(rows):
+    return round(geometric_mean(row["speedup"] for row in rows), 3) if rows else None
 
 
 def summary_of(rows):
     counted = primary(rows)
     if not counted:
         return None
-    plain = [row for row in rows if "speedup" in row and not row["rotated"]]
+    every = [row for row in rows if "speedup" in row]
     return {"points": len(counted),
             "geometric_mean": round(geometric_mean(row["speedup"] for row in counted), 3),
-            "geometric_mean_without_rotation": round(geometric_mean(row["speedup"] for row in plain), 3)
-            if plain else None,
+            "geometric_mean_without_rotation": mean_of(compared(rows, "same")),
+            "geometric_mean_anew": mean_of(compared(rows, "anew")),
+            "figures": len(every),
+            "slower_than_peer": sum(row["speedup"] < 1 for row in every),
+            "short_of_both": [short(row) for row in sorted(every, key=lambda row: row["speedup"]) if falls_short(row)],
             "by_collective": mean_by(counted, "collective"),
             "by_ranks": mean_by(counted, "ranks"),
             "worst": short(min(counted, key=lambda row: row["speedup"])),
@@ -115,8 +135,8 @@ def target(text, value, bound, at_least=False):
             "measured": None if value is None else round(value, 3), "met": met}
 
 
-def find(rows, text, rotated=True):
-    return next((row for row in rows if row["problem"] == text and row["rotated"] == rotated), None)
+def find(rows, text, buffers="rotated"):
+    return next((row for row in rows if row["problem"] == text and row["buffers"] == buffers), None)
 
 
 def inverse(row, peer):
@@ -132,9 +152,12 @@ def targets_of(rows, base):
     small, large = "allreduce/f64/sum/8/p2", "allreduce/f64/sum/4M/p2"
     targets = [target("geometric mean of the speed-ups over the better peer",
                       summary["geometric_mean"], 1.5, at_least=True),
-               target("points slower than 0.9", len(summary["slower_than_0.9"]), 0)]
-    for rotated in (True, False):
-        row, words = find(rows, small, rotated), "rotated" if rotated else "not rotated"
+               target("points slower than 0.9", len(summary["slower_than_0.9"]), 0),
+               target(f"of {summary['figures']} figures, those slower than the better peer", summary["slower_than_peer"], 0),
+               target(f"of {summary['figures']} figures, those neither {FAST} times as fast as the better peer nor within "
+                      f"{NEAR} times of their limit", len(summary["short_of_both"]), 0)]
+    for buffers, words in (("rotated", "rotated"), ("same", "not rotated")):
+        row = find(rows, small, buffers)
         targets.append(target(f"{small} ({words}), divided by Open MPI's time", inverse(row, "openmpi"), 0.6))
         line = row["us"][base] / row["limits_us"]["line"] if row and row["limits_us"]["line"] else None
         targets.append(target(f"{small} ({words}), divided by the line exchange", line, 1.6))
@@ -156,9 +179,9 @@ def document(campaign, machine):
                       "environment": setting[2]}
                      for (name, ranks), setting in campaign.setting.items()],
         "trials": campaign.trials,
-        "limits_us": [{"limit": name, "bytes": size, "rotated": rotated,
-                       "us": limit_of(campaign, (name, size, rotated))}
-                      for name, size, rotated in campaign.limits],
+        "limits_us": [{"limit": name, "bytes": size, "buffers": buffers,
+                       "us": limit_of(campaign, (name, size, buffers))}
+                      for name, size, buffers in campaign.limits],
         "points": rows,
         "left_out": [problem(*point) for point in sorted(campaign.left_out)],
         "late": {name: [problem(*point) for point in sorted(points)]

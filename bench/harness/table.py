@@ -28,27 +28,29 @@ def section(document, peers, titles, collective, ranks):
     points = {}
     for row in document["points"]:
         if row["collective"] == collective and row["ranks"] == ranks:
-            points.setdefault(row["bytes"], {})[row["rotated"]] = row
+            points.setdefault(row["bytes"], {})[row["buffers"]] = row
     if not points:
         return []
-    main = collective != "barrier"
-    header = ["bytes", *(titles[name] for name in peers), "faster", "line", "memcpy", "CMA"]
-    if main:
-        header += [*(f"{titles[name]}, same place" for name in peers), "faster, same place"]
-    body = [line_of(size, by_rotation, peers, main) for size, by_rotation in points.items()]
+    header = ["bytes", "buffers", *(titles[name] for name in peers), "faster", "limit", "of", "times the limit"]
+    body = [line_of(size, row, peers) for size, by_buffers in points.items() for row in by_buffers.values()]
     return [f"### {collective}, {ranks} ranks", "", *aligned(header, body), ""]
 
 
-def line_of(size, by_rotation, peers, main):
-    row = by_rotation.get(main) or {}
-    limits, cells = row.get("limits_us", {}), ["-" if not main else size_text(size)]
-    cells += [number(row.get("us", {}).get(name)) for name in peers]
-    cells.append(number(row.get("speedup")))
-    cells += [number(limits.get(name)) for name in ("line", "memcpy", "cma")]
-    if main:
-        plain = by_rotation.get(False) or {}
-        cells += [number(plain.get("us", {}).get(name)) for name in peers] + [number(plain.get("speedup"))]
-    return cells
+def line_of(size, row, peers):
+    return ["-" if not size else size_text(size), row["buffers"], *(number(row["us"].get(name)) for name in peers),
+            number(row.get("speedup")), number(row["limit_us"]), row["limit"] or "-", number(row["of_limit"])]
+
+
+def words_of_limits(document):
+    """The table of the limits that were measured."""
+    found = {(row["limit"], row["bytes"], row["buffers"]): row["us"] for row in document["limits_us"]}
+    sizes = sorted({size for name, size, _ in found if name == "memcpy"})
+    signals = [f"{name} {number(found[name, 0, 'same'])}" for name in ("line", "stream", "switch") if (name, 0, "same") in found]
+    body = [[size_text(size), *(number(found.get((name, size, buffers))) for buffers in ("rotated", "same")
+                                for name in ("memcpy", "cma"))] for size in sizes]
+    header = ["bytes", "memcpy", "CMA", "memcpy, same place", "CMA, same place"]
+    return ["### Limits of the machine", "", f"Microseconds; signals: {', '.join(signals) or 'none measured'}.", "",
+            *(aligned(header, body) if body else []), ""]
 
 
 def words_of_summary(summary, titles):
@@ -57,15 +59,27 @@ def words_of_summary(summary, titles):
     groups = [", ".join(f"{name} {value:.2f}" for name, value in summary[field].items())
               for field in ("by_collective", "by_ranks")]
     worst, slow = summary["worst"], summary["slower_than_0.9"]
-    without = summary["geometric_mean_without_rotation"]
+    others = [f"{words} {summary[name]:.2f}" for name, words in (
+        ("geometric_mean_without_rotation", "without rotation"), ("geometric_mean_anew", "with inputs written anew"))
+              if summary[name]]
     lines = [f"- geometric mean over {summary['points']} points: **{summary['geometric_mean']:.2f}** times as "
-             "fast as the better peer" + (f" (without rotation {without:.2f})" if without else ""),
+             "fast as the better peer" + (f" ({'; '.join(others)})" if others else ""),
              f"- by collective: {groups[0]}",
              f"- by ranks: {groups[1]}",
              f"- worst point: {worst['problem']}, {worst['speedup']:.2f} (over {titles[worst['over']]})",
              f"- points slower than 0.9: {len(slow) or 'none'}"]
     lines += [f"  - {row['problem']}: {row['speedup']:.2f} (over {titles[row['over']]})" for row in slow]
     return lines + [""]
+
+
+def words_of_short(summary):
+    """The table of the figures that are neither fast nor near their limit."""
+    if not summary or not summary["short_of_both"]:
+        return []
+    body = [[row["problem"], row["buffers"], number(row["speedup"]), number(row["of_limit"]), row["limit"] or "-"]
+            for row in summary["short_of_both"]]
+    return ["### Neither fast nor near the limit", "",
+            *aligned(["problem", "buffers", "faster", "times the limit", "of"], body), ""]
 
 
 def words_of_targets(targets):
@@ -124,11 +138,12 @@ def text(document, peers):
     collectives = list(dict.fromkeys(row["collective"] for row in document["points"]))
     ranks = sorted({row["ranks"] for row in document["points"]})
     lines = [f"## {titles[names[0]]} against " + (" and ".join(titles[n] for n in names[1:]) or "nobody"), ""]
-    lines += words_of_method(document, titles)
+    lines += words_of_method(document, titles) + words_of_limits(document)
     for collective in collectives:
         for p in ranks:
             lines += section(document, names, titles, collective, p)
     lines += words_of_exceptions(document, titles)
     lines += ["### Summary", "", *words_of_summary(document["summary"], titles)]
+    lines += words_of_short(document["summary"])
     lines += words_of_targets(document["targets"])
     return "\n".join(lines)

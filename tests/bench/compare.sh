@@ -21,7 +21,7 @@ with open(f"{work}/all.json", encoding="utf-8") as file:
 collectives = {"allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"}
 assert not document["failures"], document["failures"]
 assert {row["collective"] for row in document["points"]} == collectives
-assert len(document["points"]) == 2 * 5 + 1
+assert len(document["points"]) == 3 * 5 + 1
 for row in document["points"]:
     assert row["ranks"] == 2 and row["bytes"] == (0 if row["collective"] == "barrier" else 8), row
     assert row["problem"].startswith(row["collective"]) and row["problem"].endswith("p2"), row
@@ -30,10 +30,16 @@ for row in document["points"]:
     assert row["better_peer"] == "tutti-alloc" and row["speedup"] > 0, row
     expected = row["runs_us"]["tutti-alloc"][0] / row["runs_us"]["tutti"][0]
     assert abs(row["speedup"] - expected) < 1e-3 * (1 + expected), row
-    assert set(row["limits_us"]) == {"line", "memcpy", "cma"}, row
+    assert set(row["limits_us"]) == {"line", "stream", "switch", "memcpy", "cma"}, row
     if row["bytes"]:
         assert row["limits_us"]["memcpy"] > 0, row
-assert document["summary"]["points"] == 6, document["summary"]
+    assert row["limit_us"] is None or abs(row["of_limit"] - row["us"]["tutti"] / row["limit_us"]) < 1e-2, row
+    assert row["limit"] in (None, "line", "stream", "switches", "CMA", "windows"), row
+assert {row["buffers"] for row in document["points"]} == {"rotated", "same", "anew"}
+assert document["summary"]["points"] == 6 and document["summary"]["figures"] == 16, document["summary"]
+for row in document["summary"]["short_of_both"]:
+    assert row["speedup"] < 1.5 and (row["of_limit"] is None or row["of_limit"] > 1.2), row
+assert len(document["targets"]) == 9, document["targets"]
 assert set(document["summary"]["by_collective"]) == collectives
 assert document["machine"]["cores"] >= 1 and document["method"]["repeats"] == 1
 assert {one["peer"] for one in document["settings"]} == {"tutti", "tutti-alloc"}
@@ -41,7 +47,7 @@ root = xml.parse(f"{work}/all.svg").getroot()
 titles = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
 assert collectives <= titles, titles
 PYTHON
-for word in '### allreduce, 2 ranks' '### Summary' 'geometric mean'; do grep -qF "$word" "$work/all.md"; done
+for word in '### allreduce, 2 ranks' '### Limits of the machine' '### Summary' 'geometric mean'; do grep -qF "$word" "$work/all.md"; done
 cmp <(cat "$work/all.md") "$work/out"
 # The results have the same table, under the command that was measured.
 cat "$work"/results/*.md | tr '\n' ' ' |
@@ -55,13 +61,29 @@ d = json.load(open(sys.argv[1]))
 assert not d["failures"] and len({row["collective"] for row in d["points"]}) == 16, d
 assert {row["problem"] for row in d["points"]} >= {"scan/f64/sum/8/p2", "gatherv/f64/8/p2"}, d' "$work/every.json"
 
+# The limit of a call: the larger one of its signals and its copies.
+PYTHONPATH=$TUTTI_SOURCE/bench python3 - <<'PYTHON'
+from harness.bounds import bound
+limits = {"line": 0.2, "stream": 0.05, "switch": 1.0, "memcpy": 10.0, "cma": 12.0}
+short = {**limits, "memcpy": 0.01, "cma": 0.5}
+assert bound("allreduce", 2, 2, short) == (0.2, "line")
+assert bound("bcast", 2, 2, short) == (0.05, "stream")
+assert bound("bcast", 2, 2, {**short, "memcpy": 0.1}) == (0.1, "windows")  # two copies, by two processors
+assert bound("barrier", 4, 2, limits) == (2.0, "switches")
+assert bound("barrier", 5, 2, limits) == (3.0, "switches")
+assert bound("alltoall", 4, 2, limits) == ((12 * 12.0 + 4 * 10.0) / 2, "CMA")
+assert bound("gather", 4, 4, limits) == ((3 * 12.0 + 10.0) / 4, "CMA")
+assert bound("reduce_scatter", 2, 2, {**limits, "cma": None}) == (20.0, "windows")
+assert bound("reduce", 2, 2, {}) == (None, None)
+PYTHON
+
 # A size that does not fit into the pool is left out, and the JSON file says so.
 "${compare[@]}" --peers tutti --collectives alltoall --sizes 8,512K --json - >"$work/one.json"
 grep -q '"alltoall/f64/512K/p2"' "$work/one.json"
 python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 assert d["left_out"] == ["alltoall/f64/512K/p2"], d["left_out"]
-assert d["summary"] is None and len(d["points"]) == 2' "$work/one.json"
+assert d["summary"] is None and len(d["points"]) == 3' "$work/one.json"
 
 refused() { # words expected, arguments
     local words=$1 status=0
@@ -76,6 +98,7 @@ refused() { # words expected, arguments
 refused 'no peer is called nobody' --peers nobody
 refused 'none of allreduce' --collectives allreduce,scans
 refused 'not a size' --sizes 12
+refused 'none of rotated, same, anew' --buffers rotated,new
 refused 'build Tutti first' --build "$work" --peers tutti
 # A file that cannot be written is noticed before anything is measured.
 for option in --json --table --svg; do

@@ -26,9 +26,9 @@ with open(sys.argv[1], encoding="utf-8") as file:
     document = json.load(file)
 host, = document["hosts"]
 assert not host["failures"], host
-points = {(row["collective"], row["bytes"], row["rotated"]): row for row in host["points"]}
-wanted = {(name, 8, rotated) for name in ("allreduce", "alltoallv") for rotated in (False, True)}
-wanted |= {("allreduce", 65536, False), ("allreduce", 65536, True), ("barrier", 0, False)}
+points = {(row["collective"], row["bytes"], row["buffers"]): row for row in host["points"]}
+wanted = {(name, 8, buffers) for name in ("allreduce", "alltoallv") for buffers in ("rotated", "same")}
+wanted |= {("allreduce", 65536, "same"), ("allreduce", 65536, "rotated"), ("barrier", 0, "same")}
 assert set(points) == wanted, points.keys()
 for row in points.values():
     assert row["us"] > 0 and abs(row["ratio"] - row["host_us"] / row["us"]) < 0.01 * row["ratio"] + 0.01, row

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a call cannot be faster than on this machine.
+
+A call needs signals between ranks and copies of data, and the limits of both were measured in the
+same run (machine.c):
+
+    line      where every rank needs something of every other one, it exchanges a cache line
+    stream    where data go one way only, ranks run ahead, and each call reads one line
+    switches  with more ranks than processors and data both ways, each rank must run in each call
+    CMA       a block goes to another rank by one system call,
+    windows   or by two copies, whichever is faster
+    memcpy    a block stays on its rank
+
+The copies of all ranks are shared out evenly to the processors. The limit of a call is the larger
+one of its signals and its copies. It is a lower bound: memory that all processors use at once is
+slower, and reading operands is left out.
+"""
+BOTH_WAYS = {"allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "barrier", "reduce_scatter",
+             "reduce_scatter_block"}
+
+
+def blocks(collective, p):
+    """How many blocks go from one rank to another in a call, and how many stay on their rank."""
+    if collective in ("alltoall", "alltoallv", "allgather", "allgatherv"):
+        return p * (p - 1), p
+    if collective in ("gather", "gatherv", "scatter", "scatterv"):
+        return p - 1, 1
+    if collective in ("reduce_scatter", "reduce_scatter_block"):
+        return p * (p - 1), 0
+    if collective == "allreduce":
+        return 2 * (p - 1), 0
+    return (0 if collective == "barrier" else p - 1), 0
+
+
+def signals(collective, p, cores, limits):
+    if collective not in BOTH_WAYS:
+        return limits.get("stream"), "stream"
+    if p <= cores:
+        return limits.get("line"), "line"
+    switch = limits.get("switch")
+    return switch and switch * -(-p // cores), "switches"
+
+
+def copies(collective, p, cores, limits):
+    own, cma = limits.get("memcpy"), limits.get("cma")
+    moved, kept = blocks(collective, p)
+    if not own or p == 1:
+        return None, "memcpy"
+    by_system = cma is not None and cma < 2 * own
+    us = (moved * (cma if by_system else 2 * own) + kept * own) / min(p, cores)
+    return us, "CMA" if by_system else "windows"
+
+
+def bound(collective, p, cores, limits):
+    """Returns the limit of a call in microseconds and its name; None: nothing was measured.
+
+    `limits` has microseconds for a line, a stream, a switch, and a memcpy and a cma of the size of
+    a block.
+    """
+    known = [pair for pair in (signals(collective, p, cores, limits), copies(collective, p, cores, limits)) if pair[0]]
+    return max(known) if known else (None, None)
