@@ -211,3 +211,16 @@ char *tt_signature_text(const struct tt_call_signature *signature, char *buffer,
     add_file(&to, &w);
     return buffer;
 }
+
+const char *tt_signature_argument(const struct tt_call_signature *w, bool sends, int index,
+                                  char *text, size_t n)
+{
+    enum tt_coll coll = (enum tt_coll)w->coll;
+    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv) && w->form <= 1;
+    const char *prefix = coll == TT_COLL_gatherv || coll == TT_COLL_scatterv ? ""
+                         : sends                                             ? "in_"
+                                                                             : "out_";
+    text[0] = '\0';
+    if (lists) snprintf(text, n, " (%scounts[%d])", prefix, index);
+    return text;
+}

@@ -90,6 +90,14 @@ bool tt_signature_neighbors(const struct tt_call_signature *signature);
 char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,
                             size_t n);
 
+/* Writes the name of the argument that holds the count of a piece, in brackets: " (in_counts[2])".
+ * sends: the count of what a rank sends to rank `index` of the team; else of what it expects from
+ * that rank. The counts that ranks other than the root give to a gatherv or scatterv are their n,
+ * which the text of the call names already; and in a neighbourhood collective several pieces may go
+ * to the same rank. The text is empty then. Returns the buffer. */
+const char *tt_signature_argument(const struct tt_call_signature *signature, bool sends, int index,
+                                  char *text, size_t n);
+
 /* Writes the element type: "f64", or a description of a derived type. Returns the buffer. */
 char *tt_signature_type(const struct tt_call_signature *signature, char *buffer, size_t n);
 

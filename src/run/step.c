@@ -494,22 +494,6 @@ static long long elements(const struct tt_call_signature *w, int64_t bytes)
     return sz > 0 ? bytes / sz : bytes;
 }
 
-/* Writes the name of the argument that holds a count, in brackets. The counts that ranks other than
- * the root give to a gatherv or scatterv are their n, which the text names already. In a
- * neighbourhood collective several pieces may go to the same rank. */
-static const char *argument_of(const struct tt_call_signature *w, bool sends, int index, char *text,
-                               size_t n)
-{
-    enum tt_coll coll = (enum tt_coll)w->coll;
-    bool lists = coll != (sends ? TT_COLL_gatherv : TT_COLL_scatterv) && w->form <= 1;
-    const char *prefix = coll == TT_COLL_gatherv || coll == TT_COLL_scatterv ? ""
-                         : sends                                             ? "in_"
-                                                                             : "out_";
-    text[0] = '\0';
-    if (lists) snprintf(text, n, " (%scounts[%d])", prefix, index);
-    return text;
-}
-
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected)
 {
@@ -521,8 +505,9 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
                    tt_coll_pairs(coll) ? tt_signature_name(w) : "an exchange", giver, taker,
                    elements(w, sent), tt_signature_type(w, type, sizeof type),
-                   argument_of(w, true, to, out, sizeof out), taker, elements(w, expected),
-                   argument_of(w, false, from, in, sizeof in), which_team(t, team, sizeof team));
+                   tt_signature_argument(w, true, to, out, sizeof out), taker,
+                   elements(w, expected), tt_signature_argument(w, false, from, in, sizeof in),
+                   which_team(t, team, sizeof team));
 }
 
 /* A member of this node that has left the job may have freed the memory of its counts. It has
@@ -548,8 +533,9 @@ static tutti_status unlike(const struct tt_team *t, uint64_t number, int from, i
     bool alike = strcmp(one, other) == 0;
     return tt_fail(
         TUTTI_ERR_MISMATCH, "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
-        tt_signature_name(w), giver, taker, one, argument_of(w, true, to, out, sizeof out), taker,
-        other, argument_of(w, false, from, in, sizeof in),
+        tt_signature_name(w), giver, taker, one,
+        tt_signature_argument(w, true, to, out, sizeof out), taker, other,
+        tt_signature_argument(w, false, from, in, sizeof in),
         alike ? ", but divided or ordered in another way" : "", which_team(t, team, sizeof team));
 }
 

@@ -159,19 +159,22 @@ static void try_types(struct forward_lists *l)
     for (int r = 0; r < p; r++) check(l->out[r] == value(r, me, 0), "a wrong element");
     tutti_status status = exchange_types(l, true);
     check(status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER, "types that do not match");
-    const char *text = "alltoallw: rank 5 sends rank 2 n=1 of i64 where rank 2 expects n=2 of i32";
+    const char *text = "alltoallw: rank 5 sends rank 2 n=1 of i64 (in_counts[2]) where rank 2 "
+                       "expects n=2 of i32 (out_counts[5])";
     if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 
-/* The rank that gets what it does not expect says so. The text has the ranks of the job. */
+/* The rank that gets what it does not expect says so. The text has the ranks of the job, and the
+ * places in the lists of the call, which are ranks of the team. */
 static void expect_text(int from, int to, int64_t sent, int64_t expected)
 {
     char text[160];
     int giver = is_reversed ? p - 1 - from : from, taker = is_reversed ? p - 1 - to : to;
     if (me != to) return;
     snprintf(text, sizeof text,
-             "alltoallv: rank %d sends rank %d n=%lld of i64 where rank %d expects n=%lld of i64",
-             giver, taker, (long long)sent, taker, (long long)expected);
+             "alltoallv: rank %d sends rank %d n=%lld of i64 (in_counts[%d]) where rank %d expects "
+             "n=%lld of i64 (out_counts[%d])",
+             giver, taker, (long long)sent, to, taker, (long long)expected, from);
     check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 

@@ -92,10 +92,13 @@ uneven() {
 }
 uneven alltoallv=flat alltoallv -3000
 uneven alltoallv=exchange alltoallv 3000
-uneven alltoallv=padded alltoallv 3000
-uneven alltoallv=padded alltoallv -3000
-uneven alltoallv=composed alltoallv 3000
-uneven alltoallv=composed alltoallv -3000
+# In these algorithms the ranks compare their counts before they make their plans.
+for algorithm in padded composed; do
+    for more in 3000 -3000; do
+        uneven alltoallv=$algorithm alltoallv $more
+        says out "alltoallv: rank 2 sends rank 0 n=$((5000 + more)) of i64 \(in_counts\[0\]\) where rank 0 expects n=5000 of i64 \(out_counts\[2\]\)\$"
+    done
+done
 for more in 3000 -3000 -4999; do
     uneven alltoallv=pairwise alltoallv $more
     TUTTI_CMA=0 uneven alltoallv=pairwise alltoallv $more
@@ -120,9 +123,9 @@ done
 
 for more in 1 -5000 20000; do
     uneven gatherv=composed gatherv $more
-    says out "gatherv: rank 2 sends rank 0 n=$((5000 + more)) of i64 where rank 0 expects n=5000 of i64\$"
+    says out "gatherv: rank 2 sends rank 0 n=$((5000 + more)) of i64 where rank 0 expects n=5000 of i64 \(counts\[2\]\)\$"
     uneven scatterv=composed scatterv $more
-    says out "scatterv: rank 0 sends rank 2 n=5000 of i64 where rank 2 expects n=$((5000 + more)) of i64\$"
+    says out "scatterv: rank 0 sends rank 2 n=5000 of i64 \(counts\[2\]\) where rank 2 expects n=$((5000 + more)) of i64\$"
 done
 
 # under_way N PATTERN PROBLEM...: each rank starts its problem N times and finalizes without waiting
