@@ -291,9 +291,20 @@ static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *ran
     return TUTTI_OK;
 }
 
-tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len)
+/* Copies between ranges of which one may be in an opened buffer, or may have gaps. It is a function
+ * of its own so that a copy between windows and own buffers saves no registers. */
+static __attribute__((noinline)) tutti_status
+copy_located(struct tt_exec *exec, const struct tt_range *range, int64_t len)
 {
     struct access_place to, from;
+    TT_TRY(locate(exec, &range[0], len, &to));
+    TT_TRY(locate(exec, &range[1], len, &from));
+    if (tt_likely(!range[0].shape && !range[1].shape)) return move(exec, &to, 0, &from, 0, len);
+    return copy_pieces(exec, range, &to, &from, len);
+}
+
+tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len)
+{
     if (tt_likely(!range[0].shape && !range[1].shape)) {
         char *own = loadable_address(exec, &range[0]);
         const char *other = loadable_address(exec, &range[1]);
@@ -302,10 +313,7 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
             return TUTTI_OK;
         }
     }
-    TT_TRY(locate(exec, &range[0], len, &to));
-    TT_TRY(locate(exec, &range[1], len, &from));
-    if (tt_likely(!range[0].shape && !range[1].shape)) return move(exec, &to, 0, &from, 0, len);
-    return copy_pieces(exec, range, &to, &from, len);
+    return copy_located(exec, range, len);
 }
 
 /* ---- Reducing ---- */
