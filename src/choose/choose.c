@@ -27,8 +27,10 @@ struct row {
 };
 
 /* Costs of reading. Up to CHEAP, large messages are faster by access through the kernel to the
- * memory of another process. Up to FAIR, this is so in an alltoall: each rank has to make both
- * copies of as many bytes itself, so no copy in and copy out happen at the same time. */
+ * memory of another process. Up to FAIR, this is so where a copy through windows waits for another:
+ * in an alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter
+ * the root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
+ * the copy. */
 #define CHEAP 1
 #define FAIR 2
 
@@ -36,23 +38,27 @@ static const struct row table[] = {
     {&tt_barrier_flat, ANY, 64, ANY_COST},
     {&tt_barrier_dissemination, ANY, ANY_RANKS, ANY_COST},
     {&tt_bcast_flat, 64 << 10, ANY_RANKS, ANY_COST},
+    {&tt_bcast_flat, 96 << 10, 2, ANY_COST},
+    {&tt_bcast_split, ANY, 2, FAIR},
     {&tt_bcast_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_flat, 64 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_reduce_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_allreduce_flat, 64 << 10, 8, ANY_COST},
+    {&tt_allreduce_flat, 64 << 10, 2, ANY_COST},
+    {&tt_allreduce_flat, 32 << 10, 4, ANY_COST},
+    {&tt_allreduce_flat, 16 << 10, 8, ANY_COST},
     {&tt_allreduce_flat, 4 << 10, ANY_RANKS, ANY_COST},
     {&tt_allreduce_window, 64 << 10, ANY_RANKS, ANY_COST},
     {&tt_allreduce_direct, ANY, ANY_RANKS, CHEAP},
-    {&tt_allreduce_flat, ANY, 4, ANY_COST},
+    {&tt_allreduce_flat, ANY, 2, ANY_COST},
     {&tt_allreduce_window, ANY, 12, ANY_COST},
     {&tt_allreduce_window, 256 << 10, ANY_RANKS, ANY_COST},
     {&tt_allreduce_direct, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_block_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_gather_flat, 128 << 10, ANY_RANKS, ANY_COST},
-    {&tt_gather_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_gather_flat, 32 << 10, ANY_RANKS, ANY_COST},
+    {&tt_gather_direct, ANY, ANY_RANKS, FAIR},
     {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
@@ -72,7 +78,7 @@ static const struct row table[] = {
     {&tt_alltoallv_mixed, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoallv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scatter_flat, 32 << 10, ANY_RANKS, ANY_COST},
-    {&tt_scatter_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_scatter_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scan_flat, 16 << 10, 16, ANY_COST},
     {&tt_scan_doubling, 16 << 10, ANY_RANKS, ANY_COST},

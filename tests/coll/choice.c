@@ -177,6 +177,28 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
 
+/* On two ranks, a single copy is better where reading is somewhat dear, but not much: in a gather or
+ * scatter the root would make one of two copies, and in a bcast each rank copies half. */
+static void two_ranks_share_a_copy(void **state)
+{
+    (void)state;
+    struct tt_map map = plans_map(2);
+    map.reads = map.writes = true;
+    map.cores = 2;
+    for (map.read_cost = 1; map.read_cost <= 3; map.read_cost++) {
+        bool dear = map.read_cost > 2;
+        const char *direct = dear ? "flat" : "direct", *split = dear ? "flat" : "split";
+        assert_string_equal(chosen(TT_COLL_gather, 64 << 10, &map)->name, direct);
+        assert_string_equal(chosen(TT_COLL_scatter, 64 << 10, &map)->name, direct);
+        assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, split);
+        assert_string_equal(chosen(TT_COLL_gather, 1 << 10, &map)->name, "flat");
+        assert_string_equal(chosen(TT_COLL_bcast, 1 << 10, &map)->name, "flat");
+    }
+    map.writes = false;
+    map.read_cost = 2;
+    assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, "flat");
+}
+
 /* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to
  * larger sizes than over a network. */
 static void few_nodes_are_distinguished_from_containers(void **state)
@@ -331,6 +353,7 @@ int main(void)
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
+        cmocka_unit_test(two_ranks_share_a_copy),
         cmocka_unit_test(counts_of_an_allgatherv_count),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
         cmocka_unit_test(ranges_are_low_or_high),

@@ -30,7 +30,7 @@ found = json.load(open("out"))
 rows = found["candidates"]
 names = [row["algorithm"] for row in rows]
 assert len(set(names)) == len(names) >= 12, names
-assert [row["algorithm"] for row in rows if row["chosen"]] == [found["algorithm"]] == ["flat"], found
+assert [row["algorithm"] for row in rows if row["chosen"]] == [found["algorithm"]] == ["window"], found
 assert found["chosen"] == "by the table"
 times = [row["predicted_us"] for row in rows if "predicted_us" in row]
 assert len(times) > 8 and times == sorted(times) and times[0] > 0, times
