@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call cannot be faster than on this machine.
+"""About how fast a call can be on this machine.
 
 A call needs signals between ranks and copies of data, and the limits of both were measured in the
 same run (machine.c):
@@ -12,8 +12,9 @@ same run (machine.c):
     memcpy    a block stays on its rank
 
 The copies of all ranks are shared out evenly to the processors. The limit of a call is the larger
-one of its signals and its copies. It is a lower bound: memory that all processors use at once is
-slower, and reading operands is left out.
+one of its signals and its copies. Memory that all processors use at once is slower, and reading
+operands is left out, so that most calls take longer. Some take up to a fifth less, because a copy
+into another process may cost less than one out of it, which is what was measured.
 """
 BOTH_WAYS = {"allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "barrier", "reduce_scatter",
              "reduce_scatter_block"}

@@ -177,8 +177,8 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
 
-/* On two ranks, a single copy is better where reading is somewhat dear, but not much: in a gather or
- * scatter the root would make one of two copies, and in a bcast each rank copies half. */
+/* On two ranks, a single copy is better also where reading is somewhat dear: in a gather or scatter
+ * the root would make one of two copies of all, and in a bcast each rank copies half. */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
