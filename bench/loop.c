@@ -6,8 +6,7 @@
  * the first half, outputs go to the second. There are three figures. "rotated": each call uses the
  * next place; if the pool is larger than the cache, no call finds its data there. "same": every
  * call uses the first place. "anew": so it does, and each rank writes its input before each call,
- * as most programs do. The time of the call is then that of both, less the time of the same writes
- * in a batch without calls.
+ * as most programs do; the time is that of both.
  *
  * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
  * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
@@ -303,16 +302,6 @@ static double time_batch(struct point *point, int64_t calls)
     return (port_max(end) + port_max(-begin)) / (double)calls;
 }
 
-/* Seconds for the writes before a call, without the calls; 0 if there are none. */
-static double time_writes(const struct point *point, int64_t calls)
-{
-    if (point->buffers != ANEW) return 0;
-    port_barrier();
-    double begin = seconds();
-    for (int64_t i = 0; i < calls; i++) write_input(point);
-    return port_max(seconds() - begin) / (double)calls;
-}
-
 /* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
  * library and the caches. If doubling the calls makes each call clearly faster, the measurement was
  * dominated by the time that the ranks took to start, which varies much on shared processors. Small
@@ -401,7 +390,8 @@ static int batches_of(const struct loop_options *options, double each_call, int6
 static void measure(const struct collective *coll, const struct pool *pool, int64_t bytes,
                     enum buffers buffers, const struct loop_options *options)
 {
-    if (!strstr(options->buffers, buffers_name[buffers])) return;
+    bool wanted = coll->in_blocks == none || strstr(options->buffers, buffers_name[buffers]);
+    if (!wanted) return;
     struct point point = point_make(coll, pool, bytes, buffers);
     struct way ways[2];
     int n = MAX_BATCHES;
@@ -410,13 +400,13 @@ static void measure(const struct collective *coll, const struct pool *pool, int6
         port_use(way);
         verify(&point);
         t->calls = calls_for(&point, options->batch, &t->each_call);
-        int wanted = batches_of(options, t->each_call, t->calls);
-        if (wanted < n) n = wanted;
+        int batches = batches_of(options, t->each_call, t->calls);
+        if (batches < n) n = batches;
     }
     for (int i = 0; i < PORT_WAYS * n; i++) {
         struct way *t = &ways[i % PORT_WAYS];
         port_use(i % PORT_WAYS);
-        t->times[i / PORT_WAYS] = time_batch(&point, t->calls) - time_writes(&point, t->calls);
+        t->times[i / PORT_WAYS] = time_batch(&point, t->calls);
     }
     port_use(0);
     print_figure(&point, ways, n);

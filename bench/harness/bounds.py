@@ -8,29 +8,43 @@ same run (machine.c):
     stream    where data go one way only, ranks run ahead, and each call reads one line
     switches  with more ranks than processors and data both ways, each rank must run in each call
     CMA       a block goes to another rank by one system call,
-    windows   or by two copies, whichever is faster
-    memcpy    a block stays on its rank
+    windows   or by a copy in, which is made once for all who read it, and one out; the faster way
+    memcpy    a block stays on its rank, or is written before the call (half of a copy)
 
 The copies of all ranks are shared out evenly to the processors. The limit of a call is the larger
 one of its signals and its copies. Memory that all processors use at once is slower, and reading
-operands is left out, so that most calls take longer. Some take up to a fifth less, because a copy
-into another process may cost less than one out of it, which is what was measured.
+operands is left out, so that most calls take longer. Some take less, down to 0.6 times: what a rank
+copies out of a window is in a cache, and a copy into another process may cost less than one out of
+it. Both limits are measured with memory that is in no cache if the buffers rotate.
 """
 BOTH_WAYS = {"allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "barrier", "reduce_scatter",
              "reduce_scatter_block"}
 
 
 def blocks(collective, p):
-    """How many blocks go from one rank to another in a call, and how many stay on their rank."""
-    if collective in ("alltoall", "alltoallv", "allgather", "allgatherv"):
-        return p * (p - 1), p
+    """How many blocks go from one rank to another in a call, how many copies into windows are enough
+    for that, and how many blocks stay on their rank.
+    """
+    if collective in ("alltoall", "alltoallv"):
+        return p * (p - 1), p * (p - 1), p
+    if collective in ("allgather", "allgatherv"):
+        return p * (p - 1), p, p
     if collective in ("gather", "gatherv", "scatter", "scatterv"):
-        return p - 1, 1
+        return p - 1, p - 1, 1
     if collective in ("reduce_scatter", "reduce_scatter_block"):
-        return p * (p - 1), 0
+        return p * (p - 1), p * (p - 1), 0
     if collective == "allreduce":
-        return 2 * (p - 1), 0
-    return (0 if collective == "barrier" else p - 1), 0
+        return 2 * (p - 1), p, 0
+    if collective == "bcast":
+        return p - 1, 1, 0
+    return (0, 0, 0) if collective == "barrier" else (p - 1, p - 1, 0)
+
+
+def written(collective, p):
+    """How many blocks of input all ranks have together."""
+    if collective in ("alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block"):
+        return p * p
+    return 1 if collective == "bcast" else p
 
 
 def signals(collective, p, cores, limits):
@@ -42,21 +56,23 @@ def signals(collective, p, cores, limits):
     return switch and switch * -(-p // cores), "switches"
 
 
-def copies(collective, p, cores, limits):
+def copies(collective, p, cores, limits, anew):
     own, cma = limits.get("memcpy"), limits.get("cma")
-    moved, kept = blocks(collective, p)
+    moved, copied_in, kept = blocks(collective, p)
     if not own or p == 1:
         return None, "memcpy"
-    by_system = cma is not None and cma < 2 * own
-    us = (moved * (cma if by_system else 2 * own) + kept * own) / min(p, cores)
-    return us, "CMA" if by_system else "windows"
+    by_windows = (copied_in + moved) * own
+    by_system = moved * cma if cma is not None else by_windows + 1
+    us = min(by_windows, by_system) + kept * own + (written(collective, p) * own / 2 if anew else 0)
+    return us / min(p, cores), "CMA" if by_system < by_windows else "windows"
 
 
-def bound(collective, p, cores, limits):
+def bound(collective, p, cores, limits, anew=False):
     """Returns the limit of a call in microseconds and its name; None: nothing was measured.
 
     `limits` has microseconds for a line, a stream, a switch, and a memcpy and a cma of the size of
-    a block.
+    a block. `anew`: the inputs are written before the call.
     """
-    known = [pair for pair in (signals(collective, p, cores, limits), copies(collective, p, cores, limits)) if pair[0]]
+    known = [pair for pair in (signals(collective, p, cores, limits), copies(collective, p, cores, limits, anew))
+             if pair[0]]
     return max(known) if known else (None, None)

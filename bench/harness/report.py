@@ -53,7 +53,8 @@ def row_of(campaign, point, buffers):
         row["better_peer"] = min(row["speedup_over"], key=row["speedup_over"].get)
         row["speedup"] = row["speedup_over"][row["better_peer"]]
     row["limits_us"] = limits_of(campaign, size, "rotated" if buffers == "rotated" else "same")
-    row["limit_us"], row["limit"] = bounds.bound(collective, ranks, campaign.options.cores, row["limits_us"])
+    row["limit_us"], row["limit"] = bounds.bound(collective, ranks, campaign.options.cores, row["limits_us"],
+                                                    buffers == "anew")
     row["of_limit"] = round(row["us"][base] / row["limit_us"], 3) if row["limit_us"] else None
     return row
 
@@ -81,8 +82,12 @@ def rows_of(campaign):
 
 
 def primary(rows):
-    """The rows that count: those with rotation, and barriers, which have no buffers to rotate."""
-    return [row for row in rows if "speedup" in row and (row["buffers"] == "rotated" or row["collective"] == "barrier")]
+    """The rows that count: those with rotation, if there are any, and barriers, which have no
+    buffers to rotate.
+    """
+    measured = {row["buffers"] for row in rows if row["collective"] != "barrier"}
+    buffers = next((name for name in ("rotated", "same", "anew") if name in measured), None)
+    return [row for row in rows if "speedup" in row and (row["buffers"] == buffers or row["collective"] == "barrier")]
 
 
 def compared(rows, buffers):

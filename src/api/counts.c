@@ -96,14 +96,16 @@ static tutti_status compare(tutti_team *team, const struct tt_call *call, int fr
     if (sent.n == expected.n && (expected.n == 0 || sent.hash == expected.hash)) return TUTTI_OK;
     const struct tt_call_signature called = tt_signature_of(call, team->run.map.p, 0);
     int giver = team->run.job_rank[from], taker = team->run.job_rank[to];
-    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], out[32], in[32];
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], out[32], in[32], which[TT_WHICH_TEXT];
     describe(call, sent, one, sizeof one);
     describe(call, expected, other, sizeof other);
-    (void)tt_fail(TUTTI_ERR_MISMATCH, "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s",
+    (void)tt_fail(TUTTI_ERR_MISMATCH,
+                  "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
                   tt_signature_name(&called), giver, taker, one,
                   tt_signature_argument(&called, true, to, out, sizeof out), taker, other,
                   tt_signature_argument(&called, false, from, in, sizeof in),
-                  strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "");
+                  strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "",
+                  tt_step_which_team(&team->run, which, sizeof which));
     return give_up(team);
 }
 

@@ -174,6 +174,10 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
 /* Whether this rank knows that call, so that the text of tt_step_mismatch can name it. */
 bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
+/* Writes " (on the team of ...)" if the team numbers its members otherwise than the job, by whose
+ * numbers error messages name them; else nothing. Returns the buffer. */
+enum { TT_WHICH_TEXT = 128 };
+char *tt_step_which_team(const struct tt_team *t, char *text, size_t n);
 /* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
  * to member `to`, which expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,

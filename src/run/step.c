@@ -421,11 +421,7 @@ static bool differs(const struct tt_team *t, int peer, uint64_t k)
     return theirs && mine && theirs->print != mine->print;
 }
 
-enum { WHICH_TEXT = 128 };
-
-/* Error messages name ranks by their number in the job. If the team numbers its members otherwise,
- * this text says so. */
-static char *which_team(const struct tt_team *t, char *text, size_t n)
+char *tt_step_which_team(const struct tt_team *t, char *text, size_t n)
 {
     int other = 0;
     char names[64];
@@ -459,11 +455,11 @@ bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank)
 /* The calls that differ are older than those that this rank knows of the member. */
 static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int peer)
 {
-    char mine[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
+    char mine[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT];
     tt_signature_text(tt_team_signature(t, t->me, tt_team_slot(t, now)), mine, sizeof mine);
-    return tt_fail(TUTTI_ERR_MISMATCH,
-                   "rank %d called %s after calls that did not match those of rank %d%s",
-                   t->job_rank[t->me], mine, t->job_rank[peer], which_team(t, team, sizeof team));
+    return tt_fail(
+        TUTTI_ERR_MISMATCH, "rank %d called %s after calls that did not match those of rank %d%s",
+        t->job_rank[t->me], mine, t->job_rank[peer], tt_step_which_team(t, team, sizeof team));
 }
 
 /* A rank that waits for nobody in a call may notice a mismatch only in a later call, so the error
@@ -472,7 +468,7 @@ static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int 
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = first_difference(t, now, peer);
-    char theirs[TT_SIGNATURE_TEXT], mine[TT_SIGNATURE_TEXT], team[WHICH_TEXT];
+    char theirs[TT_SIGNATURE_TEXT], mine[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT];
     int one = t->job_rank[peer], me = t->job_rank[t->me];
     int slot = tt_team_slot(t, k);
     if (!differs(t, peer, k)) return differed_earlier(t, now, peer);
@@ -480,9 +476,9 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
     tt_signature_text(tt_team_signature(t, t->me, slot), mine, sizeof mine);
     if (strcmp(theirs, mine) != 0)
         return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
-                       theirs, me, mine, which_team(t, team, sizeof team));
+                       theirs, me, mine, tt_step_which_team(t, team, sizeof team));
     return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but with different counts%s",
-                   one, me, mine, which_team(t, team, sizeof team));
+                   one, me, mine, tt_step_which_team(t, team, sizeof team));
 }
 
 /* Converts bytes to elements of the user's type, be it derived or basic. */
@@ -499,7 +495,7 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
 {
     const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
     enum tt_coll coll = (enum tt_coll)w->coll;
-    char type[TT_SIGNATURE_TEXT], team[WHICH_TEXT], out[32], in[32];
+    char type[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT], out[32], in[32];
     int giver = t->job_rank[from], taker = t->job_rank[to];
     return tt_fail(TUTTI_ERR_MISMATCH,
                    "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
@@ -507,7 +503,7 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    elements(w, sent), tt_signature_type(w, type, sizeof type),
                    tt_signature_argument(w, true, to, out, sizeof out), taker,
                    elements(w, expected), tt_signature_argument(w, false, from, in, sizeof in),
-                   which_team(t, team, sizeof team));
+                   tt_step_which_team(t, team, sizeof team));
 }
 
 /* A member of this node that has left the job may have freed the memory of its counts. It has
@@ -525,18 +521,19 @@ static tutti_status unlike(const struct tt_team *t, uint64_t number, int from, i
                            const struct tt_contents *sent, const struct tt_contents *expected)
 {
     const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
-    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], team[WHICH_TEXT], out[32], in[32];
+    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT], out[32], in[32];
     int giver = t->job_rank[from], taker = t->job_rank[to];
     tt_signature_contents(sent, sent->type == w->type ? w->element : 0, one, sizeof one);
     tt_signature_contents(expected, expected->type == w->type ? w->element : 0, other,
                           sizeof other);
     bool alike = strcmp(one, other) == 0;
-    return tt_fail(
-        TUTTI_ERR_MISMATCH, "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
-        tt_signature_name(w), giver, taker, one,
-        tt_signature_argument(w, true, to, out, sizeof out), taker, other,
-        tt_signature_argument(w, false, from, in, sizeof in),
-        alike ? ", but divided or ordered in another way" : "", which_team(t, team, sizeof team));
+    return tt_fail(TUTTI_ERR_MISMATCH,
+                   "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
+                   tt_signature_name(w), giver, taker, one,
+                   tt_signature_argument(w, true, to, out, sizeof out), taker, other,
+                   tt_signature_argument(w, false, from, in, sizeof in),
+                   alike ? ", but divided or ordered in another way" : "",
+                   tt_step_which_team(t, team, sizeof team));
 }
 
 static bool same_contents(const struct tt_contents *a, const struct tt_contents *b)

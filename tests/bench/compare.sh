@@ -72,10 +72,20 @@ assert bound("bcast", 2, 2, {**short, "memcpy": 0.1}) == (0.1, "windows")  # two
 assert bound("barrier", 4, 2, limits) == (2.0, "switches")
 assert bound("barrier", 5, 2, limits) == (3.0, "switches")
 assert bound("alltoall", 4, 2, limits) == ((12 * 12.0 + 4 * 10.0) / 2, "CMA")
+assert bound("allgather", 4, 4, {**limits, "cma": 14.0}) == ((4 + 12 + 4) * 10.0 / 4, "windows")  # one copy in
+assert bound("bcast", 8, 2, {**limits, "cma": None}) == ((1 + 7) * 10.0 / 2, "windows")
 assert bound("gather", 4, 4, limits) == ((3 * 12.0 + 10.0) / 4, "CMA")
+assert bound("gather", 4, 4, limits, anew=True) == ((3 * 12.0 + 10.0 + 4 * 5.0) / 4, "CMA")
 assert bound("reduce_scatter", 2, 2, {**limits, "cma": None}) == (20.0, "windows")
 assert bound("reduce", 2, 2, {}) == (None, None)
 PYTHON
+
+# Without rotation, the figures that were measured count.
+"${compare[@]}" --peers tutti,tutti-alloc --collectives bcast,barrier --buffers anew --json "$work/anew.json" >"$work/out"
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert {row["buffers"] for row in d["points"]} == {"anew", "same"} and d["summary"]["points"] == 2, d["points"]
+assert all(us > 0 for row in d["points"] for us in row["us"].values()), d["points"]' "$work/anew.json"
 
 # A size that does not fit into the pool is left out, and the JSON file says so.
 "${compare[@]}" --peers tutti --collectives alltoall --sizes 8,512K --json - >"$work/one.json"

@@ -176,6 +176,7 @@ static void expect_text(int from, int to, int64_t sent, int64_t expected)
              "n=%lld of i64 (out_counts[%d])",
              giver, taker, (long long)sent, to, taker, (long long)expected, from);
     check(strstr(tutti_error(), text) != NULL, "an unclear text");
+    check((strstr(tutti_error(), "on the team of") != NULL) == is_reversed, "which team?");
 }
 
 /* Rank 2 expects more than rank 5 sends, or sends rank 6 far more than that expects. */
