@@ -234,7 +234,7 @@ static const struct collective collectives[] = {
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
-enum buffers { ROTATED, SAME, ANEW, BUFFERS };
+enum buffers { ROTATED, SAME, ANEW };
 static const char *const buffers_name[] = {"rotated", "same", "anew"};
 
 /* A figure to measure: a collective, a size, and the place of the next call's data. */
@@ -466,6 +466,13 @@ static struct pool pool_make(const struct loop_options *options)
     return pool;
 }
 
+/* Whether the text names a figure. */
+static bool has_known(const char *buffers)
+{
+    return strstr(buffers, buffers_name[ROTATED]) || strstr(buffers, buffers_name[SAME]) ||
+           strstr(buffers, buffers_name[ANEW]);
+}
+
 static struct loop_options parse_options(int argc, char **argv)
 {
     struct loop_options options = {
@@ -484,7 +491,7 @@ static struct loop_options parse_options(int argc, char **argv)
     }
     options.points = argv + optind;
     if (!*options.points || options.batches < 1 || options.batches > MAX_BATCHES ||
-        options.batch <= 0 || options.pool < 2 * 4096) {
+        options.batch <= 0 || options.pool < 2 * 4096 || !has_known(options.buffers)) {
         die("usage: loop [-m pool bytes] [-t seconds a batch] [-b batches, 1..%d] [-l seconds in "
             "all] [-u rotated,same,anew] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
             MAX_BATCHES);

@@ -136,7 +136,7 @@ static void print_limit(const char *name, double each)
     printf("{\"limit\": \"%s\", \"us\": %.4f}\n", name, 1e6 * each);
 }
 
-/* What two processes share: the lines of each measurement. */
+/* The two processes share the lines of each measurement. */
 struct machine_lines {
     struct machine_line exchanged[2], streamed[AHEAD + 1], turns[BATCHES + 1];
 };

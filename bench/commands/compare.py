@@ -16,7 +16,6 @@ USUAL = ["allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"]
 COLLECTIVES = USUAL + ["reduce_scatter_block", "reduce_scatter", "gather", "scatter", "allgatherv", "gatherv",
                        "scatterv", "alltoallv", "scan", "exscan"]
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
-BUFFERS = ["rotated", "same", "anew"]
 QUICK_SIZES = ["8", "4K", "64K", "1M", "4M"]
 QUICK_TOTAL = 16 << 20  # bytes that all ranks contribute together; more would take too long
 POOL_MOST = 64 << 20
@@ -31,8 +30,8 @@ def collective(text):
 
 
 def buffers(text):
-    if text not in BUFFERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(BUFFERS)}")
+    if text not in report.BUFFERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(report.BUFFERS)}")
     return text
 
 
@@ -67,7 +66,7 @@ def options():
     if "all" in chosen.collectives:
         chosen.collectives = COLLECTIVES
     chosen.sizes = sorted(chosen.sizes or [SIZE(text) for text in (QUICK_SIZES if quick else SIZES)])
-    chosen.buffers = chosen.buffers or BUFFERS[:2 if quick else 3]
+    chosen.buffers = chosen.buffers or list(report.BUFFERS[:2 if quick else 3])
     chosen.batch = chosen.batch or (0.004 if quick else 0.02)
     chosen.batches = chosen.batches or (2 if quick else 3)
     chosen.limit = chosen.limit or (8.0 if quick else 180.0)

@@ -62,7 +62,7 @@ def copies(collective, p, cores, limits, anew):
     if not own or p == 1:
         return None, "memcpy"
     by_windows = (copied_in + moved) * own
-    by_system = moved * cma if cma is not None else by_windows + 1
+    by_system = moved * cma if cma is not None else float("inf")
     us = min(by_windows, by_system) + kept * own + (written(collective, p) * own / 2 if anew else 0)
     return us / min(p, cores), "CMA" if by_system < by_windows else "windows"
 

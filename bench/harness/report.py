@@ -9,6 +9,7 @@ import statistics
 from harness import bounds
 from harness.campaign import geometric_mean
 
+BUFFERS = ("rotated", "same", "anew")  # the figures of a point, those that count first
 SLOW = 0.9
 FAST, NEAR = 1.5, 1.2  # a point should be so much faster than its peer, or within so much of its limit
 
@@ -86,7 +87,7 @@ def primary(rows):
     buffers to rotate.
     """
     measured = {row["buffers"] for row in rows if row["collective"] != "barrier"}
-    buffers = next((name for name in ("rotated", "same", "anew") if name in measured), None)
+    buffers = next((name for name in BUFFERS if name in measured), None)
     return [row for row in rows if "speedup" in row and (row["buffers"] == buffers or row["collective"] == "barrier")]
 
 

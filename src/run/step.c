@@ -567,9 +567,9 @@ static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer,
         memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
 }
 
-/* Whether the two ranks may have pieces for each other in a call of pairs. A rank without a piece
- * for the other, or from it, has left what the slot held before. Only neighbours open segments for
- * each other in every call. */
+/* Whether this rank and r may have pieces for each other in this call of pairs. If not, the slot
+ * may hold their words and entries of an earlier call. In a gatherv or scatterv one of the two is
+ * the root. Neighbours have an entry of this execution for each other. */
 static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
