@@ -4,6 +4,7 @@
  * the file "go" exists.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,17 +256,17 @@ static void messages(tutti_client *client, int me)
             (void)tutti_advance_wait(tutti_context_at(client, 0), 2000, NULL);
 }
 
-/* The ranks make short calls until the script creates the file "go". Rank 0 calls barriers and
- * waits for requests in turn. */
-static void brief(tutti_client *client, int me)
+/* The ranks make short calls until the script creates the file "go": blocking barriers, or barriers
+ * that they start and wait for. */
+static void make_short_calls(tutti_client *client, int me, bool as_requests)
 {
     tutti_team *world = tutti_world(client);
     tutti_request *request;
     for (int32_t go = 0; go == 0;) {
         if (me == 0) go = access("go", F_OK) == 0;
         must(tutti_bcast(world, &go, 1, TUTTI_I32, 0), "bcast");
-        for (int i = 0; i < 1000; i++) {
-            must(tutti_barrier(world), "barrier");
+        for (int i = 0; i < 1000 && !as_requests; i++) must(tutti_barrier(world), "barrier");
+        for (int i = 0; i < 1000 && as_requests; i++) {
             must(tutti_ibarrier(world, &request), "ibarrier");
             must(tutti_wait(request), "wait");
             must(tutti_request_free(request), "free");
@@ -273,21 +274,42 @@ static void brief(tutti_client *client, int me)
     }
 }
 
+static void brief(tutti_client *client, int me)
+{
+    make_short_calls(client, me, false);
+}
+
+static void brief_requests(tutti_client *client, int me)
+{
+    make_short_calls(client, me, true);
+}
+
 static void act(tutti_client *client, void *arg)
 {
     static const struct {
         const char *name;
         void (*act)(tutti_client *client, int me);
-    } all[] = {{"outside", outside},     {"elsewhere", elsewhere},
-               {"stopped", stopped},     {"dead", dead},
-               {"mismatch", mismatch},   {"left", left},
-               {"requests", requests},   {"agree", agree},
-               {"free", free_team},      {"messages", messages},
-               {"twice", twice},         {"finalize", finalize},
-               {"further", further},     {"brief", brief},
-               {"shrink", shrink},       {"of", team_of},
-               {"way-0", under_way_0},   {"way-1", under_way_1},
-               {"way-40", under_way_40}, {"way-again", under_way_again}};
+    } all[] = {{"outside", outside},
+               {"elsewhere", elsewhere},
+               {"stopped", stopped},
+               {"dead", dead},
+               {"mismatch", mismatch},
+               {"left", left},
+               {"requests", requests},
+               {"agree", agree},
+               {"free", free_team},
+               {"messages", messages},
+               {"twice", twice},
+               {"finalize", finalize},
+               {"further", further},
+               {"shrink", shrink},
+               {"brief", brief},
+               {"brief-requests", brief_requests},
+               {"of", team_of},
+               {"way-0", under_way_0},
+               {"way-1", under_way_1},
+               {"way-40", under_way_40},
+               {"way-again", under_way_again}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].act(client, tutti_rank(tutti_world(client)));
