@@ -23,6 +23,7 @@ enum {
     MAX_SIZES = 64,
     MAX_BATCHES = 100,
     LEAST_CALLS = 2,
+    WARM_CALLS = 32,
     MOST_CALLS = 1 << 20,
     SMALL = 1 << 16
 };
@@ -305,7 +306,8 @@ static double time_batch(struct point *point, int64_t calls)
 /* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
  * library and the caches. If doubling the calls makes each call clearly faster, the measurement was
  * dominated by the time that the ranks took to start, which varies much on shared processors. Small
- * calls must therefore settle twice in a row. */
+ * calls must therefore settle twice in a row. A library may touch memory for the first time in each
+ * of its first calls, as Tutti does in 32, so there are as many unless they take a whole batch. */
 static int64_t calls_for(struct point *point, double batch, double *each_call)
 {
     int64_t calls = 1;
@@ -316,7 +318,8 @@ static int64_t calls_for(struct point *point, double batch, double *each_call)
         *each_call = time_batch(point, calls);
         settled = *each_call > 0.7 * before ? settled + 1 : 0;
         bool long_enough = (double)calls * *each_call >= batch / 4;
-        if ((settled >= 2 && long_enough) || calls >= MOST_CALLS) break;
+        bool warm = calls >= WARM_CALLS || (double)calls * *each_call >= batch;
+        if ((settled >= 2 && long_enough && warm) || calls >= MOST_CALLS) break;
         before = *each_call;
     }
     int64_t wanted = (int64_t)(batch / (*each_call > 1e-9 ? *each_call : 1e-9));

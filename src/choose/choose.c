@@ -23,14 +23,17 @@ struct row {
     const struct tt_algorithm *algorithm;
     int64_t most_bytes; /* the most bytes that a rank contributes (exchanges: to each rank) */
     int most_ranks;
-    int most_cost; /* the highest cost of reading the buffers of other ranks: map->read_cost */
+    /* The highest cost of reading the buffers of other ranks: map->read_cost. Not ANY_COST: it
+     * applies only where ranks can read and write the buffers of others. */
+    int most_cost;
 };
 
 /* Costs of reading. Up to CHEAP, large messages are faster by access through the kernel to the
  * memory of another process. Up to FAIR, this is so where a copy through windows waits for another:
  * in an alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter
  * the root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
- * the copy. */
+ * the copy. On two ranks it is so in most collectives. There `exchange` is often the fastest: each
+ * rank copies out of its own buffer, which its caches hold if it has just written or copied it. */
 #define CHEAP 1
 #define FAIR 2
 
@@ -55,17 +58,29 @@ static const struct row table[] = {
     {&tt_allreduce_window, ANY, 12, ANY_COST},
     {&tt_allreduce_window, 256 << 10, ANY_RANKS, ANY_COST},
     {&tt_allreduce_direct, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_flat, 96 << 10, 2, ANY_COST},
+    {&tt_reduce_scatter_block_direct, ANY, 2, FAIR},
     {&tt_reduce_scatter_block_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_flat, 96 << 10, 2, ANY_COST},
+    {&tt_reduce_scatter_direct, ANY, 2, FAIR},
     {&tt_reduce_scatter_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_gather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_gather_direct, ANY, ANY_RANKS, FAIR},
     {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgather_flat, 24 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allgather_exchange, 2 << 20, 2, FAIR},
+    {&tt_allgather_direct, ANY, 2, FAIR},
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_flat, 24 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_exchange, 2 << 20, 2, FAIR},
+    {&tt_allgatherv_direct, ANY, 2, FAIR},
     {&tt_allgatherv_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgatherv_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_flat, 12 << 10, 2, ANY_COST},
+    {&tt_alltoall_exchange, 512 << 10, 2, FAIR},
     {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
@@ -80,13 +95,15 @@ static const struct row table[] = {
     {&tt_scatter_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_scatter_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_scan_flat, 16 << 10, 16, ANY_COST},
+    {&tt_scan_flat, ANY, 2, ANY_COST},
+    {&tt_scan_window, ANY, 64, ANY_COST},
     {&tt_scan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
-    {&tt_scan_flat, ANY, 4, ANY_COST},
+    {&tt_scan_window, ANY, ANY_RANKS, ANY_COST},
     {&tt_scan_chain, ANY, ANY_RANKS, ANY_COST},
-    {&tt_exscan_flat, 16 << 10, 16, ANY_COST},
+    {&tt_exscan_flat, ANY, 2, ANY_COST},
+    {&tt_exscan_window, ANY, 64, ANY_COST},
     {&tt_exscan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
-    {&tt_exscan_flat, ANY, 4, ANY_COST},
+    {&tt_exscan_window, ANY, ANY_RANKS, ANY_COST},
     {&tt_exscan_chain, ANY, ANY_RANKS, ANY_COST},
     {&tt_gatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scatterv_flat, ANY, ANY_RANKS, ANY_COST},
@@ -96,24 +113,35 @@ static const struct row table[] = {
  * They stand before those of `table`. What a root copies into windows or out of them, it copies
  * piece after piece; by `direct` all ranks copy at the same time, each its own piece, also where
  * that copy costs more. Where every rank reads the same bytes, as in a bcast, those that one rank
- * has copied into its window are in a cache that all share, so no row has `direct`. By `halving`,
- * no rank reads all vectors. */
+ * has copied into its window are in a cache that all share, so no row has `direct`. In a reduce by
+ * `window` no rank reads all vectors, and calls in a row follow one another. By `halving`,
+ * no rank reads all vectors; but it copies what it has reduced from rank to rank, so that `direct`
+ * is faster for long vectors. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_reduce_flat, 64 << 10, 8, ANY_COST},
-    {&tt_reduce_flat, 32 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_flat, 8 << 10, 4, ANY_COST},
+    {&tt_reduce_window, 256 << 10, 4, ANY_COST},
+    {&tt_reduce_halving, ANY, 4, ANY_COST},
+    {&tt_reduce_window, 2 << 20, ANY_RANKS, ANY_COST},
     {&tt_reduce_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_allreduce_flat, 1 << 10, 8, ANY_COST},
     {&tt_allreduce_flat, 512, ANY_RANKS, ANY_COST},
     {&tt_allreduce_window, 512 << 10, ANY_RANKS, ANY_COST},
-    {&tt_allreduce_direct, ANY, 8, FAIR},
+    {&tt_allreduce_halving, 2 << 20, ANY_RANKS, ANY_COST},
+    {&tt_allreduce_direct, ANY, ANY_RANKS, FAIR},
     {&tt_allreduce_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_block_flat, 32 << 10, 4, ANY_COST},
     {&tt_reduce_scatter_block_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_halving, 512 << 10, 8, ANY_COST},
+    {&tt_reduce_scatter_block_halving, 128 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_direct, ANY, ANY_RANKS, FAIR},
     {&tt_reduce_scatter_block_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_flat, 32 << 10, 4, ANY_COST},
     {&tt_reduce_scatter_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_halving, 512 << 10, 8, ANY_COST},
+    {&tt_reduce_scatter_halving, 128 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_reduce_scatter_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_gather_flat, 32 << 10, 8, ANY_COST},
     {&tt_gather_flat, 8 << 10, ANY_RANKS, ANY_COST},
@@ -121,7 +149,13 @@ static const struct row roomy[] = {
     {&tt_scatter_flat, 32 << 10, 4, ANY_COST},
     {&tt_scatter_flat, 8 << 10, ANY_RANKS, ANY_COST},
     {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
+    {&tt_allgather_flat, 128 << 10, 4, ANY_COST},
+    {&tt_allgather_exchange, 2 << 20, 4, FAIR},
+    {&tt_allgather_ring, ANY, 4, FAIR},
     {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_flat, 128 << 10, 4, ANY_COST},
+    {&tt_allgatherv_exchange, 2 << 20, 4, FAIR},
+    {&tt_allgatherv_ring, ANY, 4, FAIR},
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, 8 << 10, ANY_RANKS, ANY_COST},
@@ -457,7 +491,8 @@ static const struct tt_algorithm *find_row(const struct row *rows, size_t n,
                                            const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
-    int cost = call->shared || copies_follow(call, map) ? CHEAP : map->read_cost;
+    bool single = call->shared || copies_follow(call, map);
+    int cost = !map->reads || !map->writes ? ANY_COST : single ? CHEAP : map->read_cost;
     for (const struct row *r = rows; r < rows + n; r++) {
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
             cost > r->most_cost || repeats_work(r->algorithm, call, bytes))

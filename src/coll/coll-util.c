@@ -263,6 +263,27 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
     tt_slices_end(b, s);
 }
 
+void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
+                    int before, int next)
+{
+    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0)), theirs = win;
+    theirs.rank = before;
+    if (before >= 0) tt_slice_await(b, s, before, 1, 2);
+    if (s->turns > 2) {
+        tt_slice_await(b, s, next, (uint32_t)-2, 2);
+        tt_from(b, 2);
+    }
+    if (before < 0) {
+        tt_slice_copy(b, s, win, in);
+    } else {
+        bool first = before < me;
+        tt_combine(b, win, (struct tt_range[]){first ? theirs : in, first ? in : theirs}, 2,
+                   s->len);
+        if (s->tail != s->len) tt_tail(b, s->tail);
+    }
+    tt_slice_signal(b, s, next, 1, 2);
+}
+
 void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root)
 {
     for (int k = 1; k < p && s->turns > 2; k++) {

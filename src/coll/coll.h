@@ -145,9 +145,11 @@ struct tt_algorithm {
     X(scan_flat)                                                                                   \
     X(scan_doubling)                                                                               \
     X(scan_chain)                                                                                  \
+    X(scan_window)                                                                                 \
     X(exscan_flat)                                                                                 \
     X(exscan_doubling)                                                                             \
     X(exscan_chain)                                                                                \
+    X(exscan_window)                                                                               \
     X(gatherv_flat)                                                                                \
     X(gatherv_direct)                                                                              \
     X(gatherv_linear)                                                                              \
@@ -161,6 +163,7 @@ struct tt_algorithm {
     X(allreduce_circulant)                                                                         \
     X(bcast_chain)                                                                                 \
     X(reduce_chain)                                                                                \
+    X(reduce_window)                                                                               \
     X(allreduce_multiplying)                                                                       \
     X(allreduce_parts)                                                                             \
     X(bcast_two_tree)                                                                              \

@@ -140,8 +140,11 @@ static void processors_share_the_work(void **state)
     } long_ones[] = {{TT_COLL_scatter, "direct"},
                      {TT_COLL_gather, "direct"},
                      {TT_COLL_alltoall, "direct"},
-                     {TT_COLL_reduce, "halving"},
-                     {TT_COLL_reduce_scatter_block, "halving"},
+                     {TT_COLL_reduce, "window"},
+                     {TT_COLL_scan, "window"},
+                     {TT_COLL_exscan, "window"},
+                     {TT_COLL_reduce_scatter_block, "direct"},
+                     {TT_COLL_allgather, "flat"},
                      {TT_COLL_bcast, "flat"}};
     struct tt_map map = plans_map(16);
     map.read_cost = 2;
@@ -149,10 +152,17 @@ static void processors_share_the_work(void **state)
     for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) {
         const struct tt_algorithm *a = chosen(long_ones[i].coll, 1 << 17, &map);
         assert_string_equal(a->name, long_ones[i].name);
-        assert_string_equal(chosen(long_ones[i].coll, 1, &map)->name, "flat");
+        bool hands_on = strcmp(long_ones[i].name, "window") == 0;
+        assert_string_equal(chosen(long_ones[i].coll, 1, &map)->name, hands_on ? "window" : "flat");
     }
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 19, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 14, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 17, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 19, &map)->name, "direct");
     map.read_cost = 9;
     assert_string_equal(chosen(TT_COLL_scatter, 1 << 17, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 17, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 19, &map)->name, "halving");
     map.read_cost = 2;
     map.cores = 15;
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 17, &map)->name, "flat");
@@ -187,16 +197,24 @@ static void two_ranks_share_a_copy(void **state)
     map.cores = 2;
     for (map.read_cost = 1; map.read_cost <= 3; map.read_cost++) {
         bool dear = map.read_cost > 2;
-        const char *direct = dear ? "flat" : "direct", *split = dear ? "flat" : "split";
+        const char *direct = dear ? "flat" : "direct", *split = dear ? "flat" : "split",
+                   *exchange = dear ? "flat" : "exchange";
         assert_string_equal(chosen(TT_COLL_gather, 64 << 10, &map)->name, direct);
         assert_string_equal(chosen(TT_COLL_scatter, 64 << 10, &map)->name, direct);
         assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, split);
+        assert_string_equal(chosen(TT_COLL_allgather, 16 << 10, &map)->name, exchange);
+        assert_string_equal(chosen(TT_COLL_allgather, 512 << 10, &map)->name, direct);
+        assert_string_equal(chosen(TT_COLL_alltoall, 4 << 10, &map)->name, exchange);
+        assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, direct);
+        assert_string_equal(chosen(TT_COLL_allgather, 1 << 10, &map)->name, "flat");
+        assert_string_equal(chosen(TT_COLL_scan, 1 << 10, &map)->name, "flat");
         assert_string_equal(chosen(TT_COLL_gather, 1 << 10, &map)->name, "flat");
         assert_string_equal(chosen(TT_COLL_bcast, 1 << 10, &map)->name, "flat");
     }
     map.writes = false;
     map.read_cost = 2;
     assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_allgather, 16 << 10, &map)->name, "flat");
 }
 
 /* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to
