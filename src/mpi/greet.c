@@ -36,8 +36,9 @@
 #include "mpi/local-names.h"
 #include "mpi/meet.h"
 
-/* How long a rank waits for a name, how long it asks the launcher for none if all ranks seem to run
- * on one host, and how long it sleeps between two looks at its own host. */
+/* How long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten it), how long it asks the
+ * launcher for none if all ranks seem to run on one host, and how long it sleeps between two looks
+ * at its own host. */
 enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "
@@ -50,6 +51,7 @@ static struct {
     uint64_t local_job;
     int rank, ranks;
     int64_t patient_until_ns; /* the launcher is not asked before */
+    int late_seconds;         /* how long this rank waits for a name */
 } here;
 
 /* The two places for names. */
@@ -174,7 +176,7 @@ static bool answer(void)
     int r = found_on_host();
     if (r < here.ranks) places |= AT_LAUNCHER;
     if (places & AT_LAUNCHER) (void)publish(AT_LAUNCHER, 0, "here");
-    while (r < here.ranks && wait_for(r, LATE_SECONDS, &place) == 'h') r++;
+    while (r < here.ranks && wait_for(r, here.late_seconds, &place) == 'h') r++;
     bool all = r == here.ranks;
     if (!all) tt_mpi_say("off on all ranks: rank %d %s", r, lacks);
     const char *value = all ? "yes" : "no";
@@ -194,7 +196,7 @@ static bool give_up(void)
 static bool ask(void)
 {
     enum name_place place;
-    if (!wait_for(0, LATE_SECONDS, &place)) return give_up();
+    if (!wait_for(0, here.late_seconds, &place)) return give_up();
     if (!publish(place, here.rank, "here") && !publish(AT_LAUNCHER, here.rank, "here"))
         return false;
     return wait_until(-1, 0, &place) == 'y';
@@ -239,7 +241,10 @@ static int local_ranks(char text[NAME])
 static void find_places(void)
 {
     char text[NAME];
+    const char *timeout = getenv("TUTTI_BOOT_TIMEOUT");
     bool is_alone = local_ranks(text) == here.ranks;
+    here.late_seconds =
+        timeout && atoi(timeout) > 0 ? tt_min(LATE_SECONDS, atoi(timeout)) : LATE_SECONDS;
     here.is_local = text[0] != '\0';
     here.local_job = tt_hash(TT_HASH_BEGIN, text, strlen(text));
     here.patient_until_ns = here.is_local && is_alone ? tt_mpi_now_ns() + PATIENCE_NS : 0;
