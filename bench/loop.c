@@ -306,8 +306,9 @@ static double time_batch(struct point *point, int64_t calls)
 /* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
  * library and the caches. If doubling the calls makes each call clearly faster, the measurement was
  * dominated by the time that the ranks took to start, which varies much on shared processors. Small
- * calls must therefore settle twice in a row. A library may touch memory for the first time in each
- * of its first calls, as Tutti does in 32, so there are as many unless they take a whole batch. */
+ * calls must therefore settle twice in a row. Each of the first calls of a library may touch memory
+ * for the first time; in Tutti these are up to 32. So there is a trial of at least WARM_CALLS,
+ * unless fewer take a whole batch. */
 static int64_t calls_for(struct point *point, double batch, double *each_call)
 {
     int64_t calls = 1;

@@ -3,7 +3,7 @@
  * The choice of an algorithm: one that is forced, or that was measured to be the fastest
  * (wisdom.h), or by estimate (estimate.h) where rank 0 asked for it, or from plain tables, by
  * collective, ranks and bytes. The first row that fits and whose algorithm applies is chosen. The
- * limits in the tables come from `tutti bench --algorithm all` on machines of two and of 16 cores;
+ * limits in the tables come from measurements of all algorithms on machines of two and of 16 cores;
  * see docs/tuning.md.
  */
 #include "choose/choose.h"
@@ -23,8 +23,8 @@ struct row {
     const struct tt_algorithm *algorithm;
     int64_t most_bytes; /* the most bytes that a rank contributes (exchanges: to each rank) */
     int most_ranks;
-    /* The highest cost of reading the buffers of other ranks: map->read_cost. Not ANY_COST: it
-     * applies only where ranks can read and write the buffers of others. */
+    /* The highest cost of reading the buffers of other ranks: map->read_cost. A row with such a
+     * limit fits only if ranks can read these buffers. */
     int most_cost;
 };
 
@@ -36,6 +36,10 @@ struct row {
  * rank copies out of its own buffer, which its caches hold if it has just written or copied it. */
 #define CHEAP 1
 #define FAIR 2
+
+/* The most ranks for which chains through windows are chosen without regard to the time of a single
+ * call, which grows with the ranks. They were measured on up to 16. */
+enum { MEASURED = 32 };
 
 static const struct row table[] = {
     {&tt_barrier_flat, ANY, 64, ANY_COST},
@@ -96,12 +100,13 @@ static const struct row table[] = {
     {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_scatter_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scan_flat, ANY, 2, ANY_COST},
-    {&tt_scan_window, ANY, 64, ANY_COST},
+    {&tt_scan_flat, 4 << 10, 4, ANY_COST},
+    {&tt_scan_window, ANY, MEASURED, ANY_COST},
     {&tt_scan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_scan_window, ANY, ANY_RANKS, ANY_COST},
     {&tt_scan_chain, ANY, ANY_RANKS, ANY_COST},
     {&tt_exscan_flat, ANY, 2, ANY_COST},
-    {&tt_exscan_window, ANY, 64, ANY_COST},
+    {&tt_exscan_window, ANY, MEASURED, ANY_COST},
     {&tt_exscan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_exscan_window, ANY, ANY_RANKS, ANY_COST},
     {&tt_exscan_chain, ANY, ANY_RANKS, ANY_COST},
@@ -114,16 +119,17 @@ static const struct row table[] = {
  * piece after piece; by `direct` all ranks copy at the same time, each its own piece, also where
  * that copy costs more. Where every rank reads the same bytes, as in a bcast, those that one rank
  * has copied into its window are in a cache that all share, so no row has `direct`. In a reduce by
- * `window` no rank reads all vectors, and calls in a row follow one another. By `halving`,
- * no rank reads all vectors; but it copies what it has reduced from rank to rank, so that `direct`
- * is faster for long vectors. */
+ * `window` no rank reads all vectors, and calls in a row follow one another. By `halving` no rank
+ * reads all vectors either; but the ranks copy what they have reduced, so for long vectors `direct`
+ * is faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_flat, 8 << 10, 4, ANY_COST},
     {&tt_reduce_window, 256 << 10, 4, ANY_COST},
     {&tt_reduce_halving, ANY, 4, ANY_COST},
-    {&tt_reduce_window, 2 << 20, ANY_RANKS, ANY_COST},
+    {&tt_reduce_window, 2 << 20, MEASURED, ANY_COST},
+    {&tt_reduce_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_allreduce_flat, 1 << 10, 8, ANY_COST},
     {&tt_allreduce_flat, 512, ANY_RANKS, ANY_COST},
@@ -140,7 +146,7 @@ static const struct row roomy[] = {
     {&tt_reduce_scatter_flat, 32 << 10, 4, ANY_COST},
     {&tt_reduce_scatter_flat, 8 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_halving, 512 << 10, 8, ANY_COST},
-    {&tt_reduce_scatter_halving, 128 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_halving, 256 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_reduce_scatter_halving, ANY, ANY_RANKS, ANY_COST},
     {&tt_gather_flat, 32 << 10, 8, ANY_COST},
@@ -491,8 +497,8 @@ static const struct tt_algorithm *find_row(const struct row *rows, size_t n,
                                            const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
-    bool single = call->shared || copies_follow(call, map);
-    int cost = !map->reads || !map->writes ? ANY_COST : single ? CHEAP : map->read_cost;
+    int cost = map->reads ? map->read_cost : ANY_COST;
+    if (map->reads && (call->shared || copies_follow(call, map))) cost = CHEAP;
     for (const struct row *r = rows; r < rows + n; r++) {
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
             cost > r->most_cost || repeats_work(r->algorithm, call, bytes))

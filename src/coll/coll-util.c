@@ -263,25 +263,33 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
     tt_slices_end(b, s);
 }
 
-void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
-                    int before, int next)
+/* Combines this turn's slices of `me` and of n other ranks. */
+static void combine_windows(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
+                            struct tt_range win, int me, const int *rank, int n)
 {
-    struct tt_range in = tt_slice(b, s, tt_own(TT_IN, 0)), theirs = win;
-    theirs.rank = before;
-    if (before >= 0) tt_slice_await(b, s, before, 1, 2);
-    if (s->turns > 2) {
+    struct tt_range operand[TT_OPERANDS];
+    int at = 0;
+    while (at < n && rank[at] < me) at++;
+    for (int i = 0; i < n; i++) {
+        operand[i + (i >= at)] = win;
+        operand[i + (i >= at)].rank = rank[i];
+    }
+    operand[at] = tt_slice(b, s, tt_own(TT_IN, 0));
+    tt_combine(b, to, operand, n + 1, s->len);
+    if (s->tail != s->len) tt_tail(b, s->tail);
+}
+
+void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
+                    const int *before, int n, int next)
+{
+    for (int i = 0; i < n; i++) tt_slice_await(b, s, before[i], 1, 2);
+    if (next >= 0 && s->turns > 2) {
         tt_slice_await(b, s, next, (uint32_t)-2, 2);
         tt_from(b, 2);
     }
-    if (before < 0) {
-        tt_slice_copy(b, s, win, in);
-    } else {
-        bool first = before < me;
-        tt_combine(b, win, (struct tt_range[]){first ? theirs : in, first ? in : theirs}, 2,
-                   s->len);
-        if (s->tail != s->len) tt_tail(b, s->tail);
-    }
-    tt_slice_signal(b, s, next, 1, 2);
+    struct tt_range to = next >= 0 ? win : tt_slice(b, s, tt_own(TT_OUT, 0));
+    combine_windows(b, s, to, win, me, before, n);
+    if (next >= 0) tt_slice_signal(b, s, next, 1, 2);
 }
 
 void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root)

@@ -130,13 +130,15 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
 /* Before the root of a flat bcast or scatter fills a half of its WIN again: awaits the signals of
  * all other ranks that they have read the slice in that half. */
 void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root);
-/* Appends the steps of one turn of rank `me` in a chain through the windows of a node. The rank
- * combines its IN, in rank order, with what the rank `before` (-1: there is none) has in its
- * window, and puts the result into its own window `win` for the rank `next`. In turn j it raises
- * its flag to 2 j + 1. The caller raises it to 2 j + 2 when nothing is left to be read of slice j
- * in the window of the rank before; only then that rank fills this half of its window again. */
+/* Appends the steps of one turn of rank `me` where reductions go from window to window. `before`
+ * names n other ranks, less than TT_OPERANDS, in rank order. The rank awaits them, and combines its
+ * IN, in rank order, with what they have in their windows. It puts the result into its own window
+ * `win` for the rank `next`, and in turn j raises its flag to 2 j + 1. If `next` is -1, it puts the
+ * result into its OUT. When nothing is left to be read of slice j in the windows of the ranks
+ * before, the caller raises the flag to 2 j + 2; only then do they fill this half of their windows
+ * again. */
 void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
-                    int before, int next);
+                    const int *before, int n, int next);
 
 /* ---- All ranks ---- */
 

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `window`: chains through the windows of a node. Each rank combines its input with the
- * window of the rank before into its own window, and signals the next rank. Two chains meet at the
- * root.
+ * Reduce `window`: reductions go through the windows of a node, along a tree if the vector is
+ * short, and along a chain if it is long. Each rank combines its input with the windows of its
+ * children into its own window, and signals its parent.
  *
- *     0  IN -> WIN
- *     1        WIN@0 op IN -> WIN
- *     2  root               OUT <- WIN@1 op IN op WIN@3
- *     3        IN op WIN@4 -> WIN
- *     4  IN -> WIN
+ *     short     1  IN -> WIN
+ *               2      WIN@1 op IN op WIN@3 -> WIN        root 0: OUT <- IN op WIN@2 op ...
+ *               3  IN -> WIN
  *
- * A rank reads and reduces each byte once, however many ranks there are, where the root of `flat`
- * reads the inputs of all. So many calls in a row follow one another through the ranks. A single
- * call takes a signal for each rank of the longer chain. The operands stay in rank order. A message
- * that is larger than the window goes in slices through its two halves; a rank refills a half when
- * the next rank has signalled that it has read it.
- * Source: the pipelined chain of message-passing reductions, through the shared buffer of
- * shared-memory collectives.
+ *     long      3  IN -> WIN
+ *               2      IN op WIN@3 -> WIN
+ *               1                  IN op WIN@2 -> WIN     root 0: OUT <- IN op WIN@1
+ *
+ * No rank reads more windows than it has children, where the root of `flat` reads those of all. In
+ * a tree the root has the result after a signal for each level. In a chain it takes a signal for
+ * each rank, but each rank reads and reduces each byte once, and slices and calls in a row follow
+ * one another. If operands must stay in rank order, two chains meet at the root. A message that is
+ * larger than the window goes in slices through its two halves; a rank refills a half when its
+ * parent has signalled that it has read it.
+ * Source: trees in order (Sanders, Speck, Traeff 2009) and the pipelined chain of message-passing
+ * reductions, through the shared buffer of shared-memory collectives.
  */
-#include "coll/coll-util.h"
+#include "coll/tree.h"
 
-/* Appends a turn of the root. */
-static void meet(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int p,
-                 int root)
+/* Up to so many bytes, copying them takes less time than the signals. */
+enum { SHORT = 2 << 10 };
+
+static bool is_short(const struct tt_call *call)
 {
-    struct tt_range operand[3];
-    int n = 0;
-    for (int r = root - 1; r <= root + 1; r++) {
-        if (r < 0 || r >= p) continue;
-        if (r != root) tt_slice_await(b, s, r, 1, 2);
-        operand[n] = r == root ? tt_slice(b, s, tt_own(TT_IN, 0)) : win;
-        operand[n++].rank = r;
-    }
-    tt_combine(b, tt_slice(b, s, tt_own(TT_OUT, 0)), operand, n, s->len);
-    if (s->tail != s->len) tt_tail(b, s->tail);
-    if (p > 1 && s->turns > 2) tt_slice_signal(b, s, TT_ALL, 2, 2);
+    return tt_call_bytes(call) <= SHORT;
+}
+
+static const char *refuse(const struct tt_call *call, const struct tt_map *map)
+{
+    const char *why = is_short(call) ? tt_refuse_radix(call, map) : NULL;
+    return why ? why : tt_refuse_halves(call, map);
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -42,16 +42,14 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     int64_t base;
-    int p = map->p, step = me < call->root ? 1 : -1, before = me - step;
+    tt_tree_fn *shape = is_short(call) ? tt_tree_in_order : tt_tree_chain;
+    struct tt_tree t = shape(call, map, call->root, me);
     struct tt_slices s = tt_window_slices(call, map, tt_call_bytes(call), call->sz, &base);
     struct tt_range win = tt_half(b, &s, tt_own(TT_WIN, base));
-    if (before >= p) before = -1;
     tt_slices_begin(b, &s);
-    if (me == call->root)
-        meet(b, &s, win, p, me);
-    else
-        tt_window_pass(b, &s, win, me, before, me + step);
-    if (me != call->root && before >= 0 && s.turns > 2) tt_slice_signal(b, &s, before, 2, 2);
+    tt_window_pass(b, &s, win, me, t.child, t.children, t.parent);
+    if (t.children == 1 && s.turns > 2) tt_slice_signal(b, &s, t.child[0], 2, 2);
+    if (t.children > 1 && s.turns > 2) tt_slice_signal(b, &s, TT_ALL, 2, 2);
     tt_slices_end(b, &s);
 }
 
@@ -59,8 +57,8 @@ const struct tt_algorithm tt_reduce_window = {
     .coll = TT_COLL_reduce,
     .name = "window",
     .applies = "one node",
-    .cost = "(p-2+q) (t_s + (t_w + gamma) L/q)",
-    .source = "pipelined chain, through shared memory",
-    .refuse = tt_refuse_halves,
+    .cost = "short: log2(p) (t_s + 2 gamma L); long: (p-2+q) (t_s + (t_w + gamma) L/q)",
+    .source = "trees in order, pipelined chain; through shared memory",
+    .refuse = refuse,
     .build = build,
 };

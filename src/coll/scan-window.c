@@ -43,14 +43,17 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     int64_t base;
+    const int before = me - 1;
     bool last = me == map->p - 1;
     struct tt_slices s = tt_window_slices(call, map, tt_call_bytes(call), call->sz, &base);
     struct tt_range win = tt_half(b, &s, tt_own(TT_WIN, base));
     tt_slices_begin(b, &s);
-    if (last && me > 0) tt_slice_await(b, &s, me - 1, 1, 2);
-    if (!last) tt_window_pass(b, &s, win, me, me - 1, me + 1);
+    if (!last)
+        tt_window_pass(b, &s, win, me, &before, me > 0, me + 1);
+    else if (me > 0)
+        tt_slice_await(b, &s, before, 1, 2);
     if (me > 0) finish(b, call, &s, win, me, last);
-    if (me > 0 && s.turns > 2) tt_slice_signal(b, &s, me - 1, 2, 2);
+    if (me > 0 && s.turns > 2) tt_slice_signal(b, &s, before, 2, 2);
     tt_slices_end(b, &s);
     if (me == 0 && call->coll == TT_COLL_scan) tt_copy_in(b, call, 0, 0, tt_call_bytes(call));
 }

@@ -242,9 +242,11 @@ static void find_places(void)
 {
     char text[NAME];
     const char *timeout = getenv("TUTTI_BOOT_TIMEOUT");
+    char *end = NULL;
+    long seconds = timeout ? strtol(timeout, &end, 10) : 0;
     bool is_alone = local_ranks(text) == here.ranks;
-    here.late_seconds =
-        timeout && atoi(timeout) > 0 ? tt_min(LATE_SECONDS, atoi(timeout)) : LATE_SECONDS;
+    bool shortens = seconds > 0 && seconds < LATE_SECONDS && *end == '\0';
+    here.late_seconds = shortens ? (int)seconds : LATE_SECONDS;
     here.is_local = text[0] != '\0';
     here.local_job = tt_hash(TT_HASH_BEGIN, text, strlen(text));
     here.patient_until_ns = here.is_local && is_alone ? tt_mpi_now_ns() + PATIENCE_NS : 0;

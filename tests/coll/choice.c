@@ -156,6 +156,9 @@ static void processors_share_the_work(void **state)
         assert_string_equal(chosen(long_ones[i].coll, 1, &map)->name, hands_on ? "window" : "flat");
     }
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 19, &map)->name, "halving");
+    struct tt_map large = plans_map(40);
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 10, &large)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_scan, 1 << 10, &large)->name, "doubling");
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 14, &map)->name, "halving");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 17, &map)->name, "halving");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 19, &map)->name, "direct");
@@ -214,7 +217,10 @@ static void two_ranks_share_a_copy(void **state)
     map.writes = false;
     map.read_cost = 2;
     assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "direct");
+    map.reads = map.mapped = false;
     assert_string_equal(chosen(TT_COLL_allgather, 16 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "flat");
 }
 
 /* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to

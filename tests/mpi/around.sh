@@ -97,7 +97,7 @@ grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, take, off, count, or
 
 # The text says that rank $1 lacks it; an argument of sh.
 unset_at='[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" -ne "$1" ] || unset LD_PRELOAD; ./around lacks "$1"'
-before=(env TUTTI_BOOT_TIMEOUT=3 tutti mpi)
+before=(env TUTTI_BOOT_TIMEOUT=6 tutti mpi)
 for lacking in 0 2; do
     launch "$host" 4 sh -c "$unset_at" sh "$lacking"
     [ "$(cat out)" = 'rank 0 has the sums' ] || fail "sums with rank $lacking without the library"
