@@ -100,7 +100,6 @@ static const struct row table[] = {
     {&tt_scatter_direct, ANY, ANY_RANKS, FAIR},
     {&tt_scatter_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_scan_flat, ANY, 2, ANY_COST},
-    {&tt_scan_flat, 4 << 10, 4, ANY_COST},
     {&tt_scan_window, ANY, MEASURED, ANY_COST},
     {&tt_scan_doubling, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_scan_window, ANY, ANY_RANKS, ANY_COST},
@@ -166,6 +165,7 @@ static const struct row roomy[] = {
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, 8 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, FAIR},
+    {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
 
 /* Whether the rows of `roomy` come first. */
