@@ -117,9 +117,19 @@ static int free_late(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
+/* Waits until both files exist, and then for as long as a rank may take from the file to the call
+ * that follows it. */
+static void await_both(const char *first, const char *second)
+{
+    while (access(first, F_OK) != 0 || access(second, F_OK) != 0) usleep(1000);
+    usleep(300000);
+}
+
 /* unmade HOW: rank 1 drops out without having made the last call of the others, in which rank 2
  * waits for it. Rank 0 has done its part in that call, and makes no other one before it leaves. If
- * rank 1 has ended in order, rank 0 learns then that it made one call too many. */
+ * rank 1 has ended in order, rank 0 learns then that it made one call too many. Rank 1 waits until
+ * rank 2 is in the call: if that rank learned of the end of rank 1 before, it would not make the
+ * call, and rank 0 would learn that from it. */
 static int unmade(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -130,7 +140,8 @@ static int unmade(int argc, char **argv)
     int me = tutti_rank(world);
     int64_t begin = tt_clock_ns();
     tutti_status status = tutti_barrier(world);
-    while (me == 1 && access("made", F_OK) != 0) usleep(1000);
+    if (me == 2) note_time("comes");
+    if (me == 1) await_both("made", "comes");
     if (me == 1)
         depart(argv[0], client);
     else if (status == TUTTI_OK)
