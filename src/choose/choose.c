@@ -37,8 +37,8 @@ struct row {
 #define CHEAP 1
 #define FAIR 2
 
-/* The most ranks for which chains through windows are chosen without regard to the time of a single
- * call, which grows with the ranks. They were measured on up to 16. */
+/* On more ranks, algorithms whose single call takes a signal for each rank are not chosen for short
+ * vectors. They were measured on up to 16. */
 enum { MEASURED = 32 };
 
 static const struct row table[] = {
@@ -71,13 +71,13 @@ static const struct row table[] = {
     {&tt_gather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_gather_direct, ANY, ANY_RANKS, FAIR},
     {&tt_gather_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_allgather_flat, 24 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allgather_flat, 24 << 10, 2, ANY_COST},
     {&tt_allgather_exchange, 2 << 20, 2, FAIR},
     {&tt_allgather_direct, ANY, 2, FAIR},
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
     {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
-    {&tt_allgatherv_flat, 24 << 10, ANY_RANKS, ANY_COST},
+    {&tt_allgatherv_flat, 24 << 10, 2, ANY_COST},
     {&tt_allgatherv_exchange, 2 << 20, 2, FAIR},
     {&tt_allgatherv_direct, ANY, 2, FAIR},
     {&tt_allgatherv_flat, 32 << 10, ANY_RANKS, ANY_COST},
