@@ -368,19 +368,21 @@ static void keep_messages(bool keeps)
     tt_mpi_buffered_set(keeps);
 }
 
-static int begin_Buffer_attach(void *buffer, int size)
-{
-    int code = tt_host.Buffer_attach(buffer, size);
-    if (code == MPI_SUCCESS) keep_messages(true);
-    return code;
-}
-
-static int end_Buffer_detach(void *buffer, int *size)
-{
-    int code = tt_host.Buffer_detach(buffer, size);
-    if (code == MPI_SUCCESS) keep_messages(false);
-    return code;
-}
+/* The functions that give the host room and end that. */
+#define KEEPS(ATTACH, DETACH, COUNT)                                                               \
+    static int begin_##ATTACH(void *buffer, COUNT size)                                            \
+    {                                                                                              \
+        int code = tt_host.ATTACH(buffer, size);                                                   \
+        if (code == MPI_SUCCESS) keep_messages(true);                                              \
+        return code;                                                                               \
+    }                                                                                              \
+    static int end_##DETACH(void *buffer, COUNT *size)                                             \
+    {                                                                                              \
+        int code = tt_host.DETACH(buffer, size);                                                   \
+        if (code == MPI_SUCCESS) keep_messages(false);                                             \
+        return code;                                                                               \
+    }
+TT_MPI_BUFFERS(KEEPS)
 
 /* Tutti does the call, or the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
@@ -681,6 +683,10 @@ static tt_mpi_function *table; /* of stub.c */
     if (!tt_mpi_setting.left[TT_MPI_##PREPARED])                                                   \
         table[TT_MPI_##PREPARED] = (tt_mpi_function)prepare_##NAME;
 
+#define KEEP(ATTACH, DETACH, COUNT)                                                                \
+    table[TT_MPI_##ATTACH] = (tt_mpi_function)begin_##ATTACH;                                      \
+    table[TT_MPI_##DETACH] = (tt_mpi_function)end_##DETACH;
+
 /* Fills the table for the time between the beginning and the end of MPI. */
 static void fill_table(void)
 {
@@ -699,8 +705,7 @@ static void fill_table(void)
     }
     if (tt_mpi_takes(tt_mpi_setting.mode)) {
         TT_MPI_TAKEN(TAKE)
-        table[TT_MPI_Buffer_attach] = (tt_mpi_function)begin_Buffer_attach;
-        table[TT_MPI_Buffer_detach] = (tt_mpi_function)end_Buffer_detach;
+        TT_MPI_BUFFERS(KEEP)
     }
     if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
         TT_MPI_STARTED(START)

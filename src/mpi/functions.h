@@ -175,8 +175,8 @@
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
  * persistent requests, and those that give the host room for the program's messages and end that:
- * F(NAME, PARAMETERS, ARGUMENTS, , ). */
-#define TT_MPI_LIFE(F) \
+ * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 has the last ones also with another count. */
+#define TT_MPI_LIFE_3(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
       (argc, argv, required, provided), , ) \
@@ -188,6 +188,13 @@
     F(Request_free, (MPI_Request *request), (request), , ) \
     F(Buffer_attach, (void *buffer, int size), (buffer, size), , ) \
     F(Buffer_detach, (void *buffer, int *size), (buffer, size), , )
+#define TT_MPI_LIFE_4(F) \
+    F(Buffer_attach_c, (void *buffer, MPI_Count size), (buffer, size), , ) \
+    F(Buffer_detach_c, (void *buffer, MPI_Count *size), (buffer, size), , )
+
+/* Those that give the host room, and those that end that: F(ATTACH, DETACH, COUNT). */
+#define TT_MPI_BUFFERS_3(F) F(Buffer_attach, Buffer_detach, int)
+#define TT_MPI_BUFFERS_4(F) F(Buffer_attach_c, Buffer_detach_c, MPI_Count)
 
 /* Functions of the host that Tutti calls, beside those that it exports: F(NAME). */
 #define TT_MPI_NEEDED(F) \
@@ -204,7 +211,8 @@
     F(Publish_name) F(Lookup_name)
 
 /* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
-#define TT_MPI_FUNCTIONS(F) TT_MPI_LIFE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
+#define TT_MPI_FUNCTIONS(F) \
+    TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
 /* clang-format on */
 
 #endif

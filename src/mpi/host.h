@@ -44,13 +44,17 @@
 
 /* ---- The host: host.c ---- */
 
-/* The collectives that the host's mpi.h declares; in a program that is linked statically, those of
+/* The functions that the host's mpi.h declares; in a program that is linked statically, those of
  * MPI 3 (static.c). */
 #if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
+#define TT_MPI_LIFE(F) TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F)
+#define TT_MPI_BUFFERS(F) TT_MPI_BUFFERS_3(F) TT_MPI_BUFFERS_4(F)
 #define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_IMMEDIATE_4(F)
 #define TT_MPI_PREPARED(F) TT_MPI_PREPARED_4(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F) TT_MPI_TAKEN_4(F)
 #else
+#define TT_MPI_LIFE(F) TT_MPI_LIFE_3(F)
+#define TT_MPI_BUFFERS(F) TT_MPI_BUFFERS_3(F)
 #define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F)
 #define TT_MPI_PREPARED(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)

@@ -14,7 +14,7 @@
 
 /* clang-format off */
 #define DECLARE(NAME, ...) extern void PMPI_##NAME(void);
-TT_MPI_LIFE(DECLARE)
+TT_MPI_LIFE_3(DECLARE)
 TT_MPI_COLLECTIVES_3(DECLARE)
 TT_MPI_NEEDED(DECLARE)
 
@@ -22,7 +22,7 @@ TT_MPI_NEEDED(DECLARE)
 static const struct {
     const char *name;
     tt_mpi_function function;
-} functions[] = {TT_MPI_LIFE(ROW) TT_MPI_COLLECTIVES_3(ROW) TT_MPI_NEEDED(ROW)};
+} functions[] = {TT_MPI_LIFE_3(ROW) TT_MPI_COLLECTIVES_3(ROW) TT_MPI_NEEDED(ROW)};
 /* clang-format on */
 
 bool tt_mpi_find_host(void)

@@ -18,11 +18,11 @@ if grep -E '^dladdr' undefined; then fail 'the library calls dladdr'; fi
 nm -D --defined-only "$library" | awk '{print $NF}' | sort >defined
 if grep -vE '^P?MPIX?_[A-Z]' defined; then fail 'the library exports other symbols'; fi
 diff <(sed -nE 's/^MPIX?_/P&/p' defined) <(grep -E '^PMPIX?_' defined) || fail 'MPI_X and PMPI_X differ'
-for name in Init Finalize Allreduce Iallreduce Allreduce_init Allreduce_c Allreduce_init_c Ineighbor_alltoallw_c; do
+for name in Init Finalize Allreduce Iallreduce Allreduce_init Allreduce_c Allreduce_init_c Ineighbor_alltoallw_c Buffer_attach_c; do
     grep -qx "MPI_$name" defined || fail "MPI_$name is missing"
 done
 grep -qx MPIX_Allreduce_init defined || fail 'MPIX_Allreduce_init is missing'
-[ "$(wc -l <defined)" -eq 322 ] || fail "$(wc -l <defined) functions"
+[ "$(wc -l <defined)" -eq 326 ] || fail "$(wc -l <defined) functions"
 
 # The compiler's own start-up code has one entry here.
 constructors=$(readelf -SW "$library" | sed 's/\[ *//' | awk '$2 == ".init_array" {print $6}')
