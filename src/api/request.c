@@ -121,7 +121,8 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
  * lists only when it was checked, and the user gives them at the root only: those of other ranks
  * may point anywhere. Each member is set by itself: a short call would notice that all are copied
  * at once. */
-static void set_given(struct tt_as_given *given, const tutti_team *team, const struct tt_args *args)
+static inline void set_given(struct tt_as_given *given, const tutti_team *team,
+                             const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
     bool lists = c->out_counts != NULL, is_root = team->run.me == c->root;
@@ -209,10 +210,12 @@ static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_ar
 
 /* Finds the plan of a call with counts that is given as an earlier one was. That one was checked,
  * so only the buffers are. NULL: there is none, or it is not clear that the buffers are right. */
-static struct tt_prepared *find_repeat(tutti_team *team, struct tt_args *args,
-                                       const struct tt_as_given *given)
+static __attribute__((noinline)) struct tt_prepared *find_repeat(tutti_team *team,
+                                                                 struct tt_args *args)
 {
-    struct tt_repeat *same = tt_repeat_find(&team->cache, given, team->run.map.p);
+    struct tt_as_given given;
+    set_given(&given, team, args);
+    struct tt_repeat *same = tt_repeat_find(&team->cache, &given, team->run.map.p);
     if (!same || !has_clear_buffers(same, args)) return NULL;
     const struct tt_call *checked = &same->call;
     args->call.n = checked->n;
@@ -225,34 +228,39 @@ static struct tt_prepared *find_repeat(tutti_team *team, struct tt_args *args,
     return same->prepared;
 }
 
+/* Finds the plan of a call of which an equal one was checked and has a plan already. NULL: there is
+ * none. The cache has no plan of a call with counts. */
+static inline struct tt_prepared *find_checked(tutti_team *team, struct tt_args *args)
+{
+    /* A user-defined operation may have been freed since. */
+    if (tt_unlikely((unsigned)args->call.op >= TUTTI_OPS)) return NULL;
+    return tt_call_counts(&args->call) ? find_repeat(team, args)
+                                       : tt_cache_find(&team->cache, &args->call);
+}
+
 /* Checks the call, and finds or makes its plan. A call that is measured begins here, as soon as
  * nothing is wrong with it. */
-static tutti_status make_shape(tutti_team *team, struct tt_args *args,
-                               struct tt_prepared **prepared)
+static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struct tt_args *args,
+                                                         struct tt_prepared **prepared)
 {
-    bool counts = tt_call_counts(&args->call), basic = (unsigned)args->call.op < TUTTI_OPS;
     struct tt_as_given given;
-    if (counts) set_given(&given, team, args);
-    if (counts && basic && (*prepared = find_repeat(team, args, &given))) return TUTTI_OK;
+    /* The check makes lists that the user has not given. */
+    set_given(&given, team, args);
     TT_TRY(tt_args_check(team, args));
-    if (counts && !basic)
+    if ((unsigned)args->call.op >= TUTTI_OPS)
         set_given(&given, team, args); /* only now it is known whether it commutes */
-    TT_TRY(shape_of(team, args, counts ? &given : NULL, prepared));
+    TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
 }
 
-/* A plan in the cache was checked when it was made. Only user-defined operations, which may have
- * been freed since, and the counts of v-forms are checked each time: tt_cache_find never finds the
- * plan of a v-form. If the plan is `owned`, the caller owns a use. */
+/* If the plan is `owned`, the caller owns a use. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
     args->call.in_place = args->in == TUTTI_IN_PLACE;
-    *prepared = NULL;
-    if (tt_likely((unsigned)args->call.op < TUTTI_OPS))
-        *prepared = tt_cache_find(&team->cache, &args->call);
+    *prepared = find_checked(team, args);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
     tutti_status status = check_buffers(*prepared, args);
     if (tt_unlikely(status != TUTTI_OK && (*prepared)->owned)) tt_prepared_drop(*prepared);

@@ -217,28 +217,6 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
 
 /* ---- Calls with counts ---- */
 
-static bool equal_lists(const int64_t *a, const int64_t *b, int p)
-{
-    return a && b ? memcmp(a, b, (size_t)p * sizeof *a) == 0 : a == b;
-}
-
-static bool equal_given(const struct tt_as_given *a, const struct tt_as_given *b, int p)
-{
-    bool equal = a->n == b->n && a->longest == b->longest && a->key.word[0] == b->key.word[0] &&
-                 a->key.word[1] == b->key.word[1] && a->key.word[2] == b->key.word[2];
-    for (int i = 0; equal && i < TT_LISTS; i++) equal = equal_lists(a->list[i], b->list[i], p);
-    return equal;
-}
-
-struct tt_repeat *tt_repeat_find(struct tt_cache *cache, const struct tt_as_given *given, int p)
-{
-    for (int i = 0; i < TT_CACHE_REPEATS; i++) {
-        struct tt_repeat *repeat = &cache->repeat[i];
-        if (repeat->prepared && equal_given(&repeat->given, given, p)) return repeat;
-    }
-    return NULL;
-}
-
 /* Copies the lists of p entries to `to`, and points to the copies; returns what follows them. */
 static int64_t *copy_lists(const int64_t *list[TT_LISTS], int p, int64_t *to)
 {

@@ -92,9 +92,6 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
  * by the one that is chosen. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
-/* Returns the call that was given so, if it is among the last few that were kept; NULL: it is not.
- * A caller that uses its plan counts a use. */
-struct tt_repeat *tt_repeat_find(struct tt_cache *cache, const struct tt_as_given *given, int p);
 /* Keeps a call with its plan. The call and its plan must depend on nothing but what was given.
  * Without memory it is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
@@ -142,6 +139,37 @@ static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
         const struct tt_shape_key *k = &cache->key[set][way];
         if (k->word[0] == key.word[0] && k->word[1] == key.word[1] && k->word[2] == key.word[2])
             return cache->prepared[set][way];
+    }
+    return NULL;
+}
+
+/* Most such teams are small, and a call of memcmp would take longer. */
+static inline bool tt_equal_lists(const int64_t *a, const int64_t *b, int p)
+{
+    if (!a || !b) return a == b;
+    int i = 0;
+    while (i < p && a[i] == b[i]) i++;
+    return i == p;
+}
+
+static inline bool tt_equal_given(const struct tt_as_given *a, const struct tt_as_given *b, int p)
+{
+    if (a->key.word[0] != b->key.word[0] || a->key.word[1] != b->key.word[1] ||
+        a->key.word[2] != b->key.word[2] || a->n != b->n || a->longest != b->longest)
+        return false;
+    for (int i = 0; i < TT_LISTS; i++)
+        if (!tt_equal_lists(a->list[i], b->list[i], p)) return false;
+    return true;
+}
+
+/* Returns the call that was given so, if it is among the last few that were kept; NULL: it is not.
+ * A caller that uses its plan counts a use. */
+static inline struct tt_repeat *tt_repeat_find(struct tt_cache *cache,
+                                               const struct tt_as_given *given, int p)
+{
+    for (int i = 0; i < TT_CACHE_REPEATS; i++) {
+        struct tt_repeat *repeat = &cache->repeat[i];
+        if (repeat->prepared && tt_equal_given(&repeat->given, given, p)) return repeat;
     }
     return NULL;
 }

@@ -102,14 +102,19 @@ static inline bool tell(struct tt_exec *exec)
     return exec->words.told && !exec->plan->opens && !exec->remote;
 }
 
-void tt_access_open(struct tt_exec *exec)
+static void open_buffers(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     struct tt_opening *o = tt_team_opening(t, t->me, exec->slot);
-    for (int b = TT_IN; b <= TT_TMP && exec->plan->opens; b++) {
+    for (int b = TT_IN; b <= TT_TMP; b++) {
         o->at[b] = tt_fabric_address(t->fabric, exec->buffer[b]);
         o->bytes[b] = exec->plan->opens & 1u << b ? exec->bytes[b] : 0;
     }
+}
+
+void tt_access_open(struct tt_exec *exec)
+{
+    if (exec->plan->opens) open_buffers(exec);
     if (!exec->plan->segments) return;
     if (exec->partners.n == 0) find_partners(exec);
     if (!exec->words.word || !tell(exec)) open_segments(exec);
