@@ -565,7 +565,9 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     if (r == t->me || tt_team_is_remote(t, r)) return TUTTI_OK;
     uint64_t mark =
         atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
-    if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
+    bool has_begun = mark >> 32 == exec->base >> 32;
+    if (!has_begun || (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)))
+        return TUTTI_OK;
     return tt_step_compare(t, exec->number, r);
 }
 
@@ -729,6 +731,17 @@ struct progress {
     uint64_t place, events;
 };
 
+/* A rank that waits for a slot is as many calls ahead of another one as there are slots, so it has
+ * time. Each of its looks takes away lines that the other one writes in each call. So it pauses
+ * between looks, for a microsecond or a few, in which the other one ends some of these calls. Then
+ * it makes several calls without a look. Ranks that share processors yield instead. */
+static void pause_for_slot(const struct tt_wait *wait)
+{
+    enum { PAUSES = 64 };
+    if (wait->policy->spins == 0 || wait->yielded > 0) return;
+    for (int i = 0; i < PAUSES; i++) tt_relax();
+}
+
 /* Data arrives over a network in parts: after one part the caller looks for the next at once,
  * instead of yielding. An execution that made progress waits for something else now, so the wait
  * policy starts again from its beginning. To keep short waits cheap, the caller looks at the place
@@ -742,6 +755,7 @@ static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
         tt_wait_afresh(wait);
     else
         tt_wait_more(wait);
+    if (tt_unlikely(exec->state == TT_EXEC_QUEUED)) pause_for_slot(wait);
     *seen = now;
 }
 
