@@ -734,11 +734,13 @@ struct progress {
 /* A rank that waits for a slot is as many calls ahead of another one as there are slots, so it has
  * time. Each of its looks takes away lines that the other one writes in each call. So it pauses
  * between looks, for a microsecond or a few, in which the other one ends some of these calls. Then
- * it makes several calls without a look. Ranks that share processors yield instead. */
+ * it makes several calls without a look. Ranks that share processors yield instead, and a thread
+ * does not keep others from the client meanwhile. */
 static void pause_for_slot(const struct tt_wait *wait)
 {
     enum { PAUSES = 64 };
-    if (wait->policy->spins == 0 || wait->yielded > 0) return;
+    const struct tt_wait_policy *policy = wait->policy;
+    if (policy->spins == 0 || policy->lock || wait->yielded > 0) return;
     for (int i = 0; i < PAUSES; i++) tt_relax();
 }
 
