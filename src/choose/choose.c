@@ -197,18 +197,68 @@ static bool is_crowded(const struct tt_map *map)
     return p * rounds >= 2 * (int64_t)map->nodes * map->nodes;
 }
 
+/* Sets *least and *most to the ranks of the smallest node and of the largest one, if the ranks of
+ * each node are adjacent. */
+static void run_lengths(const struct tt_map *map, int *least, int *most)
+{
+    int length = 0;
+    *least = map->p;
+    *most = 0;
+    for (int r = 0; r < map->p; r++) {
+        length++;
+        if (r + 1 < map->p && map->node[r + 1] == map->node[r]) continue;
+        *least = (int)tt_min(*least, length);
+        *most = (int)tt_max(*most, length);
+        length = 0;
+    }
+}
+
+/* Whether `parts` cuts a vector into several parts. */
+static bool has_parts(const struct tt_map *map)
+{
+    int least, most;
+    run_lengths(map, &least, &most);
+    return is_adjacent(map) && least >= 2;
+}
+
+/* Whether it cuts it into few. Each part takes as many messages as the whole vector would. If the
+ * ranks of a node share a port, the messages of many parts take as long as the bytes of 512 KiB. */
+static bool has_few_parts(const struct tt_map *map)
+{
+    int least, most;
+    run_lengths(map, &least, &most);
+    return has_parts(map) && least <= 8;
+}
+
 static bool is_one_kernel(const struct tt_map *map)
 {
     return map->one_kernel;
 }
 
+static bool is_adjacent_kernel(const struct tt_map *map)
+{
+    return map->one_kernel && is_adjacent(map);
+}
+
+/* Whether no node has more than twice as many ranks as another one. */
+static bool is_even_kernel(const struct tt_map *map)
+{
+    int least, most;
+    run_lengths(map, &least, &most);
+    return is_adjacent_kernel(map) && most <= 2 * least;
+}
+
 /* The rows for several nodes come from simulations in which a message between nodes costs ten times
  * as much as one within a node, and the ranks of a node share a port (bench/results/simulated.md
- * has the figures). The rows for few nodes with few ranks come from measurements on nodes of 4, 2,
- * 1 and 1 ranks over TCP (bench/results). There the time depends on how often a rank waits for
- * another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the
- * bytes on the busiest cable. */
-enum { FEW = 4 }; /* the most nodes, or ranks on each node, that count as few */
+ * has the figures). A long allreduce by `parts` takes as long there as by `composed`, and a
+ * fraction of the time if each rank has a port of its own; by a ring it is shorter on three nodes
+ * only. The rows for few nodes with few ranks come from measurements on nodes of 4, 2, 1 and 1
+ * ranks over TCP (bench/results). There the time depends on how often a rank waits for another one.
+ * Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the bytes on the
+ * busiest cable. If the nodes are containers of one machine, no cable limits the traffic, and
+ * processors are busy with copying: there the tree of `logical` was measured to be the fastest for
+ * most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each (bench/results). */
+enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, that count as such */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -221,22 +271,30 @@ struct spread_row {
 static const struct spread_row spread[] = {
     {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_logical, 2 << 10, 4 << 20, FEW, FEW, true, is_one_kernel},
-    {&tt_bcast_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_bcast_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
+    {&tt_bcast_logical, 64 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_one_kernel},
+    {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_kernel},
+    {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_logical, 2 << 10, 4 << 20, FEW, FEW, true, is_one_kernel},
-    {&tt_reduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
+    {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_one_kernel},
+    {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allreduce_logical, 2 << 10, 512 << 10, FEW, FEW, true, is_one_kernel},
+    {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
+    {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_kernel},
     {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
-    {&tt_allreduce_logical, 2 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
-    {&tt_allreduce_logical, 2 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_few_parts},
+    {&tt_allreduce_parts, 4 << 20, ANY, 2, ANY_RANKS, true, has_parts},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
+    {&tt_allreduce_ring, 512 << 10, ANY, 3, ANY_RANKS, true, is_adjacent},
+    {&tt_allreduce_parts, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_few_parts},
+    {&tt_allreduce_parts, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, has_parts},
     {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
@@ -518,10 +576,10 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
 /* Whether no node has more than `most` ranks. */
 static bool is_sparse(const struct tt_map *map, int most)
 {
-    int ranks[FEW] = {0};
+    int ranks[SEVERAL] = {0};
     if (most == ANY_RANKS) return true;
     for (int r = 0; r < map->p; r++)
-        if (map->nodes > FEW || ++ranks[map->node[r]] > most) return false;
+        if (map->nodes > SEVERAL || ++ranks[map->node[r]] > most) return false;
     return true;
 }
 

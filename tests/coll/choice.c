@@ -237,12 +237,61 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "halving");
     map.one_kernel = true;
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_allreduce, 128 << 10, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_bcast, 4 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_reduce, 32 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_reduce, 512 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_bcast, 512 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_bcast, (512 << 10) + 1, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_reduce, 4 << 20, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 10, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_allreduce, 256 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, (256 << 10) + 1, &map)->name, "halving");
+}
+
+/* Sets the nodes of 16 ranks, which are adjacent, so that the first node has `first` ranks. */
+static void fill_nodes(struct tt_map *map, int node[16], int first, int each)
+{
+    for (int r = 0; r < 16; r++) node[r] = r < first ? 0 : 1 + (r - first) / each;
+    map->node = node;
+    map->nodes = node[15] + 1;
+}
+
+/* Up to eight containers with up to eight ranks each run the logical tree, but an allreduce only if
+ * none of them has more than twice as many ranks as another one. */
+static void several_containers_have_a_logical_tree(void **state)
+{
+    (void)state;
+    int node[16];
+    struct tt_map map = plans_map(16);
+    map.one_kernel = true;
+    fill_nodes(&map, node, 8, 8);
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 10, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "binomial");
+    fill_nodes(&map, node, 8, 2);
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "parts");
+    fill_nodes(&map, node, 9, 7);
+    assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "composed");
+}
+
+/* All ranks of a node take part in a long allreduce between nodes if each node has several. On
+ * three nodes a ring sends fewer bytes over the cable of a node. */
+static void long_allreduces_share_the_traffic(void **state)
+{
+    (void)state;
+    int node[16];
+    struct tt_map map = plans_map(16);
+    fill_nodes(&map, node, 8, 8);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
+    assert_string_equal(chosen(TT_COLL_allreduce, (64 << 10) - 1, &map)->name, "composed");
+    fill_nodes(&map, node, 6, 5);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
+    fill_nodes(&map, node, 2, 2);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
+    fill_nodes(&map, node, 1, 3);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
+    fill_nodes(&map, node, 1, 15);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
 }
 
 static int64_t most_messages(const struct tt_problem *problem, const struct tt_map *map)
@@ -373,6 +422,8 @@ int main(void)
         cmocka_unit_test(ranks_on_their_own_have_nothing_to_share),
         cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
+        cmocka_unit_test(several_containers_have_a_logical_tree),
+        cmocka_unit_test(long_allreduces_share_the_traffic),
         cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
