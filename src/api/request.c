@@ -228,16 +228,6 @@ static __attribute__((noinline)) struct tt_prepared *find_repeat(tutti_team *tea
     return same->prepared;
 }
 
-/* Finds the plan of a call of which an equal one was checked and has a plan already. NULL: there is
- * none. The cache has no plan of a call with counts. */
-static inline struct tt_prepared *find_checked(tutti_team *team, struct tt_args *args)
-{
-    /* A user-defined operation may have been freed since. */
-    if (tt_unlikely((unsigned)args->call.op >= TUTTI_OPS)) return NULL;
-    return tt_call_counts(&args->call) ? find_repeat(team, args)
-                                       : tt_cache_find(&team->cache, &args->call);
-}
-
 /* Checks the call, and finds or makes its plan. A call that is measured begins here, as soon as
  * nothing is wrong with it. */
 static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struct tt_args *args,
@@ -255,12 +245,17 @@ static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struc
     return TUTTI_OK;
 }
 
-/* If the plan is `owned`, the caller owns a use. */
+/* A plan that is found was checked when it was made; but a user-defined operation may have been
+ * freed since. The cache has no plan of a call with counts. If the plan is `owned`, the caller owns
+ * a use. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
     args->call.in_place = args->in == TUTTI_IN_PLACE;
-    *prepared = find_checked(team, args);
+    *prepared = NULL;
+    if (tt_likely((unsigned)args->call.op < TUTTI_OPS))
+        *prepared = TT_COUNTING >> args->call.coll & 1 ? find_repeat(team, args)
+                                                       : tt_cache_find(&team->cache, &args->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
     tutti_status status = check_buffers(*prepared, args);
     if (tt_unlikely(status != TUTTI_OK && (*prepared)->owned)) tt_prepared_drop(*prepared);

@@ -9,6 +9,8 @@
 #ifndef TT_CACHE_H
 #define TT_CACHE_H
 
+#include <string.h>
+
 #include "choose/choose.h"
 #include "run/exec.h"
 
@@ -143,10 +145,11 @@ static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
     return NULL;
 }
 
-/* Most such teams are small, and a call of memcmp would take longer. */
+/* For short lists, a call of memcmp would take longer. */
 static inline bool tt_equal_lists(const int64_t *a, const int64_t *b, int p)
 {
     if (!a || !b) return a == b;
+    if (p > 16) return memcmp(a, b, (size_t)p * sizeof *a) == 0;
     int i = 0;
     while (i < p && a[i] == b[i]) i++;
     return i == p;

@@ -183,9 +183,14 @@ static bool is_adjacent(const struct tt_map *map)
     return runs <= map->nodes;
 }
 
+static bool is_power_of_two(int n)
+{
+    return (n & (n - 1)) == 0;
+}
+
 static bool is_adjacent_cube(const struct tt_map *map)
 {
-    return is_adjacent(map) && (map->p & (map->p - 1)) == 0;
+    return is_adjacent(map) && is_power_of_two(map->p);
 }
 
 /* Whether the ranks of a node send many more messages in a doubling than a ring of all nodes has
@@ -213,21 +218,32 @@ static void run_lengths(const struct tt_map *map, int *least, int *most)
     }
 }
 
-/* Whether `parts` cuts a vector into several parts. */
+/* Whether `parts` cuts a vector into several parts. On other numbers of nodes than powers of two,
+ * some nodes would send the whole vector to another one first. */
 static bool has_parts(const struct tt_map *map)
 {
     int least, most;
     run_lengths(map, &least, &most);
-    return is_adjacent(map) && least >= 2;
+    return is_adjacent(map) && least >= 2 && is_power_of_two(map->nodes);
 }
 
-/* Whether it cuts it into few. Each part takes as many messages as the whole vector would. If the
- * ranks of a node share a port, the messages of many parts take as long as the bytes of 512 KiB. */
+/* Whether `parts` cuts a vector into two to eight parts. Each part takes as many messages as the
+ * whole vector would. If the ranks of a node share a port, the messages of more parts take as long
+ * as the bytes of 512 KiB. */
 static bool has_few_parts(const struct tt_map *map)
 {
     int least, most;
     run_lengths(map, &least, &most);
     return has_parts(map) && least <= 8;
+}
+
+/* Whether a ring of all ranks takes less time for a long vector than an allreduce of one rank for
+ * each node, which has extra messages unless the nodes are a power of two. */
+static bool suits_ring(const struct tt_map *map)
+{
+    int least, most;
+    run_lengths(map, &least, &most);
+    return is_adjacent(map) && (least == 1 || !is_power_of_two(map->nodes));
 }
 
 static bool is_one_kernel(const struct tt_map *map)
@@ -240,7 +256,8 @@ static bool is_adjacent_kernel(const struct tt_map *map)
     return map->one_kernel && is_adjacent(map);
 }
 
-/* Whether no node has more than twice as many ranks as another one. */
+/* Whether the ranks of each node are adjacent, and no node has more than twice as many as another
+ * one. */
 static bool is_even_kernel(const struct tt_map *map)
 {
     int least, most;
@@ -250,15 +267,15 @@ static bool is_even_kernel(const struct tt_map *map)
 
 /* The rows for several nodes come from simulations in which a message between nodes costs ten times
  * as much as one within a node, and the ranks of a node share a port (bench/results/simulated.md
- * has the figures). A long allreduce by `parts` takes as long there as by `composed`, and a
- * fraction of the time if each rank has a port of its own; by a ring it is shorter on three nodes
- * only. The rows for few nodes with few ranks come from measurements on nodes of 4, 2, 1 and 1
- * ranks over TCP (bench/results). There the time depends on how often a rank waits for another one.
- * Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the bytes on the
- * busiest cable. If the nodes are containers of one machine, no cable limits the traffic, and
- * processors are busy with copying: there the tree of `logical` was measured to be the fastest for
- * most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each (bench/results). */
-enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, that count as such */
+ * has the figures). The rows for few nodes with few ranks come from measurements between network
+ * namespaces of a machine (bench/results). There the time depends on how often a rank waits for
+ * another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the
+ * bytes on the busiest cable. A long allreduce by `parts` takes about as long as by `composed` if
+ * the ranks of a node share a port, and a fraction of the time if each of them has one. If the
+ * nodes are containers of one machine and no cable is limited, the processors are busy with
+ * copying: there the tree of `logical` was measured to be the fastest for most sizes, on up to
+ * SEVERAL nodes with up to SEVERAL ranks each. */
+enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -272,7 +289,7 @@ static const struct spread_row spread[] = {
     {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
-    {&tt_bcast_logical, 64 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_one_kernel},
+    {&tt_bcast_logical, 16 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_one_kernel},
     {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_kernel},
     {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
@@ -289,13 +306,11 @@ static const struct spread_row spread[] = {
     {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_kernel},
     {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
     {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, NULL},
-    {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_few_parts},
-    {&tt_allreduce_parts, 4 << 20, ANY, 2, ANY_RANKS, true, has_parts},
+    {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
-    {&tt_allreduce_ring, 512 << 10, ANY, 3, ANY_RANKS, true, is_adjacent},
     {&tt_allreduce_parts, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_few_parts},
     {&tt_allreduce_parts, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, has_parts},
-    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, suits_ring},
     {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
@@ -303,7 +318,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgather_ring, 1 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},

@@ -13,7 +13,7 @@
 /* From LONG bytes on, scatter-allgather among the leaders pays: it sends each byte about twice
  * instead of log2(nodes) times, in more messages. SLICE is the length of the slices among the
  * leaders, if the call does not say. */
-enum { SLICE = 64 << 10, LONG = 16 << 10 };
+enum { SLICE = 64 << 10, LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {

@@ -13,7 +13,7 @@
 
 /* From LONG bytes on, `halving` among the leaders pays: it sends each byte about twice instead of
  * log2(nodes) times, in more messages. */
-enum { LONG = 16 << 10 };
+enum { LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {

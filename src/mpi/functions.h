@@ -175,7 +175,8 @@
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
  * persistent requests, and those that give the host room for the program's messages and end that:
- * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 has the last ones also with another count. */
+ * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 has functions with a count of type MPI_Count for room,
+ * too. */
 #define TT_MPI_LIFE_3(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
@@ -192,7 +193,8 @@
     F(Buffer_attach_c, (void *buffer, MPI_Count size), (buffer, size), , ) \
     F(Buffer_detach_c, (void *buffer, MPI_Count *size), (buffer, size), , )
 
-/* Those that give the host room, and those that end that: F(ATTACH, DETACH, COUNT). */
+/* The functions that give the host room and the functions that end that:
+ * F(ATTACH, DETACH, COUNT). */
 #define TT_MPI_BUFFERS_3(F) F(Buffer_attach, Buffer_detach, int)
 #define TT_MPI_BUFFERS_4(F) F(Buffer_attach_c, Buffer_detach_c, MPI_Count)
 

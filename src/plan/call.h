@@ -177,10 +177,14 @@ static inline bool tt_call_segments(const struct tt_call *call)
     return call->coll == TT_COLL_allgatherv || tt_coll_pairs(call->coll);
 }
 
+/* The collectives whose calls have a count for each rank, with a bit for each. */
+#define TT_COUNTING                                                                                \
+    (1u << TT_COLL_allgatherv | 1u << TT_COLL_alltoallv | 1u << TT_COLL_gatherv |                  \
+     1u << TT_COLL_scatterv | 1u << TT_COLL_reduce_scatter)
 /* Whether the call has a count for each rank. */
 static inline bool tt_call_counts(const struct tt_call *call)
 {
-    return tt_call_segments(call) || call->coll == TT_COLL_reduce_scatter;
+    return TT_COUNTING >> call->coll & 1;
 }
 
 /* Whether each rank ends with its own block of the reduction. */

@@ -731,15 +731,17 @@ struct progress {
     uint64_t place, events;
 };
 
-/* A rank that waits for a slot is as many calls ahead of another one as there are slots, so it has
- * time. Each of its looks takes away lines that the other one writes in each call. So it pauses
- * between looks, for a microsecond or a few, in which the other one ends some of these calls. Then
- * it makes several calls without a look. Ranks that share processors yield instead, and a thread
- * does not keep others from the client meanwhile. */
-static void pause_for_slot(const struct tt_wait *wait)
+/* A rank whose execution waits for a slot that other ranks have not left is as many calls ahead of
+ * one of them as there are slots, so it has time. Each of its looks takes away lines that the other
+ * one writes in each call. So it pauses between looks, for a microsecond or a few, in which the
+ * other one ends some of these calls. Then it makes several calls without a look. Ranks that share
+ * processors yield instead, and a thread does not keep others from the client meanwhile. */
+static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wait)
 {
     enum { PAUSES = 64 };
+    const struct tt_team *t = exec->team;
     const struct tt_wait_policy *policy = wait->policy;
+    if (t->queue != exec || t->my_done != exec->number) return;
     if (policy->spins == 0 || policy->lock || wait->yielded > 0) return;
     for (int i = 0; i < PAUSES; i++) tt_relax();
 }
@@ -757,7 +759,7 @@ static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
         tt_wait_afresh(wait);
     else
         tt_wait_more(wait);
-    if (tt_unlikely(exec->state == TT_EXEC_QUEUED)) pause_for_slot(wait);
+    if (tt_unlikely(exec->state == TT_EXEC_QUEUED) && !moved) pause_for_slot(exec, wait);
     *seen = now;
 }
 

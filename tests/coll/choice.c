@@ -265,17 +265,19 @@ static void several_containers_have_a_logical_tree(void **state)
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 10, &map)->name, "composed");
-    assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, 2 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, 1 << 10, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_bcast, 64 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "binomial");
     fill_nodes(&map, node, 8, 2);
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "parts");
+    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "ring");
     fill_nodes(&map, node, 9, 7);
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "composed");
 }
 
-/* All ranks of a node take part in a long allreduce between nodes if each node has several. On
- * three nodes a ring sends fewer bytes over the cable of a node. */
+/* All ranks of a node take part in a long allreduce between nodes if each node has several and the
+ * number of nodes is a power of two. Else a ring sends fewer bytes over the cable of a node. */
 static void long_allreduces_share_the_traffic(void **state)
 {
     (void)state;
@@ -285,6 +287,8 @@ static void long_allreduces_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
     assert_string_equal(chosen(TT_COLL_allreduce, (64 << 10) - 1, &map)->name, "composed");
     fill_nodes(&map, node, 6, 5);
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
+    fill_nodes(&map, node, 4, 3);
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
     fill_nodes(&map, node, 2, 2);
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
