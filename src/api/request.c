@@ -209,7 +209,8 @@ static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_ar
 }
 
 /* Finds the plan of a call with counts that is given as an earlier one was. That one was checked,
- * so only the buffers are. NULL: there is none, or it is not clear that the buffers are right. */
+ * so only the buffers are. NULL: there is none, or it is not clear that the buffers are right. This
+ * is a separate function so that other calls do not pay for it. */
 static __attribute__((noinline)) struct tt_prepared *find_repeat(tutti_team *team,
                                                                  struct tt_args *args)
 {
