@@ -268,7 +268,7 @@ static void several_containers_have_a_logical_tree(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 2 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 10, &map)->name, "composed");
     assert_string_equal(chosen(TT_COLL_bcast, 64 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "binomial");
+    assert_string_equal(chosen(TT_COLL_bcast, (64 << 10) + 1, &map)->name, "binomial");
     fill_nodes(&map, node, 8, 2);
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "ring");
@@ -296,6 +296,34 @@ static void long_allreduces_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
     fill_nodes(&map, node, 1, 15);
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
+}
+
+/* The messages of more than eight parts take too long for 512 KiB, unless there are two nodes. */
+static void many_parts_are_for_longer_allreduces(void **state)
+{
+    (void)state;
+    int node[40];
+    struct tt_map map = plans_map(40);
+    map.node = node;
+    map.nodes = 4;
+    for (int r = 0; r < 40; r++) node[r] = r / 10;
+    assert_string_equal(chosen(TT_COLL_allreduce, (512 << 10) - 1, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_allreduce, 512 << 10, &map)->name, "parts");
+    map.nodes = 2;
+    for (int r = 0; r < 40; r++) node[r] = r / 20;
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
+    for (int r = 0; r < 40; r++) node[r] = r % 2;
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
+}
+
+static void long_allgathers_run_by_a_ring(void **state)
+{
+    (void)state;
+    int node[16];
+    struct tt_map map = plans_map(16);
+    fill_nodes(&map, node, 8, 8);
+    assert_string_equal(chosen(TT_COLL_allgather, (8 << 10) - 1, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_allgather, 8 << 10, &map)->name, "ring");
 }
 
 static int64_t most_messages(const struct tt_problem *problem, const struct tt_map *map)
@@ -428,6 +456,8 @@ int main(void)
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(several_containers_have_a_logical_tree),
         cmocka_unit_test(long_allreduces_share_the_traffic),
+        cmocka_unit_test(many_parts_are_for_longer_allreduces),
+        cmocka_unit_test(long_allgathers_run_by_a_ring),
         cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
