@@ -3,10 +3,11 @@
  * Times collectives, in the same way for each library (port.h).
  *
  * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
- * the first half, outputs go to the second. There are three figures. "rotated": each call uses the
+ * the first half, outputs go to the second. There are four figures. "rotated": each call uses the
  * next place; if the pool is larger than the cache, no call finds its data there. "same": every
- * call uses the first place. "anew": so it does, and each rank writes its input before each call,
- * as most programs do; the time is that of both.
+ * call uses the first place. "anew": so it does, and each rank writes its input before each call.
+ * "used": so it does, and reads its output after the call, as most programs do. The times of "anew"
+ * and "used" include the writing and reading.
  *
  * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
  * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
@@ -34,7 +35,7 @@ struct loop_options {
     double limit; /* seconds after which no further figure is started */
     int batches;
     bool shared;
-    const char *buffers; /* the figures that are wanted: "rotated,same,anew" */
+    const char *buffers; /* the figures that are wanted: "rotated,same,anew,used" */
     char **points;       /* "allreduce:8,4096" ... NULL */
 };
 
@@ -235,8 +236,8 @@ static const struct collective collectives[] = {
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
-enum buffers { ROTATED, SAME, ANEW };
-static const char *const buffers_name[] = {"rotated", "same", "anew"};
+enum buffers { ROTATED, SAME, ANEW, USED, BUFFERS };
+static const char *const buffers_name[BUFFERS] = {"rotated", "same", "anew", "used"};
 
 /* A figure to measure: a collective, a size, and the place of the next call's data. */
 struct point {
@@ -282,11 +283,22 @@ static void write_input(const struct point *point)
     __asm__ volatile("" : : "r"(in) : "memory");
 }
 
+/* Reads the output of a call. */
+static void read_output(const struct point *point)
+{
+    const double *out = point->pool->out;
+    int64_t n = point->coll->out_blocks() * point->n;
+    double sum[4] = {0};
+    for (int64_t i = 0; i < n; i++) sum[i & 3] += out[i];
+    __asm__ volatile("" : : "r"(sum) : "memory");
+}
+
 static inline void call_next(struct point *point)
 {
     const struct pool *pool = point->pool;
-    if (point->buffers == ANEW) write_input(point);
+    if (point->buffers >= ANEW) write_input(point);
     point->coll->call(pool->in + point->in_at / 8, pool->out + point->out_at / 8, point->n);
+    if (point->buffers == USED) read_output(point);
     point->in_at = next_place(point->in_at, point->in_step, point->in_end);
     point->out_at = next_place(point->out_at, point->out_step, point->out_end);
 }
@@ -432,9 +444,9 @@ static void measure_size(const struct collective *coll, const struct pool *pool,
         print_point(coll, bytes, "\"left_out\": true");
         return;
     }
-    if (coll->in_blocks != none) measure(coll, pool, bytes, ROTATED, options);
-    measure(coll, pool, bytes, SAME, options);
-    if (coll->in_blocks != none) measure(coll, pool, bytes, ANEW, options);
+    for (enum buffers buffers = ROTATED; buffers < BUFFERS; buffers++)
+        if (coll->in_blocks != none || buffers == SAME)
+            measure(coll, pool, bytes, buffers, options);
 }
 
 /* Measures a list of points such as "allreduce:8,4096". */
@@ -473,8 +485,9 @@ static struct pool pool_make(const struct loop_options *options)
 /* Whether the text names a figure. */
 static bool has_known(const char *buffers)
 {
-    return strstr(buffers, buffers_name[ROTATED]) || strstr(buffers, buffers_name[SAME]) ||
-           strstr(buffers, buffers_name[ANEW]);
+    for (int i = 0; i < BUFFERS; i++)
+        if (strstr(buffers, buffers_name[i])) return true;
+    return false;
 }
 
 static struct loop_options parse_options(int argc, char **argv)
@@ -497,7 +510,7 @@ static struct loop_options parse_options(int argc, char **argv)
     if (!*options.points || options.batches < 1 || options.batches > MAX_BATCHES ||
         options.batch <= 0 || options.pool < 2 * 4096 || !has_known(options.buffers)) {
         die("usage: loop [-m pool bytes] [-t seconds a batch] [-b batches, 1..%d] [-l seconds in "
-            "all] [-u rotated,same,anew] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
+            "all] [-u rotated,same,anew,used] [-S: memory of the library] COLLECTIVE:BYTES,... ...",
             MAX_BATCHES);
     }
     return options;

@@ -45,7 +45,7 @@ def options():
                         help=f"bytes of a rank's contribution (to each rank); {','.join(SIZES)}")
     parser.add_argument("--buffers", type=command.listed(buffers), metavar="NAME,...",
                         help="rotated: each call has others; same: the same; anew: the same, with inputs written before "
-                        "each call (all; --quick: the first two)")
+                        "each call; used: so, and with outputs read after it (all; --quick: the first two)")
     parser.add_argument("--peers", type=command.listed(str), default=["tutti", "openmpi", "mpich"], metavar="NAME,...",
                         help="the first is compared with the others: tutti, tutti-alloc, openmpi, mpich")
     parser.add_argument("--repeats", type=command.positive, default=7, help="alternated starts (7)")
@@ -66,7 +66,7 @@ def options():
     if "all" in chosen.collectives:
         chosen.collectives = COLLECTIVES
     chosen.sizes = sorted(chosen.sizes or [SIZE(text) for text in (QUICK_SIZES if quick else SIZES)])
-    chosen.buffers = chosen.buffers or list(report.BUFFERS[:2 if quick else 3])
+    chosen.buffers = chosen.buffers or list(report.BUFFERS[:2 if quick else None])
     chosen.batch = chosen.batch or (0.004 if quick else 0.02)
     chosen.batches = chosen.batches or (2 if quick else 3)
     chosen.limit = chosen.limit or (8.0 if quick else 180.0)

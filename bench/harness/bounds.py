@@ -9,7 +9,8 @@ same run (machine.c):
     switches  with more ranks than processors and data both ways, each rank must run in each call
     CMA       a block goes to another rank by one system call,
     windows   or by a copy in, which is made once for all who read it, and one out; the faster way
-    memcpy    a block stays on its rank, or is written before the call (half of a copy)
+    memcpy    a block stays on its rank, or the program writes it before the call or reads it after
+              the call (each half of a copy)
 
 The copies of all ranks are shared out evenly to the processors. The limit of a call is the larger
 one of its signals and its copies. Memory that all processors use at once is slower, and reading
@@ -47,6 +48,21 @@ def written(collective, p):
     return 1 if collective == "bcast" else p
 
 
+def read(collective, p):
+    """How many blocks of output all ranks have together."""
+    if collective in ("alltoall", "alltoallv", "allgather", "allgatherv"):
+        return p * p
+    if collective in ("bcast", "exscan"):
+        return p - 1
+    return 1 if collective == "reduce" else p
+
+
+def touched(collective, p, buffers):
+    """How many blocks the program itself writes or reads for each call."""
+    blocks_written = written(collective, p) if buffers in ("anew", "used") else 0
+    return blocks_written + (read(collective, p) if buffers == "used" else 0)
+
+
 def signals(collective, p, cores, limits):
     if collective not in BOTH_WAYS:
         return limits.get("stream"), "stream"
@@ -56,23 +72,23 @@ def signals(collective, p, cores, limits):
     return switch and switch * -(-p // cores), "switches"
 
 
-def copies(collective, p, cores, limits, anew):
+def copies(collective, p, cores, limits, buffers):
     own, cma = limits.get("memcpy"), limits.get("cma")
     moved, copied_in, kept = blocks(collective, p)
     if not own or p == 1:
         return None, "memcpy"
     by_windows = (copied_in + moved) * own
     by_system = moved * cma if cma is not None else float("inf")
-    us = min(by_windows, by_system) + kept * own + (written(collective, p) * own / 2 if anew else 0)
+    us = min(by_windows, by_system) + kept * own + touched(collective, p, buffers) * own / 2
     return us / min(p, cores), "CMA" if by_system < by_windows else "windows"
 
 
-def bound(collective, p, cores, limits, anew=False):
+def bound(collective, p, cores, limits, buffers="same"):
     """Returns the limit of a call in microseconds and its name; None: nothing was measured.
 
     `limits` has microseconds for a line, a stream, a switch, and a memcpy and a cma of the size of
-    a block. `anew`: the inputs are written before the call.
+    a block. `buffers` names the figure (loop.c).
     """
-    known = [pair for pair in (signals(collective, p, cores, limits), copies(collective, p, cores, limits, anew))
+    known = [pair for pair in (signals(collective, p, cores, limits), copies(collective, p, cores, limits, buffers))
              if pair[0]]
     return max(known) if known else (None, None)

@@ -50,7 +50,8 @@ def frame(panel, title, labels):
     return out
 
 
-DASHES = {"rotated": "", "same": 'stroke-dasharray="5 4" opacity="0.6"', "anew": 'stroke-dasharray="1 3"'}
+DASHES = {"rotated": "", "same": 'stroke-dasharray="5 4" opacity="0.6"', "anew": 'stroke-dasharray="1 3"',
+          "used": 'stroke-dasharray="8 3 1 3"'}
 
 
 def curve(panel, points, color, buffers):
@@ -81,7 +82,7 @@ def legend(ranks, names, mean):
     for p, color in zip(ranks, COLORS):
         out += [line(x, 42, x + 22, 42, color, 'stroke-width="3"'), text(x + 28, 46, f"{p} ranks", 12, "start")]
         x += 100
-    out.append(text(x, 46, "dashed: without rotation; dotted: with inputs written anew; red: 0.9", 12, "start"))
+    out.append(text(x, 46, "dashed: without rotation; dotted: with inputs written anew; dash-dotted: with outputs read, too; red: 0.9", 12, "start"))
     return out
 
 

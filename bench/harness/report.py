@@ -9,7 +9,7 @@ import statistics
 from harness import bounds
 from harness.campaign import geometric_mean
 
-BUFFERS = ("rotated", "same", "anew")  # the figures of a point, those that count first
+BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point, those that count first
 SLOW = 0.9
 FAST, NEAR = 1.5, 1.2  # a point should be so much faster than its peer, or within so much of its limit
 
@@ -54,8 +54,7 @@ def row_of(campaign, point, buffers):
         row["better_peer"] = min(row["speedup_over"], key=row["speedup_over"].get)
         row["speedup"] = row["speedup_over"][row["better_peer"]]
     row["limits_us"] = limits_of(campaign, size, "rotated" if buffers == "rotated" else "same")
-    row["limit_us"], row["limit"] = bounds.bound(collective, ranks, campaign.options.cores, row["limits_us"],
-                                                    buffers == "anew")
+    row["limit_us"], row["limit"] = bounds.bound(collective, ranks, campaign.options.cores, row["limits_us"], buffers)
     row["of_limit"] = round(row["us"][base] / row["limit_us"], 3) if row["limit_us"] else None
     return row
 
@@ -125,6 +124,7 @@ def summary_of(rows):
             "geometric_mean": round(geometric_mean(row["speedup"] for row in counted), 3),
             "geometric_mean_without_rotation": mean_of(compared(rows, "same")),
             "geometric_mean_anew": mean_of(compared(rows, "anew")),
+            "geometric_mean_used": mean_of(compared(rows, "used")),
             "figures": len(every),
             "slower_than_peer": sum(row["speedup"] < 1 for row in every),
             "short_of_both": [short(row) for row in sorted(every, key=lambda row: row["speedup"]) if falls_short(row)],

@@ -60,7 +60,8 @@ def words_of_summary(summary, titles):
               for field in ("by_collective", "by_ranks")]
     worst, slow = summary["worst"], summary["slower_than_0.9"]
     others = [f"{words} {summary[name]:.2f}" for name, words in (
-        ("geometric_mean_without_rotation", "without rotation"), ("geometric_mean_anew", "with inputs written anew"))
+        ("geometric_mean_without_rotation", "without rotation"), ("geometric_mean_anew", "with inputs written anew"),
+        ("geometric_mean_used", "with outputs read, too"))
               if summary[name]]
     lines = [f"- geometric mean over {summary['points']} points: **{summary['geometric_mean']:.2f}** times as "
              "fast as the better peer" + (f" ({'; '.join(others)})" if others else ""),

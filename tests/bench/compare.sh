@@ -21,7 +21,7 @@ with open(f"{work}/all.json", encoding="utf-8") as file:
 collectives = {"allreduce", "reduce", "alltoall", "allgather", "bcast", "barrier"}
 assert not document["failures"], document["failures"]
 assert {row["collective"] for row in document["points"]} == collectives
-assert len(document["points"]) == 3 * 5 + 1
+assert len(document["points"]) == 4 * 5 + 1
 for row in document["points"]:
     assert row["ranks"] == 2 and row["bytes"] == (0 if row["collective"] == "barrier" else 8), row
     assert row["problem"].startswith(row["collective"]) and row["problem"].endswith("p2"), row
@@ -35,8 +35,8 @@ for row in document["points"]:
         assert row["limits_us"]["memcpy"] > 0, row
     assert row["limit_us"] is None or abs(row["of_limit"] - row["us"]["tutti"] / row["limit_us"]) < 1e-2, row
     assert row["limit"] in (None, "line", "stream", "switches", "CMA", "windows"), row
-assert {row["buffers"] for row in document["points"]} == {"rotated", "same", "anew"}
-assert document["summary"]["points"] == 6 and document["summary"]["figures"] == 16, document["summary"]
+assert {row["buffers"] for row in document["points"]} == {"rotated", "same", "anew", "used"}
+assert document["summary"]["points"] == 6 and document["summary"]["figures"] == 21, document["summary"]
 for row in document["summary"]["short_of_both"]:
     assert row["speedup"] < 1.5 and (row["of_limit"] is None or row["of_limit"] > 1.2), row
 assert len(document["targets"]) == 9, document["targets"]
@@ -75,7 +75,8 @@ assert bound("alltoall", 4, 2, limits) == ((12 * 12.0 + 4 * 10.0) / 2, "CMA")
 assert bound("allgather", 4, 4, {**limits, "cma": 14.0}) == ((4 + 12 + 4) * 10.0 / 4, "windows")  # one copy in
 assert bound("bcast", 8, 2, {**limits, "cma": None}) == ((1 + 7) * 10.0 / 2, "windows")
 assert bound("gather", 4, 4, limits) == ((3 * 12.0 + 10.0) / 4, "CMA")
-assert bound("gather", 4, 4, limits, anew=True) == ((3 * 12.0 + 10.0 + 4 * 5.0) / 4, "CMA")
+assert bound("gather", 4, 4, limits, "anew") == ((3 * 12.0 + 10.0 + 4 * 5.0) / 4, "CMA")
+assert bound("gather", 4, 4, limits, "used") == ((3 * 12.0 + 10.0 + 4 * 5.0 + 4 * 5.0) / 4, "CMA")
 assert bound("reduce_scatter", 2, 2, {**limits, "cma": None}) == (20.0, "windows")
 assert bound("reduce", 2, 2, {}) == (None, None)
 PYTHON
@@ -93,7 +94,7 @@ grep -q '"alltoall/f64/512K/p2"' "$work/one.json"
 python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 assert d["left_out"] == ["alltoall/f64/512K/p2"], d["left_out"]
-assert d["summary"] is None and len(d["points"]) == 3' "$work/one.json"
+assert d["summary"] is None and len(d["points"]) == 4' "$work/one.json"
 
 refused() { # words expected, arguments
     local words=$1 status=0
@@ -108,7 +109,7 @@ refused() { # words expected, arguments
 refused 'no peer is called nobody' --peers nobody
 refused 'none of allreduce' --collectives allreduce,scans
 refused 'not a size' --sizes 12
-refused 'none of rotated, same, anew' --buffers rotated,new
+refused 'none of rotated, same, anew, used' --buffers rotated,new
 refused 'build Tutti first' --build "$work" --peers tutti
 # A file that cannot be written is noticed before anything is measured.
 for option in --json --table --svg; do
