@@ -28,12 +28,14 @@ struct row {
     int most_cost;
 };
 
-/* Costs of reading. Up to CHEAP, large messages are faster by access through the kernel to the
+/* Costs of reading. FREE is that of memory which ranks share: no access needs the kernel. Up to
+ * CHEAP, large messages are faster by access through the kernel to the
  * memory of another process. Up to FAIR, this is so where a copy through windows waits for another:
  * in an alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter
  * the root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
  * the copy. On two ranks it is so in most collectives. There `exchange` is often the fastest: each
  * rank copies out of its own buffer, which its caches hold if it has just written or copied it. */
+#define FREE 0
 #define CHEAP 1
 #define FAIR 2
 
@@ -47,7 +49,9 @@ static const struct row table[] = {
     {&tt_bcast_flat, 64 << 10, ANY_RANKS, ANY_COST},
     {&tt_bcast_flat, 96 << 10, 2, ANY_COST},
     {&tt_bcast_split, ANY, 2, FAIR},
-    {&tt_bcast_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_bcast_direct, ANY, ANY_RANKS, FREE},
+    {&tt_bcast_flat, 128 << 10, ANY_RANKS, ANY_COST},
+    {&tt_bcast_split, ANY, 4, CHEAP},
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_reduce_flat, 64 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_direct, ANY, ANY_RANKS, CHEAP},
@@ -75,18 +79,22 @@ static const struct row table[] = {
     {&tt_allgather_exchange, 2 << 20, 2, FAIR},
     {&tt_allgather_direct, ANY, 2, FAIR},
     {&tt_allgather_flat, 32 << 10, ANY_RANKS, ANY_COST},
-    {&tt_allgather_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_allgather_direct, ANY, ANY_RANKS, FREE},
+    {&tt_allgather_direct, ANY, 4, CHEAP},
     {&tt_allgather_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_allgatherv_flat, 24 << 10, 2, ANY_COST},
     {&tt_allgatherv_exchange, 2 << 20, 2, FAIR},
     {&tt_allgatherv_direct, ANY, 2, FAIR},
     {&tt_allgatherv_flat, 32 << 10, ANY_RANKS, ANY_COST},
-    {&tt_allgatherv_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_allgatherv_direct, ANY, ANY_RANKS, FREE},
+    {&tt_allgatherv_direct, ANY, 4, CHEAP},
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 12 << 10, 2, ANY_COST},
     {&tt_alltoall_exchange, 512 << 10, 2, FAIR},
     {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, FREE},
+    {&tt_alltoall_exchange, 512 << 10, 8, CHEAP},
     {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
     {&tt_alltoall_flat, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 64 << 10, 8, ANY_COST},
@@ -168,6 +176,29 @@ static const struct row roomy[] = {
     {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
 
+/* The rows for MANY ranks and more that are a power of two. They stand before those of `table`. By
+ * `halving` a rank moves half of the bytes that it moves by `flat`. On other numbers of ranks,
+ * `halving` has extra messages. */
+static const struct row cube[] = {
+    {&tt_reduce_scatter_block_flat, 96 << 10, 4, ANY_COST},
+    {&tt_reduce_scatter_block_flat, 48 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_block_halving, ANY, ANY_RANKS, FAIR},
+    {&tt_reduce_scatter_flat, 96 << 10, 4, ANY_COST},
+    {&tt_reduce_scatter_flat, 48 << 10, ANY_RANKS, ANY_COST},
+    {&tt_reduce_scatter_halving, ANY, ANY_RANKS, FAIR},
+};
+
+static bool is_power_of_two(int n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* Whether the rows of `cube` come first. */
+static bool is_cube(const struct tt_call *call, const struct tt_map *map)
+{
+    return !call->shared && !map->mapped && map->p >= MANY && is_power_of_two(map->p);
+}
+
 /* Whether the rows of `roomy` come first. */
 static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
 {
@@ -181,11 +212,6 @@ static bool is_adjacent(const struct tt_map *map)
     int runs = 1;
     for (int r = 1; r < map->p; r++) runs += map->node[r] != map->node[r - 1];
     return runs <= map->nodes;
-}
-
-static bool is_power_of_two(int n)
-{
-    return (n & (n - 1)) == 0;
 }
 
 static bool is_adjacent_cube(const struct tt_map *map)
@@ -265,16 +291,18 @@ static bool is_even_kernel(const struct tt_map *map)
     return is_adjacent_kernel(map) && most <= 2 * least;
 }
 
-/* The rows for several nodes come from simulations in which a message between nodes costs ten times
- * as much as one within a node, and the ranks of a node share a port (bench/results/simulated.md
- * has the figures). The rows for few nodes with few ranks come from measurements between network
- * namespaces of a machine (bench/results). There the time depends on how often a rank waits for
- * another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, it also depends on the
- * bytes on the busiest cable. A long allreduce by `parts` takes about as long as by `composed` if
- * the ranks of a node share a port, and a fraction of the time if each of them has one. If the
- * nodes are containers of one machine and no cable is limited, the processors are busy with
- * copying: there the tree of `logical` was measured to be the fastest for most sizes, on up to
- * SEVERAL nodes with up to SEVERAL ranks each. */
+/* The rows for up to SEVERAL nodes with up to SEVERAL ranks each, and those for a rank on each
+ * node, come from measurements between network namespaces of a machine (bench/results), the others
+ * from simulations in which a message between nodes costs ten times as much as one within a node,
+ * and the ranks of a node share a port (bench/results/simulated.md has the figures). A message of
+ * few bytes takes as long as some 20 KB, so algorithms with few messages are chosen up to 64 KiB;
+ * in the simulations it took as long as 1 KB. Between the namespaces, the time of short data
+ * depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some
+ * 64 KiB on, it also depends on the bytes on the busiest cable. A long allreduce by `parts` takes
+ * about as long as by `composed` if the ranks of a node share a port, and a fraction of the time if
+ * each of them has one. If the nodes are containers of one machine and no cable is limited, the
+ * processors are busy with copying: there the tree of `logical` was measured to be the fastest for
+ * most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. */
 enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
@@ -294,13 +322,13 @@ static const struct spread_row spread[] = {
     {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_bcast_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_bcast_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
     {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_one_kernel},
     {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_reduce_binomial, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
     {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_kernel},
@@ -312,7 +340,8 @@ static const struct spread_row spread[] = {
     {&tt_allreduce_parts, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, has_parts},
     {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, suits_ring},
     {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allreduce_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allreduce_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allreduce_ring, 512 << 10, ANY, FEW, ANY_RANKS, false, NULL},
     {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
@@ -320,12 +349,14 @@ static const struct spread_row spread[] = {
     {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allgather_bruck, 0, 1 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgatherv_ring, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
+    {&tt_allgather_bruck, 0, 32 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_allgatherv_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
+    {&tt_alltoall_composed, 0, 8 << 10, SEVERAL, SEVERAL, true, NULL},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_alltoall_bruck, 0, 8 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
@@ -540,12 +571,14 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
     return step->coll == TT_COLL_alltoall ? &tt_alltoall_forward : NULL;
 }
 
-/* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv, whose
- * mean is the count of an allgather with the same bytes. Without counts, n stands for them. */
+/* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv and of a
+ * reduce_scatter. The mean of these is the count of an allgather, or of a reduce_scatter_block,
+ * with the same bytes. Without counts, n stands for them. */
 static int64_t bytes_of(const struct tt_call *call, int p)
 {
     int64_t n = 0;
-    if (call->coll != TT_COLL_allgatherv || !call->out_counts) return tt_call_bytes(call);
+    bool all_known = call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_reduce_scatter;
+    if (!all_known || !call->out_counts) return tt_call_bytes(call);
     for (int r = 0; r < p; r++) n += call->out_counts[r];
     return n / p * call->sz;
 }
@@ -566,12 +599,19 @@ static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
     return single && map->cores > 0 && map->p > map->cores;
 }
 
+/* On several nodes, most buffers are on other nodes. */
+static int cost_of(const struct tt_call *call, const struct tt_map *map)
+{
+    if (!map->reads || !tt_map_one_node(map)) return ANY_COST;
+    if (call->shared || map->mapped) return FREE;
+    return copies_follow(call, map) ? CHEAP : map->read_cost;
+}
+
 static const struct tt_algorithm *find_row(const struct row *rows, size_t n,
                                            const struct tt_call *call, const struct tt_map *map)
 {
     int64_t bytes = bytes_of(call, map->p);
-    int cost = map->reads ? map->read_cost : ANY_COST;
-    if (map->reads && (call->shared || copies_follow(call, map))) cost = CHEAP;
+    int cost = cost_of(call, map);
     for (const struct row *r = rows; r < rows + n; r++) {
         if (r->algorithm->coll != call->coll || bytes > r->most_bytes || map->p > r->most_ranks ||
             cost > r->most_cost || repeats_work(r->algorithm, call, bytes))
@@ -585,6 +625,7 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
 {
     const struct tt_algorithm *a = NULL;
     if (is_roomy(call, map)) a = find_row(roomy, sizeof roomy / sizeof *roomy, call, map);
+    if (!a && is_cube(call, map)) a = find_row(cube, sizeof cube / sizeof *cube, call, map);
     return a ? a : find_row(table, sizeof table / sizeof *table, call, map);
 }
 
@@ -601,7 +642,7 @@ static bool is_sparse(const struct tt_map *map, int most)
 static bool spread_fits(const struct spread_row *r, const struct tt_call *call,
                         const struct tt_map *map)
 {
-    int64_t bytes = tt_call_bytes(call);
+    int64_t bytes = bytes_of(call, map->p);
     return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
            map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
            is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
@@ -711,6 +752,7 @@ static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
     if (tt_map_one_node(map))
         return has_row(table, sizeof table / sizeof *table, a) ||
+               has_row(cube, sizeof cube / sizeof *cube, a) ||
                has_row(roomy, sizeof roomy / sizeof *roomy, a);
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
         if (spread[i].algorithm == a) return true;

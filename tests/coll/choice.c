@@ -102,9 +102,24 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     struct tt_map map = plans_map(8);
     map.nodes = 8;
     map.node = node;
-    assert_string_equal(chosen(TT_COLL_allreduce, 1, &map)->name, "doubling");
-    assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "halving");
-    assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "scatter-allgather");
+    static const struct {
+        enum tt_coll coll;
+        int64_t most; /* bytes up to which `few` is chosen */
+        const char *few, *many;
+    } rows[] = {{TT_COLL_allreduce, 64 << 10, "doubling", "halving"},
+                {TT_COLL_bcast, 64 << 10, "binomial", "scatter-allgather"},
+                {TT_COLL_reduce, 64 << 10, "binomial", "halving"},
+                {TT_COLL_allgather, 32 << 10, "bruck", "ring"},
+                {TT_COLL_alltoall, 8 << 10, "bruck", "pairwise"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(chosen(rows[i].coll, 1, &map)->name, rows[i].few);
+        assert_string_equal(chosen(rows[i].coll, rows[i].most / 8, &map)->name, rows[i].few);
+        assert_string_equal(chosen(rows[i].coll, rows[i].most / 8 + 1, &map)->name, rows[i].many);
+        assert_string_equal(chosen(rows[i].coll, 1 << 20, &map)->name, rows[i].many);
+    }
+    map.p = map.nodes = 4;
+    assert_string_equal(chosen(TT_COLL_allreduce, (64 << 10) - 1, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
 }
 
 /* If ranks are dealt out over the nodes in turn, a composed scan passes all inputs on. So it suits
@@ -147,6 +162,8 @@ static void processors_share_the_work(void **state)
                      {TT_COLL_allgather, "flat"},
                      {TT_COLL_bcast, "flat"}};
     struct tt_map map = plans_map(16);
+    map.mapped = false;
+    map.reads = map.writes = true;
     map.read_cost = 2;
     map.cores = 16;
     for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) {
@@ -177,6 +194,7 @@ static void turns_make_single_copies_better(void **state)
 {
     (void)state;
     struct tt_map map = plans_map(4);
+    map.mapped = false;
     map.reads = map.writes = true;
     map.read_cost = 3;
     map.cores = 4;
@@ -190,12 +208,51 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
 
+/* Where ranks share processors and reading is cheap: in a bcast of many ranks the root would be
+ * read by all, and in an allgather all read each other; `halving` moves half of the bytes of
+ * `flat`, and suits powers of two. */
+static void cheap_reading_is_no_reason_to_read_all(void **state)
+{
+    (void)state;
+    static const struct {
+        enum tt_coll coll;
+        int p;
+        int64_t bytes;
+        const char *name;
+    } cases[] = {{TT_COLL_bcast, 4, 128 << 10, "flat"},
+                 {TT_COLL_bcast, 4, 256 << 10, "split"},
+                 {TT_COLL_bcast, 8, 256 << 10, "flat"},
+                 {TT_COLL_allgather, 4, 64 << 10, "direct"},
+                 {TT_COLL_allgather, 8, 64 << 10, "flat"},
+                 {TT_COLL_allgatherv, 8, 64 << 10, "flat"},
+                 {TT_COLL_alltoall, 4, 16 << 10, "flat"},
+                 {TT_COLL_alltoall, 4, 512 << 10, "exchange"},
+                 {TT_COLL_alltoall, 4, 1 << 20, "direct"},
+                 {TT_COLL_alltoall, 16, 64 << 10, "direct"},
+                 {TT_COLL_reduce_scatter_block, 4, 96 << 10, "flat"},
+                 {TT_COLL_reduce_scatter_block, 4, 128 << 10, "halving"},
+                 {TT_COLL_reduce_scatter_block, 6, 128 << 10, "flat"},
+                 {TT_COLL_reduce_scatter_block, 8, 64 << 10, "halving"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_map map = plans_map(cases[i].p);
+        map.cores = 2;
+        map.read_cost = 1;
+        map.mapped = false;
+        map.reads = map.writes = true;
+        assert_string_equal(chosen(cases[i].coll, cases[i].bytes / 8, &map)->name, cases[i].name);
+        map.mapped = true;
+        bool shares = cases[i].coll == TT_COLL_bcast && cases[i].bytes > 64 << 10;
+        if (shares) assert_string_equal(chosen(cases[i].coll, 1 << 20, &map)->name, "direct");
+    }
+}
+
 /* On two ranks, a single copy is better also where reading is somewhat dear: in a gather or scatter
  * the root would make one of two copies of all, and in a bcast each rank copies half. */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
     struct tt_map map = plans_map(2);
+    map.mapped = false;
     map.reads = map.writes = true;
     map.cores = 2;
     for (map.read_cost = 1; map.read_cost <= 3; map.read_cost++) {
@@ -218,7 +275,7 @@ static void two_ranks_share_a_copy(void **state)
     map.read_cost = 2;
     assert_string_equal(chosen(TT_COLL_bcast, 256 << 10, &map)->name, "flat");
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "direct");
-    map.reads = map.mapped = false;
+    map.reads = false;
     assert_string_equal(chosen(TT_COLL_allgather, 16 << 10, &map)->name, "flat");
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "flat");
 }
@@ -372,23 +429,29 @@ static void the_crossover_on_hypercubes_is_found(void **state)
     }
 }
 
-/* The mean of the counts of an allgatherv chooses like the count of an allgather. */
-static void counts_of_an_allgatherv_count(void **state)
+/* The mean of the counts of an allgatherv or a reduce_scatter chooses like the count of the
+ * collective without counts. */
+static void means_of_counts_choose(void **state)
 {
     (void)state;
     struct tt_map map = plans_map(4);
     map.read_cost = 1;
     map.cores = 2;
-    for (int64_t n = 1; n < 1 << 20; n *= 8) {
+    map.mapped = false;
+    for (int64_t n = 1; n < 1 << 20; n *= 2) {
         int64_t counts[] = {0, 3 * n, n, 0}, displs[] = {0, 0, 3 * n, 4 * n};
-        struct tt_problem problem = plans_problem(TT_COLL_allgatherv, 4, 0);
+        struct tt_problem gather = plans_problem(TT_COLL_allgatherv, 4, 0);
+        struct tt_problem reduce = plans_problem(TT_COLL_reduce_scatter, 4, 0);
         const struct tt_algorithm *a = NULL;
-        problem.call.out_counts = counts;
-        problem.call.out_displs = displs;
-        if (tt_choose(&problem.call, &map, NULL, &a, NULL) != TUTTI_OK)
-            fail_msg("%s", tutti_error());
+        gather.call.out_counts = reduce.call.out_counts = counts;
+        gather.call.out_displs = displs;
+        reduce.call.n = 4 * n;
+        assert_int_equal(tt_choose(&gather.call, &map, NULL, &a, NULL), TUTTI_OK);
         assert_string_equal(a->name, chosen(TT_COLL_allgather, n, &map)->name);
-        assert_string_equal(a->name, n * problem.call.sz <= 32 << 10 ? "flat" : "direct");
+        assert_string_equal(a->name, n * gather.call.sz <= 32 << 10 ? "flat" : "direct");
+        assert_int_equal(tt_choose(&reduce.call, &map, NULL, &a, NULL), TUTTI_OK);
+        assert_string_equal(a->name, chosen(TT_COLL_reduce_scatter_block, n, &map)->name);
+        assert_string_equal(a->name, n * reduce.call.sz <= 96 << 10 ? "flat" : "halving");
     }
 }
 
@@ -462,8 +525,9 @@ int main(void)
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
         cmocka_unit_test(turns_make_single_copies_better),
+        cmocka_unit_test(cheap_reading_is_no_reason_to_read_all),
         cmocka_unit_test(two_ranks_share_a_copy),
-        cmocka_unit_test(counts_of_an_allgatherv_count),
+        cmocka_unit_test(means_of_counts_choose),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
         cmocka_unit_test(ranges_are_low_or_high),
     };
