@@ -455,6 +455,53 @@ static void means_of_counts_choose(void **state)
     }
 }
 
+/* Between nodes, too, the mean of the counts of an allgatherv chooses. */
+static void means_of_counts_choose_between_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        int on_node;
+        int64_t mean; /* bytes */
+        const char *name;
+    } cases[] = {{4, 8, "composed"},        {4, (64 << 10) - 8, "composed"}, {4, 64 << 10, "ring"},
+                 {1, 16 << 10, "bruck"}, {1, (16 << 10) + 8, "ring"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int node[8];
+        int64_t n = cases[i].mean / 8, counts[8] = {8 * n}, displs[8] = {0};
+        struct tt_map map = plans_map(8);
+        struct tt_problem problem = plans_problem(TT_COLL_allgatherv, 8, 0);
+        const struct tt_algorithm *a = NULL;
+        for (int r = 0; r < 8; r++) node[r] = r / cases[i].on_node;
+        map.nodes = 8 / cases[i].on_node;
+        map.node = node;
+        problem.call.out_counts = counts;
+        problem.call.out_displs = displs;
+        assert_int_equal(problem.call.sz, 8);
+        assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
+        assert_string_equal(a->name, cases[i].name);
+    }
+}
+
+/* A short alltoall goes through the leaders of the nodes, on few ranks also a longer one. */
+static void short_exchanges_go_through_leaders(void **state)
+{
+    (void)state;
+    static const struct {
+        int nodes, on_node;
+        int64_t most; /* bytes up to which `composed` is chosen */
+    } cases[] = {{4, 4, 16 << 10}, {8, 2, 8 << 10}, {2, 8, 8 << 10}, {16, 2, 512}, {2, 16, 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int node[PLANS_RANKS];
+        struct tt_map map = plans_map(cases[i].nodes * cases[i].on_node);
+        for (int r = 0; r < map.p; r++) node[r] = r / cases[i].on_node;
+        map.nodes = cases[i].nodes;
+        map.node = node;
+        assert_string_equal(chosen(TT_COLL_alltoall, cases[i].most / 8, &map)->name, "composed");
+        assert_string_equal(chosen(TT_COLL_alltoall, cases[i].most / 8 + 1, &map)->name,
+                            "pairwise");
+    }
+}
+
 /* Each allocation of a choice fails once. A rank that took another algorithm than the others, since
  * it did not find out whether theirs applies, would break the team with a mismatch. */
 static void a_choice_without_memory_is_an_error(void **state)
@@ -528,6 +575,8 @@ int main(void)
         cmocka_unit_test(cheap_reading_is_no_reason_to_read_all),
         cmocka_unit_test(two_ranks_share_a_copy),
         cmocka_unit_test(means_of_counts_choose),
+        cmocka_unit_test(means_of_counts_choose_between_nodes),
+        cmocka_unit_test(short_exchanges_go_through_leaders),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
         cmocka_unit_test(ranges_are_low_or_high),
     };
