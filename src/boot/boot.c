@@ -311,11 +311,12 @@ static void end_cost(struct tt_fabric *f)
     int64_t at = atomic_load(&f->common->block);
     struct tt_taking taking = {atomic_load(&f->common->taking_stored),
                                atomic_load(&f->common->taking_streamed)};
-    struct tt_cost cost = {1, 100, false};
+    struct tt_cost cost = {.times = 1, .percent = 100};
     if (!f->mapped) cost = tt_cost_end(at ? tt_fabric_at(f, at) : NULL, taking);
     atomic_store(&f->common->read_cost, cost.times);
     atomic_store(&f->common->read_percent, cost.percent);
     atomic_store(&f->common->streams, cost.streams);
+    atomic_store(&f->common->stores_slow, cost.stores_slow);
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
@@ -553,6 +554,8 @@ static tutti_status meet_here(struct tt_fabric *f)
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
+    int fill = (int)tt_setting_int_or("TUTTI_FILL", -1);
+    f->stores_slow = fill < 0 ? atomic_load(&f->common->stores_slow) : fill == 1;
     f->machine = f->common->machine;
     f->wisdom = f->common->wisdom;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores, false);
@@ -575,9 +578,11 @@ static void log_job(const struct tt_fabric *f)
         tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else
         tt_log(
-            "reading 64 KiB of another rank takes %d times as long as shared memory by stores, and "
-            "%.2f times as long as by stores or streaming, whichever is better",
-            f->read_cost, f->read_percent / 100.0);
+            "windows are filled by %s; reading 64 KiB of another rank takes %d times as long as "
+            "through them, and %.2f times as long as through shared memory that is filled in the "
+            "faster way",
+            f->stores_slow ? "stores that bypass the caches" : "plain stores", f->read_cost,
+            f->read_percent / 100.0);
 }
 
 tutti_status tt_boot_meet(struct tt_fabric *f)

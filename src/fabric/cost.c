@@ -29,6 +29,7 @@ enum {
     PART = BYTES / PARTS,
     PAGE = 4 << 10,
     TRIES = 5,
+    SLOW = 3, /* times as long */
     MOST = 1000
 };
 
@@ -113,18 +114,22 @@ static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking
     int64_t taken = tt_max(taking.stored, copy), whole = taken + reading - copy;
     int64_t stored = tt_max(taken, storing), streamed = tt_max(taking.streamed, streaming);
     int64_t best = two ? tt_min(stored, streamed) : stored;
+    bool slow = two && stored > SLOW * best;
+    int64_t window = slow ? best : stored;
     /* Where reading took about 1.5 times as long, flat algorithms were faster. So the table's limit
      * between 1 and 2 must not lie there, or every job would choose at random. */
-    int64_t times = (4 * whole + 3 * stored) / (4 * stored);
-    return (struct tt_cost){at_least_1(times, MOST), at_least_1(100 * whole / best, 100 * MOST),
-                            two && best < stored};
+    int64_t times = (4 * whole + 3 * window) / (4 * window);
+    return (struct tt_cost){.times = at_least_1(times, MOST),
+                            .percent = at_least_1(100 * whole / best, 100 * MOST),
+                            .streams = two && best < stored,
+                            .stores_slow = slow};
 }
 
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 {
     int times = (int)tt_setting_int_or("TUTTI_READ_COST", 0);
     char *memory = times ? NULL : tt_alloc_lines(TT_COST_BYTES);
-    struct tt_cost cost = {tt_max(1, times), 100 * tt_max(1, times), false};
+    struct tt_cost cost = {.times = (int)tt_max(1, times), .percent = 100 * (int)tt_max(1, times)};
     if (!memory) return cost;
     memset(memory, 1, TT_COST_BYTES);
     cost = cost_of(memory, block, taking);

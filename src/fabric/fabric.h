@@ -104,7 +104,7 @@ struct tt_fabric {
     bool *near;
     int read_cost;                      /* as in struct tt_map */
     int read_percent;                   /* as in struct tt_cost, for this node */
-    bool streams;                       /* as in struct tt_cost */
+    bool streams, stores_slow;          /* as in struct tt_cost */
     struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
     bool fences;     /* signals need a fence (wait.h); always before the ranks have met */
     bool one_kernel; /* all ranks run under one kernel: on one host, perhaps in containers */
@@ -248,13 +248,18 @@ tutti_status tt_tally_wrap(struct tt_fabric *f);
 
 /* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
 struct tt_cost {
-    /* how many times as long as through shared memory by plain stores, rounded up from a quarter
-     * above a whole number on */
+    /* how many times as long as through the windows of collectives, rounded up from a quarter above
+     * a whole number on */
     int times;
     /* per cent of the time through shared memory by plain stores or tt_stream, whichever is
      * faster */
     int percent;
     bool streams; /* tt_stream is the faster of the two */
+    /* Plain stores take more than three times as long as tt_stream, so that windows are filled by
+     * tt_stream. Where the difference is smaller, plain stores are faster in windows. For the block
+     * that is measured is still in the caches of the process that has read it, but windows are
+     * filled in turn, and most of them have left these caches when their turn comes. */
+    bool stores_slow;
 };
 /* The ns that another process took to copy 64 KiB that were written by plain stores, and by
  * tt_stream; 0: it could not copy them. */

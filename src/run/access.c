@@ -160,6 +160,7 @@ static tutti_status access_find(const struct tt_exec *exec, const struct tt_rang
  * reaches it at `address`. */
 struct access_place {
     char *loadable;
+    bool window; /* it is in a window */
     tt_address address;
     int job_rank;
 };
@@ -179,7 +180,8 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
                                   struct access_place *p)
 {
     const struct tt_team *t = exec->team;
-    *p = (struct access_place){.loadable = loadable_address(exec, r), .job_rank = -1};
+    *p = (struct access_place){
+        .loadable = loadable_address(exec, r), .window = r->buf == TT_WIN, .job_rank = -1};
     if (p->loadable || r->rank == TT_SELF) return TUTTI_OK; /* an own buffer may be NULL */
     TT_TRY(access_find(exec, r, len, &p->address));
     p->job_rank = t->job_rank[r->rank];
@@ -249,13 +251,26 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
     return blame_owner(exec, owner, call);
 }
 
+/* Copies into a window or an own buffer. If the caches that held the lines of a window take long to
+ * give them up, stores that go past the caches are faster (fabric.h). A few lines are read again so
+ * soon that it is better if a cache holds them. */
+static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
+                             int64_t len)
+{
+    enum { STREAMED = 2 << 10 };
+    if (tt_unlikely(len >= STREAMED) && window && exec->team->fabric->stores_slow)
+        tt_stream(to, from, (size_t)len);
+    else
+        copy_bytes(to, from, len);
+}
+
 /* Copies one contiguous piece, which begins `to_at` and `from_at` bytes after the two places. */
 static tutti_status move(struct tt_exec *exec, const struct access_place *to, int64_t to_at,
                          const struct access_place *from, int64_t from_at, int64_t len)
 {
     struct tt_fabric *f = exec->team->fabric;
     if (tt_likely(to->loadable && from->loadable)) {
-        copy_bytes(to->loadable + to_at, from->loadable + from_at, len);
+        copy_into(exec, to->window, to->loadable + to_at, from->loadable + from_at, len);
         return TUTTI_OK;
     }
     char *own = to->loadable ? to->loadable + to_at : from->loadable + from_at;
@@ -314,7 +329,7 @@ tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, 
         char *own = loadable_address(exec, &range[0]);
         const char *other = loadable_address(exec, &range[1]);
         if (tt_likely(own && other)) {
-            copy_bytes(own, other, len);
+            copy_into(exec, range[0].buf == TT_WIN, own, other, len);
             return TUTTI_OK;
         }
     }

@@ -463,8 +463,11 @@ static void means_of_counts_choose_between_nodes(void **state)
         int on_node;
         int64_t mean; /* bytes */
         const char *name;
-    } cases[] = {{4, 8, "composed"},        {4, (64 << 10) - 8, "composed"}, {4, 64 << 10, "ring"},
-                 {1, 16 << 10, "bruck"}, {1, (16 << 10) + 8, "ring"}};
+    } cases[] = {{4, 8, "composed"},
+                 {4, (64 << 10) - 8, "composed"},
+                 {4, 64 << 10, "ring"},
+                 {1, 16 << 10, "bruck"},
+                 {1, (16 << 10) + 8, "ring"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int node[8];
         int64_t n = cases[i].mean / 8, counts[8] = {8 * n}, displs[8] = {0};

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs the conformance program on processes: with and without direct access to each other's memory,
-# with two threads of each process, with a small window (so that all data pass through in slices),
-# with random delays, on a network, and with several partners at a time. The first run tries all
-# shapes, and the others a part of them, which reaches every protocol.
+# with windows that are filled by stores that bypass the caches, with two threads of each process,
+# with a small window (so that all data pass through in slices), with random delays, on a network,
+# and with several partners at a time. The first run tries all shapes, and the others a part of
+# them, which reaches every protocol.
 set -eu
 conform=$TUTTI_BUILD/tests/test-run-conform-threads
 all=
@@ -12,7 +13,7 @@ all=
 tutti run --timeout 3000 -n 4 "$conform"
 # From here on a wait always makes this many yields before it sleeps (see nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
-TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
+TUTTI_CMA=0 TUTTI_FILL=1 tutti run --timeout 3000 -n 3 "$conform"
 tutti run --timeout 3000 -n 2 "$conform" nested 2
 [ -n "$all" ] || exit 0
 TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$conform" nested 2
