@@ -283,14 +283,17 @@ static void write_input(const struct point *point)
     __asm__ volatile("" : : "r"(in) : "memory");
 }
 
-/* Reads the output of a call. */
+/* Reads the output of a call, as fast as the compiler can: bits need no order, as sums do. */
 static void read_output(const struct point *point)
 {
     const double *out = point->pool->out;
     int64_t n = point->coll->out_blocks() * point->n;
-    double sum[4] = {0};
-    for (int64_t i = 0; i < n; i++) sum[i & 3] += out[i];
-    __asm__ volatile("" : : "r"(sum) : "memory");
+    uint64_t all = 0, bits;
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&bits, &out[i], sizeof bits);
+        all ^= bits;
+    }
+    __asm__ volatile("" : : "r"(all));
 }
 
 static inline void call_next(struct point *point)

@@ -54,7 +54,7 @@ enum tt_setting_kind {
       "bytes of a rank's window in each slot of a team") \
     X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", "bytes up to which messages go through the ring") \
     X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", "bytes of a ring of messages") \
-    X(FILL, TT_NUMBER(0, 1), OWN, "measured", "how data get into a ring") \
+    X(FILL, TT_NUMBER(0, 1), OWN, "measured", "how data get into rings and windows") \
     X(WIRE, TT_NUMBER(0, 1), OWN, "0", \
       "1: messages on one machine go over the network library, too") \
     X(SPLIT_COPY, TT_NUMBER(0, 1), OWN, "by ranks and processors", \

@@ -289,7 +289,7 @@ static bool is_asked(const struct tt_fabric *f, int arena)
 static void begin_cost(struct tt_fabric *f)
 {
     int64_t at;
-    if (!is_asked(f, 0) || tt_setting_int_or("TUTTI_READ_COST", 0) > 0) return;
+    if (!is_asked(f, 0)) return;
     /* If there is no memory for the block, the cost is not measured. */
     if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return;
     tt_cost_begin(tt_fabric_at(f, at));
@@ -311,9 +311,10 @@ static void end_cost(struct tt_fabric *f)
     int64_t at = atomic_load(&f->common->block);
     struct tt_taking taking = {atomic_load(&f->common->taking_stored),
                                atomic_load(&f->common->taking_streamed)};
-    struct tt_cost cost = {.times = 1, .percent = 100};
+    struct tt_cost cost = {.times = 1, .stored_times = 1, .percent = 100};
     if (!f->mapped) cost = tt_cost_end(at ? tt_fabric_at(f, at) : NULL, taking);
     atomic_store(&f->common->read_cost, cost.times);
+    atomic_store(&f->common->read_stored_cost, cost.stored_times);
     atomic_store(&f->common->read_percent, cost.percent);
     atomic_store(&f->common->streams, cost.streams);
     atomic_store(&f->common->stores_slow, cost.stores_slow);
@@ -552,10 +553,10 @@ static tutti_status meet_here(struct tt_fabric *f)
     choose_fences(f);
     TT_TRY(count_to_all(f, &f->common->settled));
     f->read_cost = atomic_load(&f->common->read_cost);
+    f->read_stored_cost = atomic_load(&f->common->read_stored_cost);
     f->read_percent = atomic_load(&f->common->read_percent);
     f->streams = atomic_load(&f->common->streams);
-    int fill = (int)tt_setting_int_or("TUTTI_FILL", -1);
-    f->stores_slow = fill < 0 ? atomic_load(&f->common->stores_slow) : fill == 1;
+    f->stores_slow = atomic_load(&f->common->stores_slow);
     f->machine = f->common->machine;
     f->wisdom = f->common->wisdom;
     f->policy = tt_wait_policy_for(f->job->arenas, f->cores, false);
@@ -577,12 +578,12 @@ static void log_job(const struct tt_fabric *f)
     else if (!f->writes)
         tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else
-        tt_log(
-            "windows are filled by %s; reading 64 KiB of another rank takes %d times as long as "
-            "through them, and %.2f times as long as through shared memory that is filled in the "
-            "faster way",
-            f->stores_slow ? "stores that bypass the caches" : "plain stores", f->read_cost,
-            f->read_percent / 100.0);
+        tt_log("reading 64 KiB of another rank takes %d times as long as through windows, and "
+               "%.2f times as long as through shared memory that is filled in the faster way",
+               f->read_cost, f->read_percent / 100.0);
+    if (!f->mapped)
+        tt_log("windows are filled by %s",
+               f->stores_slow ? "stores that bypass the caches" : "plain stores");
 }
 
 tutti_status tt_boot_meet(struct tt_fabric *f)

@@ -28,11 +28,11 @@ struct row {
     int most_cost;
 };
 
-/* Costs of reading. FREE is that of memory which ranks share: no access needs the kernel. Up to
- * CHEAP, large messages are faster by access through the kernel to the
- * memory of another process. Up to FAIR, this is so where a copy through windows waits for another:
- * in an alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter
- * the root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
+/* Costs of reading. FREE is the cost of buffers that the ranks share, so that no access needs the
+ * kernel. Up to CHEAP, large messages are faster by access through the kernel to the memory of
+ * another process. Up to FAIR, this is so where a copy through windows waits for another: in an
+ * alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter the
+ * root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
  * the copy. On two ranks it is so in most collectives. There `exchange` is often the fastest: each
  * rank copies out of its own buffer, which its caches hold if it has just written or copied it. */
 #define FREE 0
@@ -121,14 +121,14 @@ static const struct row table[] = {
     {&tt_scatterv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
-/* The rows for MANY ranks and more that have a processor each, on buffers that they do not share.
- * They stand before those of `table`. What a root copies into windows or out of them, it copies
- * piece after piece; by `direct` all ranks copy at the same time, each its own piece, also where
- * that copy costs more. Where every rank reads the same bytes, as in a bcast, those that one rank
- * has copied into its window are in a cache that all share, so no row has `direct`. In a reduce by
- * `window` no rank reads all vectors, and calls in a row follow one another. By `halving` no rank
- * reads all vectors either; but the ranks copy what they have reduced, so for long vectors `direct`
- * is faster. */
+/* The rows for MANY ranks and more that have a processor each, on buffers that are not of
+ * tutti_alloc. They stand before those of `table`. What a root copies into windows or out of them,
+ * it copies piece after piece; by `direct` all ranks copy at the same time, each its own piece,
+ * also where that copy costs more. Where every rank reads the same bytes, as in a bcast, those
+ * that one rank has copied into its window are in a cache that all share, so no row has `direct`.
+ * In a reduce by `window` no rank reads all vectors, and calls in a row follow one another. By
+ * `halving` no rank reads all vectors either; but the ranks copy what they have reduced, so for
+ * long vectors `direct` is faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
@@ -176,10 +176,12 @@ static const struct row roomy[] = {
     {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
 
-/* The rows for MANY ranks and more that are a power of two. They stand before those of `table`. By
- * `halving` a rank moves half of the bytes that it moves by `flat`. On other numbers of ranks,
- * `halving` has extra messages. */
-static const struct row cube[] = {
+/* The rows for MANY ranks and more that are a power of two, and for HALVED ranks and more, unless
+ * they share memory. They stand before those of `table`. By `halving` a rank moves half of the
+ * bytes that it moves by `flat`. On other numbers of ranks, `halving` has extra messages, which on
+ * few ranks take as long as it saves. */
+enum { HALVED = 12 };
+static const struct row halved[] = {
     {&tt_reduce_scatter_block_flat, 96 << 10, 4, ANY_COST},
     {&tt_reduce_scatter_block_flat, 48 << 10, ANY_RANKS, ANY_COST},
     {&tt_reduce_scatter_block_halving, ANY, ANY_RANKS, FAIR},
@@ -193,10 +195,11 @@ static bool is_power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-/* Whether the rows of `cube` come first. */
-static bool is_cube(const struct tt_call *call, const struct tt_map *map)
+/* Whether the rows of `halved` come first. */
+static bool is_halved(const struct tt_call *call, const struct tt_map *map)
 {
-    return !call->shared && !map->mapped && map->p >= MANY && is_power_of_two(map->p);
+    bool suits = map->p >= HALVED || (map->p >= MANY && is_power_of_two(map->p));
+    return suits && !call->shared && !map->mapped;
 }
 
 /* Whether the rows of `roomy` come first. */
@@ -349,10 +352,10 @@ static const struct spread_row spread[] = {
     {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allgather_bruck, 0, 32 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgather_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allgatherv_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgatherv_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
     {&tt_alltoall_composed, 0, 8 << 10, SEVERAL, SEVERAL, true, NULL},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
@@ -625,7 +628,7 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
 {
     const struct tt_algorithm *a = NULL;
     if (is_roomy(call, map)) a = find_row(roomy, sizeof roomy / sizeof *roomy, call, map);
-    if (!a && is_cube(call, map)) a = find_row(cube, sizeof cube / sizeof *cube, call, map);
+    if (!a && is_halved(call, map)) a = find_row(halved, sizeof halved / sizeof *halved, call, map);
     return a ? a : find_row(table, sizeof table / sizeof *table, call, map);
 }
 
@@ -639,10 +642,9 @@ static bool is_sparse(const struct tt_map *map, int most)
     return true;
 }
 
-static bool spread_fits(const struct spread_row *r, const struct tt_call *call,
+static bool spread_fits(const struct spread_row *r, const struct tt_call *call, int64_t bytes,
                         const struct tt_map *map)
 {
-    int64_t bytes = bytes_of(call, map->p);
     return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
            map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
            is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
@@ -654,8 +656,9 @@ static const struct tt_algorithm *choose_spread(const struct tt_call *call,
                                                 const struct tt_map *map)
 {
     if (tt_map_one_node(map) || map->net) return NULL;
+    int64_t bytes = bytes_of(call, map->p);
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
-        if (spread_fits(&spread[i], call, map) && !spread[i].algorithm->refuse(call, map))
+        if (spread_fits(&spread[i], call, bytes, map) && !spread[i].algorithm->refuse(call, map))
             return spread[i].algorithm;
     return NULL;
 }
@@ -752,7 +755,7 @@ static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
     if (tt_map_one_node(map))
         return has_row(table, sizeof table / sizeof *table, a) ||
-               has_row(cube, sizeof cube / sizeof *cube, a) ||
+               has_row(halved, sizeof halved / sizeof *halved, a) ||
                has_row(roomy, sizeof roomy / sizeof *roomy, a);
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++)
         if (spread[i].algorithm == a) return true;

@@ -99,41 +99,61 @@ static int at_least_1(int64_t cost, int64_t most)
     return (int)tt_max(1, tt_min(most, cost));
 }
 
-static struct tt_cost cost_of(char *memory, char *block, struct tt_taking taking)
+/* Where reading took about 1.5 times as long, flat algorithms were faster. So the table's limit
+ * between 1 and 2 must not lie there, or every job would choose at random. */
+static int rounded(int64_t whole, int64_t other)
+{
+    return at_least_1((4 * whole + 3 * other) / (4 * other), MOST);
+}
+
+struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill)
+{
+    bool two = t->taking.stored && t->taking.streamed;
+    int64_t copy = tt_max(1, t->copy);
+    int64_t taken = tt_max(t->taking.stored, copy), whole = taken + t->reading - copy;
+    int64_t stored = tt_max(taken, t->storing);
+    int64_t streamed = two ? tt_max(t->taking.streamed, t->streaming) : stored;
+    bool slow = fill < 0 ? stored > SLOW * streamed : fill > 0;
+    return (struct tt_cost){.times = rounded(whole, slow ? streamed : stored),
+                            .stored_times = rounded(whole, stored),
+                            .percent =
+                                at_least_1(100 * whole / tt_min(stored, streamed), 100 * MOST),
+                            .streams = streamed < stored,
+                            .stores_slow = slow};
+}
+
+static struct tt_cost_times measured(char *memory, char *block, struct tt_taking taking)
 {
     char *to = memory, *from = memory + BYTES;
-    bool two = block && taking.stored && taking.streamed;
-    int64_t storing = two ? time_once(by_stores, block, from) : 0;
-    int64_t streaming = two ? time_once(tt_stream, block + BYTES, from) : 0;
-    int64_t copy = INT64_MAX, reading = INT64_MAX;
-    for (int i = 0; i < TRIES; i++) {
-        copy = tt_min(copy, time_copy(by_stores, to, from, BYTES));
-        reading = tt_min(reading, time_reading(to, from, BYTES));
+    struct tt_cost_times t = {.copy = INT64_MAX, .reading = INT64_MAX};
+    if (block && taking.stored && taking.streamed) {
+        t.taking = taking;
+        t.storing = time_once(by_stores, block, from);
+        t.streaming = time_once(tt_stream, block + BYTES, from);
     }
-    copy = tt_max(1, copy);
-    int64_t taken = tt_max(taking.stored, copy), whole = taken + reading - copy;
-    int64_t stored = tt_max(taken, storing), streamed = tt_max(taking.streamed, streaming);
-    int64_t best = two ? tt_min(stored, streamed) : stored;
-    bool slow = two && stored > SLOW * best;
-    int64_t window = slow ? best : stored;
-    /* Where reading took about 1.5 times as long, flat algorithms were faster. So the table's limit
-     * between 1 and 2 must not lie there, or every job would choose at random. */
-    int64_t times = (4 * whole + 3 * window) / (4 * window);
-    return (struct tt_cost){.times = at_least_1(times, MOST),
-                            .percent = at_least_1(100 * whole / best, 100 * MOST),
-                            .streams = two && best < stored,
-                            .stores_slow = slow};
+    for (int i = 0; i < TRIES; i++) {
+        t.copy = tt_min(t.copy, time_copy(by_stores, to, from, BYTES));
+        t.reading = tt_min(t.reading, time_reading(to, from, BYTES));
+    }
+    return t;
 }
 
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 {
     int times = (int)tt_setting_int_or("TUTTI_READ_COST", 0);
-    char *memory = times ? NULL : tt_alloc_lines(TT_COST_BYTES);
-    struct tt_cost cost = {.times = (int)tt_max(1, times), .percent = 100 * (int)tt_max(1, times)};
-    if (!memory) return cost;
-    memset(memory, 1, TT_COST_BYTES);
-    cost = cost_of(memory, block, taking);
-    tt_free(memory);
+    int fill = (int)tt_setting_int_or("TUTTI_FILL", -1);
+    char *memory = tt_alloc_lines(TT_COST_BYTES);
+    struct tt_cost cost = {.times = 1, .stored_times = 1, .percent = 100, .stores_slow = fill > 0};
+    if (memory) {
+        memset(memory, 1, TT_COST_BYTES);
+        const struct tt_cost_times t = measured(memory, block, taking);
+        cost = tt_cost_judge(&t, fill);
+        tt_free(memory);
+    }
+    if (times > 0) {
+        cost.times = cost.stored_times = times;
+        cost.percent = 100 * times;
+    }
     return cost;
 }
 

@@ -103,7 +103,7 @@ struct tt_fabric {
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *near;
     int read_cost;                      /* as in struct tt_map */
-    int read_percent;                   /* as in struct tt_cost, for this node */
+    int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
     bool streams, stores_slow;          /* as in struct tt_cost */
     struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
     bool fences;     /* signals need a fence (wait.h); always before the ranks have met */
@@ -251,14 +251,16 @@ struct tt_cost {
     /* how many times as long as through the windows of collectives, rounded up from a quarter above
      * a whole number on */
     int times;
+    int stored_times; /* the same, if plain stores fill the shared memory */
     /* per cent of the time through shared memory by plain stores or tt_stream, whichever is
      * faster */
     int percent;
     bool streams; /* tt_stream is the faster of the two */
-    /* Plain stores take more than three times as long as tt_stream, so that windows are filled by
-     * tt_stream. Where the difference is smaller, plain stores are faster in windows. For the block
-     * that is measured is still in the caches of the process that has read it, but windows are
-     * filled in turn, and most of them have left these caches when their turn comes. */
+    /* Plain stores take more than three times as long as tt_stream, or TUTTI_FILL says so:
+     * tt_stream fills the windows. Where the difference is smaller, plain stores fill most windows
+     * faster. The block that is measured is still in the caches of the process that has read it,
+     * whereas windows are filled in turn, and most of them have left these caches when their turn
+     * comes. */
     bool stores_slow;
 };
 /* The ns that another process took to copy 64 KiB that were written by plain stores, and by
@@ -266,12 +268,22 @@ struct tt_cost {
 struct tt_taking {
     int64_t stored, streamed;
 };
+/* The ns that moving 64 KiB took in each way. `taking` is 0, and `storing` and `streaming` too, if
+ * there is no other process. */
+struct tt_cost_times {
+    int64_t reading;            /* this process' own memory by a system call */
+    int64_t copy;               /* the same memory by plain stores */
+    struct tt_taking taking;    /* what this process had written, by another process */
+    int64_t storing, streaming; /* into what another process had taken */
+};
+/* Computes the cost from such times. `fill` is TUTTI_FILL; -1: it is not set. */
+struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill);
 enum { TT_COST_BYTES = 128 << 10 };
-/* Measure that cost, unless TUTTI_READ_COST gives it. There are three steps, about 200 us in all.
- * One process writes a block of shared memory (begin). Another process copies it and reports the
- * times (take). The first process writes the block again and computes the cost (end). If block is
- * NULL or `taking` is 0, there is no other process, and the process' own cache stands for the
- * other's. */
+/* Measure that cost. If TUTTI_READ_COST is set, it replaces the multiples. There are three steps,
+ * about 200 us in all. One process writes a block of shared memory (begin). Another process copies
+ * it and reports the times (take). The first process writes the block again and computes the cost
+ * (end). If block is NULL or `taking` is 0, there is no other process, and the process' own cache
+ * stands for the other's. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);

@@ -165,7 +165,7 @@ struct tt_common {
     _Atomic uint32_t settled; /* ranks that have said whether they want that */
     /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
     _Atomic int64_t block, taking_stored, taking_streamed;
-    _Atomic int32_t read_cost, read_percent, streams, stores_slow;
+    _Atomic int32_t read_cost, read_stored_cost, read_percent, streams, stores_slow;
     /* the machine model and the wisdom of rank 0, which writes them before it counts itself in
      * `joined`; on other nodes they stay empty */
     struct tt_machine_in_force machine;

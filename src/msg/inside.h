@@ -299,7 +299,7 @@ struct tutti_context {
  * take for two copies through a packet ring at the same time. */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
-    return !f->reads || f->read_cost > 1;
+    return !f->reads || f->read_stored_cost > 1;
 }
 
 /* Records that the context has something to advance (tt_msg_is_idle). Any thread. */

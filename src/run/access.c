@@ -258,7 +258,7 @@ static inline void copy_into(const struct tt_exec *exec, bool window, char *to, 
                              int64_t len)
 {
     enum { STREAMED = 2 << 10 };
-    if (tt_unlikely(len >= STREAMED) && window && exec->team->fabric->stores_slow)
+    if (tt_unlikely(len >= STREAMED) && window && to != from && exec->team->fabric->stores_slow)
         tt_stream(to, from, (size_t)len);
     else
         copy_bytes(to, from, len);

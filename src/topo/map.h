@@ -32,8 +32,7 @@ struct tt_map {
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
                 * them */
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
-    /* The time to read 64 KiB in the owner's memory, as a multiple of the time through shared
-     * memory. */
+    /* The time to read 64 KiB in the owner's memory, as a multiple of the time through windows. */
     int read_cost;
     int nodes;
     const int *node;

@@ -109,7 +109,7 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     } rows[] = {{TT_COLL_allreduce, 64 << 10, "doubling", "halving"},
                 {TT_COLL_bcast, 64 << 10, "binomial", "scatter-allgather"},
                 {TT_COLL_reduce, 64 << 10, "binomial", "halving"},
-                {TT_COLL_allgather, 32 << 10, "bruck", "ring"},
+                {TT_COLL_allgather, 64 << 10, "bruck", "ring"},
                 {TT_COLL_alltoall, 8 << 10, "bruck", "pairwise"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_string_equal(chosen(rows[i].coll, 1, &map)->name, rows[i].few);
@@ -232,6 +232,7 @@ static void cheap_reading_is_no_reason_to_read_all(void **state)
                  {TT_COLL_reduce_scatter_block, 4, 96 << 10, "flat"},
                  {TT_COLL_reduce_scatter_block, 4, 128 << 10, "halving"},
                  {TT_COLL_reduce_scatter_block, 6, 128 << 10, "flat"},
+                 {TT_COLL_reduce_scatter_block, 12, 128 << 10, "halving"},
                  {TT_COLL_reduce_scatter_block, 8, 64 << 10, "halving"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_map map = plans_map(cases[i].p);
@@ -466,8 +467,8 @@ static void means_of_counts_choose_between_nodes(void **state)
     } cases[] = {{4, 8, "composed"},
                  {4, (64 << 10) - 8, "composed"},
                  {4, 64 << 10, "ring"},
-                 {1, 16 << 10, "bruck"},
-                 {1, (16 << 10) + 8, "ring"}};
+                 {1, 64 << 10, "bruck"},
+                 {1, (64 << 10) + 8, "ring"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int node[8];
         int64_t n = cases[i].mean / 8, counts[8] = {8 * n}, displs[8] = {0};

@@ -13,6 +13,7 @@ all=
 tutti run --timeout 3000 -n 4 "$conform"
 # From here on a wait always makes this many yields before it sleeps (see nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
+TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_CMA=0 TUTTI_FILL=1 tutti run --timeout 3000 -n 3 "$conform"
 tutti run --timeout 3000 -n 2 "$conform" nested 2
 [ -n "$all" ] || exit 0

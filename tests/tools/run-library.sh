@@ -138,3 +138,8 @@ if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
     says err '2 ranks on 2 cores$'
 fi
+# The log says which stores fill the windows.
+TUTTI_LOG=boot TUTTI_FILL=1 expect 0 tutti run -n 2 hello
+says err 'windows are filled by stores that bypass the caches$'
+TUTTI_LOG=boot TUTTI_FILL=0 TUTTI_CMA=0 expect 0 tutti run -n 2 hello
+says err 'windows are filled by plain stores$'
