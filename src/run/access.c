@@ -251,9 +251,9 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
     return blame_owner(exec, owner, call);
 }
 
-/* Copies into a window or an own buffer. If the caches that held the lines of a window take long to
- * give them up, stores that go past the caches are faster (fabric.h). A few lines are read again so
- * soon that it is better if a cache holds them. */
+/* Copies into a window or an own buffer. If other caches take long to give up the lines of a
+ * window, stores that go past the caches are faster (fabric.h). They were measured from 4 KiB
+ * on. */
 static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
                              int64_t len)
 {
