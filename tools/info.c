@@ -223,10 +223,11 @@ static void say_cma(void)
                 "reading is allowed, writing forbidden (%s): messages and collectives only read",
                 writing);
     else
-        whether("CMA", true,
-                "allowed: reading 64 KiB of a peer's memory (process_vm_readv) takes %d times as "
-                "long as shared memory",
-                tt_cost_alone());
+        whether(
+            "CMA", true,
+            "allowed: the cost of reading a peer's memory (process_vm_readv) is %d (1: less time "
+            "than through shared memory)",
+            tt_cost_alone());
 }
 
 static void say_ucx(void)

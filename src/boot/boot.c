@@ -578,9 +578,9 @@ static void log_job(const struct tt_fabric *f)
     else if (!f->writes)
         tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else
-        tt_log("reading 64 KiB of another rank takes %d times as long as through windows, and "
-               "%.2f times as long as through shared memory that is filled in the faster way",
-               f->read_cost, f->read_percent / 100.0);
+        tt_log("reading 64 KiB of another rank takes %.2f times as long as through shared memory "
+               "that is filled in the faster way; its cost counts as %d",
+               f->read_percent / 100.0, f->read_cost);
     if (!f->mapped)
         tt_log("windows are filled by %s",
                f->stores_slow ? "stores that bypass the caches" : "plain stores");

@@ -99,11 +99,16 @@ static int at_least_1(int64_t cost, int64_t most)
     return (int)tt_max(1, tt_min(most, cost));
 }
 
-/* Where reading took about 1.5 times as long, flat algorithms were faster. So the table's limit
- * between 1 and 2 must not lie there, or every job would choose at random. */
 static int rounded(int64_t whole, int64_t other)
 {
     return at_least_1((4 * whole + 3 * other) / (4 * other), MOST);
+}
+
+/* Where reading took 0.75 to 1.5 times as long, algorithms that use windows were faster. So the
+ * table's limit between 1 and 2 must not lie there, or every job would choose at random. */
+static int beside_windows(int64_t whole, int64_t window)
+{
+    return 4 * whole < 3 * window ? 1 : (int)tt_max(2, rounded(whole, window));
 }
 
 struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill)
@@ -114,7 +119,7 @@ struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill)
     int64_t stored = tt_max(taken, t->storing);
     int64_t streamed = two ? tt_max(t->taking.streamed, t->streaming) : stored;
     bool slow = fill < 0 ? stored > SLOW * streamed : fill > 0;
-    return (struct tt_cost){.times = rounded(whole, slow ? streamed : stored),
+    return (struct tt_cost){.times = beside_windows(whole, slow ? streamed : stored),
                             .stored_times = rounded(whole, stored),
                             .percent =
                                 at_least_1(100 * whole / tt_min(stored, streamed), 100 * MOST),

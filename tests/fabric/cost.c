@@ -41,8 +41,8 @@ static void other_stores_are_kept(void **state)
     (void)state;
     struct tt_cost cost = tt_cost_judge(&together, -1);
     assert_true(!cost.stores_slow && cost.streams);
-    assert_int_equal(cost.times, 1);
-    assert_int_equal(cost.times, cost.stored_times);
+    assert_int_equal(cost.times, 2); /* 6,200 against 6,600 ns */
+    assert_int_equal(cost.stored_times, 1);
 }
 
 static void three_times_is_the_limit(void **state)
@@ -53,6 +53,24 @@ static void three_times_is_the_limit(void **state)
     assert_false(tt_cost_judge(&times, -1).stores_slow);
     times.storing++;
     assert_true(tt_cost_judge(&times, -1).stores_slow);
+}
+
+/* Reading costs 1 if it takes less than three quarters of the time, and else at least 2. */
+static void three_quarters_is_cheap(void **state)
+{
+    (void)state;
+    struct tt_cost_times times = {.reading = 7500,
+                                  .copy = 600,
+                                  .taking = {.stored = 600, .streamed = 9000},
+                                  .storing = 10000,
+                                  .streaming = 9000};
+    assert_int_equal(tt_cost_judge(&times, -1).times, 2);
+    times.reading--;
+    assert_int_equal(tt_cost_judge(&times, -1).times, 1);
+    times.reading = 22499;
+    assert_int_equal(tt_cost_judge(&times, -1).times, 2);
+    times.reading++;
+    assert_int_equal(tt_cost_judge(&times, -1).times, 3);
 }
 
 static void the_setting_decides(void **state)
@@ -83,6 +101,7 @@ int main(void)
         cmocka_unit_test(slow_stores_are_avoided),
         cmocka_unit_test(other_stores_are_kept),
         cmocka_unit_test(three_times_is_the_limit),
+        cmocka_unit_test(three_quarters_is_cheap),
         cmocka_unit_test(the_setting_decides),
         cmocka_unit_test(one_process_compares_with_its_own_cache),
     };

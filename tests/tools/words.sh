@@ -212,9 +212,9 @@ HOME=$work/none XDG_CACHE_HOME='' TUTTI_PMIX='' expect 0 tutti info
 awk 'length > 100 && !/^ {15}[^ ]*$/ { exit 1 }' out || fail 'info prints lines of more than 100 columns'
 if ! grep -q '^  CMA  *forbidden' out; then
     TUTTI_READ_COST=1 expect 0 tutti info
-    says out '  CMA +allowed: .* takes 1 times '
+    says out '  CMA +allowed: the cost of reading .* is 1 '
     TUTTI_READ_COST=2 expect 0 tutti info
-    says out '  CMA +allowed: .* takes 2 times '
+    says out '  CMA +allowed: the cost of reading .* is 2 '
 fi
 TUTTI_CMA=0 expect 0 tutti info
 says out '  CMA +forbidden \(TUTTI_CMA=0\)'
