@@ -579,11 +579,8 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
  * with the same bytes. Without counts, n stands for them. */
 static int64_t bytes_of(const struct tt_call *call, int p)
 {
-    int64_t n = 0;
     bool all_known = call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_reduce_scatter;
-    if (!all_known || !call->out_counts) return tt_call_bytes(call);
-    for (int r = 0; r < p; r++) n += call->out_counts[r];
-    return n / p * call->sz;
+    return all_known && call->out_counts ? tt_call_mean_bytes(call, p) : tt_call_bytes(call);
 }
 
 /* Whether each rank would reduce all of a long vector whose elements take long to reduce. */

@@ -10,13 +10,12 @@ enum { ALGORITHMS = 0 TT_ALGORITHMS(COUNT) };
 #undef COUNT
 _Static_assert((int)ALGORITHMS < (int)TT_NOTHING_RANKED, "indices + 1 fit");
 
-/* The bytes of an allgatherv are the mean of those of the ranks. */
+/* The bytes of an allgatherv are the mean of those of the ranks; those of a reduce_scatter are the
+ * sum (share). */
 static int size_of(const struct tt_call *call, int p)
 {
-    int64_t bytes = tt_call_bytes(call), n = 0;
     bool lists = call->coll == TT_COLL_allgatherv && call->out_counts;
-    for (int r = 0; lists && r < p; r++) n += call->out_counts[r];
-    if (lists) bytes = n / p * call->sz;
+    int64_t bytes = lists ? tt_call_mean_bytes(call, p) : tt_call_bytes(call);
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 

@@ -164,6 +164,14 @@ static inline int64_t tt_call_bytes(const struct tt_call *call)
     return call->n * call->sz;
 }
 
+/* The mean of out_counts in bytes; the call must have them. */
+static inline int64_t tt_call_mean_bytes(const struct tt_call *call, int p)
+{
+    int64_t n = 0;
+    for (int r = 0; r < p; r++) n += call->out_counts[r];
+    return n / p * call->sz;
+}
+
 /* Whether each rank knows only its own counts, and each two ranks compare the counts that they have
  * for each other. */
 static inline bool tt_coll_pairs(enum tt_coll coll)

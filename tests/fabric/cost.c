@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks conclude from the times in which memory was moved when they met.
+ * Tests what the ranks conclude from the times in which they moved memory when they met.
  */
 #include <setjmp.h>
 #include <stdarg.h>
