@@ -566,8 +566,11 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     uint64_t mark =
         atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
     bool has_begun = mark >> 32 == exec->base >> 32;
-    if (!has_begun || (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)))
+    if (!has_begun) {
+        __builtin_prefetch(tt_team_line(t, r, (exec->slot + 1) & (int)(t->slots - 1)));
         return TUTTI_OK;
+    }
+    if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
     return tt_step_compare(t, exec->number, r);
 }
 
