@@ -259,9 +259,10 @@ static void say_transports(void)
     say_launchers();
     say_ucx();
     if (!report.all)
-        line("window", "%s bytes for each rank in each of %d slots",
-             tt_print_size(size, tt_team_window()), TT_SLOTS);
+        line("window", "%d of %s bytes for each rank", TT_WINDOWS,
+             tt_print_size(size, tt_team_window()));
     number("window_bytes", tt_team_window());
+    number("windows", TT_WINDOWS);
     number("slots", TT_SLOTS);
 }
 

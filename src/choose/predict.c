@@ -696,10 +696,21 @@ static void open_turns(struct tt_predictor *s)
     for (int c = s->places - 1; c >= 0; c--) set_ready(s, c, s->ready_ps[c]);
 }
 
+/* Returns how many calls a rank may have under way; in a large team less than that, if ROUNDS of
+ * them would have too many steps to follow. */
+static int slots_for(const struct tt_predictor *s)
+{
+    enum { STEPS_OF_CALL = 4 };
+    int64_t windows = tt_team_windows(s->p), slots = tt_team_slots(s->p, s->p > s->map->cores);
+    if (s->map->win_bytes > tt_team_short_window(s->p)) slots = windows;
+    while (slots > windows && ROUNDS * slots * s->p * STEPS_OF_CALL > STEPS_SOME) slots /= 2;
+    return (int)slots;
+}
+
 static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *algorithm)
 {
     s->cores = (int)tt_min(tt_max(1, s->map->cores), s->p);
-    s->slots = (int)tt_team_slots(s->p);
+    s->slots = slots_for(s);
     s->calls = calls_for(s);
     s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
     s->loads = s->map->mapped || s->call->shared;
@@ -794,15 +805,15 @@ struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_
 {
     enum { PARTS = 4 };
     struct tt_map low = *map;
-    bool pieces = c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather ||
-                  c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
-    low.win_bytes = tt_min(map->win_bytes, TT_SHORT_WINDOW);
+    bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
+    const int64_t most = tt_team_short_window(map->p);
+    low.win_bytes = tt_min(map->win_bytes, most);
     *is_short = false;
     if (tt_coll_pairs(c->coll)) return *map; /* its counts are not known (run/team.h) */
     *is_short = true;
-    if (map->win_bytes <= TT_SHORT_WINDOW) return low;
-    int64_t room = TT_SHORT_WINDOW / (tt_map_one_node(map) ? 1 : PARTS) /
-                   (pieces || tt_call_scatters(c) ? map->p : 1);
+    if (map->win_bytes <= most) return low;
+    int64_t room =
+        most / (tt_map_one_node(map) ? 1 : PARTS) / (pieces || tt_call_scatters(c) ? map->p : 1);
     if (!tt_call_counts(c) && tt_call_bytes(c) <= room && !algorithm->refuse(c, &low)) return low;
     *is_short = false;
     return *map;

@@ -64,7 +64,8 @@ enum {
     TT_LANES = 8,       /* the most lanes of a plan */
     TT_DEPTH = 2,       /* the deepest nesting of loops */
     TT_IN_FLIGHT = 4,   /* the most instances of a starting step under way: wait -0 .. -3 */
-    TT_SLOTS = 32,      /* executions of a team that advance at once */
+    TT_SLOTS = 128,     /* the most executions of a team that advance at once */
+    TT_WINDOWS = 32,    /* the most of them that use long windows */
     TT_SIGNAL_BYTES = 8 /* the size of a signal's message on a network, in models */
 };
 

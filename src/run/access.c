@@ -82,24 +82,28 @@ static void make_words(struct tt_exec *exec)
     }
 }
 
-static void find_partners(struct tt_exec *exec)
+void tt_access_find_partners(struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
+    if (exec->partners.n > 0) return;
     bool one = tt_coll_has_root(c->coll) && exec->team->me != c->root;
     exec->partners =
         one ? (struct tt_partners){c->root, 1} : (struct tt_partners){0, exec->team->map.p};
     if (exec->words.word) make_words(exec);
 }
 
-/* Writes the words of a call of pairs. Returns whether they tell the partners all that these
- * need. */
-static inline bool tell(struct tt_exec *exec)
+bool tt_access_tells(const struct tt_exec *exec)
+{
+    return exec->words.told && !exec->plan->opens && !exec->remote;
+}
+
+/* Writes the words of a call of pairs. */
+static inline void tell(struct tt_exec *exec)
 {
     const struct tt_partners partners = exec->partners;
     uint32_t *word = tt_team_word(exec->team, exec->team->me, exec->slot, 0);
     for (int r = partners.first; r < partners.first + partners.n; r++)
         word[r] = exec->words.word[r];
-    return exec->words.told && !exec->plan->opens && !exec->remote;
 }
 
 static void open_buffers(struct tt_exec *exec)
@@ -116,8 +120,8 @@ void tt_access_open(struct tt_exec *exec)
 {
     if (exec->plan->opens) open_buffers(exec);
     if (!exec->plan->segments) return;
-    if (exec->partners.n == 0) find_partners(exec);
-    if (!exec->words.word || !tell(exec)) open_segments(exec);
+    if (exec->words.word) tell(exec);
+    if (!tt_access_tells(exec)) open_segments(exec);
 }
 
 /* ---- Addresses ---- */

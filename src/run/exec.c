@@ -199,9 +199,12 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     bool reaches = windows == TT_LONG_WINDOWS && touches_windows(plan);
     exec->window = t->window[reaches ? TT_LONG_WINDOWS : TT_SHORT_WINDOWS];
     exec->window_stride = reaches ? t->layout.window_stride : t->layout.line_stride;
-    exec->window_bytes = reaches ? tt_min(plan->win_bytes, t->map.win_bytes) : 0;
-    exec->finds_windows = reaches;
     exec->low_bytes = reaches && exec->pairs ? t->map.low_bytes : 0;
+    exec->window_bytes = reaches && plan->win_bytes > exec->low_bytes
+                             ? tt_min(plan->win_bytes, t->map.win_bytes)
+                             : 0;
+    exec->finds_windows = reaches;
+    exec->is_long = reaches;
     exec->low_window = t->window[TT_SHORT_WINDOWS];
     if (reaches) exec->plain = false;
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
@@ -305,7 +308,7 @@ static bool runs_in(const struct tt_team *t, const struct tt_exec *exec, uint64_
 
 bool tt_team_valid(const struct tt_team *t)
 {
-    bool valid = t->all_done <= t->my_done && t->my_done <= t->next;
+    bool valid = t->all_done <= t->my_done && t->my_done <= t->next && t->windows <= t->slots;
     uint64_t last = 0;
     for (int r = 0; r < t->map.p; r++)
         valid = valid && (tt_team_is_remote(t, r) || t->window[TT_SHORT_WINDOWS][r]);
@@ -319,27 +322,48 @@ bool tt_team_valid(const struct tt_team *t)
     return valid;
 }
 
-/* Reads how many executions the other members on this node have ended. It looks beside their last
- * signal first, because that line is probably in the cache. */
-static bool all_have_ended(struct tt_team *t, uint64_t number)
+/* Whether this rank writes to what there is once for each window: its long window, its signals of
+ * other lanes, the entries of a v-collective, and byte rings. */
+static bool writes_by_window(const struct tt_exec *exec)
 {
+    const struct tt_plan *plan = exec->plan;
+    bool messages = false;
+    for (uint32_t i = 0; i < plan->lanes; i++) messages = messages || plan->lane[i].starts > 0;
+    return exec->window_bytes > 0 || plan->lanes > 1 || messages ||
+           (plan->segments && !tt_access_tells(exec));
+}
+
+/* Sets how many executions may be under way, this one included. */
+static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
+{
+    const struct tt_team *t = exec->team;
+    if (exec->plan->segments) tt_access_find_partners(exec);
+    exec->depth = writes_by_window(exec) ? t->windows : t->slots;
+}
+
+/* Reads how many executions the other members on this node have ended. It looks beside their last
+ * signal first, because that line is probably in the cache. Returns whether that is enough for an
+ * execution to begin. */
+static bool all_have_ended(struct tt_team *t, const struct tt_exec *exec)
+{
+    const uint64_t number = exec->number, depth = exec->depth;
     uint64_t least = UINT64_MAX;
     int last = tt_team_slot(t, number - 1);
     for (int r = 0; r < t->map.p; r++) {
         if (tt_team_is_remote(t, r)) continue;
         uint64_t done = atomic_load_explicit(&tt_team_line(t, r, last)->done, memory_order_acquire);
-        if (done + t->slots <= number)
+        if (done + depth <= number)
             done = atomic_load_explicit(tt_team_done(t, r), memory_order_acquire);
         if (done < least) least = done;
     }
     t->all_done = least;
-    return least + t->slots > number;
+    return least + depth > number;
 }
 
-static inline bool slot_is_free(struct tt_team *t, uint64_t number)
+static inline bool slot_is_free(struct tt_team *t, const struct tt_exec *exec)
 {
-    if (t->running[number & (t->slots - 1)]) return false;
-    return tt_likely(number < t->all_done + t->slots) || all_have_ended(t, number);
+    if (t->running[exec->number & (t->slots - 1)]) return false;
+    return tt_likely(exec->number < t->all_done + exec->depth) || all_have_ended(t, exec);
 }
 
 static void begin_lanes(struct tt_exec *exec)
@@ -412,7 +436,7 @@ static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 
 static void fail(struct tt_exec *exec, tutti_status status);
 
-/* Backs the window in the slot of an execution that begins. False: there is no memory, and the
+/* Backs the window of an execution that begins. False: there is no memory, and the
  * execution has failed. */
 static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
 {
@@ -420,9 +444,10 @@ static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
     const struct tt_block *b = &t->layout;
     int64_t extension = atomic_load(&tt_team_head(t, t->me)->extension);
     int64_t bytes = tt_round_up(b->window + exec->window_bytes, 4096);
+    int window = tt_team_window_of(t, exec->slot);
     tutti_status status =
-        tt_arena_back(&t->fabric->arena, extension + exec->slot * b->window_stride, bytes);
-    if (status == TUTTI_OK) t->backed[exec->slot] = bytes - b->window;
+        tt_arena_back(&t->fabric->arena, extension + window * b->window_stride, bytes);
+    if (status == TUTTI_OK) t->backed[window] = bytes - b->window;
     if (status == TUTTI_OK) return true;
     if (exec->traced) traced_begin(exec);
     fail(exec, status);
@@ -482,11 +507,12 @@ static void run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     exec->slot = (int)(exec->number & (t->slots - 1));
-    if (tt_unlikely(exec->window_bytes > t->backed[exec->slot]) && !back_window(exec)) return;
+    const int64_t window = (int64_t)(exec->number & (t->windows - 1));
+    if (tt_unlikely(exec->window_bytes > t->backed[window]) && !back_window(exec)) return;
     exec->state = TT_EXEC_RUNNING;
-    exec->base = ((exec->number >> t->slots_log2) + 1) << 32;
+    exec->base = ((exec->number >> t->windows_log2) + 1) << 32;
     exec->line = tt_team_line(t, t->me, exec->slot);
-    exec->window_at = exec->slot * exec->window_stride;
+    exec->window_at = (exec->is_long ? window : exec->slot) * exec->window_stride;
     exec->buffer[TT_WIN] = exec->window[t->me] + exec->window_at;
     if (tt_unlikely(exec->low_bytes > 0)) find_low(exec);
     exec->words.agreed = 0;
@@ -526,8 +552,9 @@ void tt_exec_start(struct tt_exec *exec)
         exec->status = t->broken;
         return;
     }
+    if (tt_unlikely(exec->depth == 0)) set_depth(exec);
     exec->number = t->next++;
-    if (t->queue || !slot_is_free(t, exec->number))
+    if (t->queue || !slot_is_free(t, exec))
         enqueue(t, exec);
     else
         run(exec);
@@ -537,14 +564,12 @@ void tt_exec_start(struct tt_exec *exec)
 /* Raises my_done over all executions that have ended, and publishes it. */
 static void count_end(struct tt_team *t, uint64_t number)
 {
-    t->ended |= 1u << (number - t->my_done);
-    while (t->ended & 1) {
-        t->ended >>= 1;
-        t->my_done++;
-    }
+    t->ended[number & (t->slots - 1)] = true;
+    for (bool *ended; *(ended = &t->ended[t->my_done & (t->slots - 1)]); t->my_done++)
+        *ended = false;
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
     /* It has ended before an older one, so `my_done` does not show that. */
-    if (tt_unlikely(t->ended != 0)) publish_blocks(t, number, false);
+    if (tt_unlikely(number >= t->my_done)) publish_blocks(t, number, false);
 }
 
 /* Publishes when a collective of this rank last ended, for the roll call. */
@@ -623,7 +648,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
     if (exec->remote && tt_remote_fail(exec)) return;
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;
-    for (int s = 0; s < TT_SLOTS; s++)
+    for (uint64_t s = 0; s < t->slots; s++)
         if (t->running[s] == exec) t->running[s] = NULL;
     if (t->queue == exec) dequeue(t);
     tt_assert(tt_team_valid(t));
@@ -650,7 +675,7 @@ static void settle(struct tt_exec *exec, tutti_status status)
 static bool try_to_run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
-    if (t->queue != exec || !slot_is_free(t, exec->number)) return false;
+    if (t->queue != exec || !slot_is_free(t, exec)) return false;
     dequeue(t);
     run(exec);
     return exec->state == TT_EXEC_RUNNING;
@@ -706,7 +731,7 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
     struct tt_team *t = exec->team;
     if (exec->state == TT_EXEC_QUEUED)
         return !tt_team_is_remote(t, rank) &&
-               atomic_load(tt_team_done(t, rank)) + t->slots <= exec->number;
+               atomic_load(tt_team_done(t, rank)) + exec->depth <= exec->number;
     for (uint32_t i = 0; i < exec->plan->lanes; i++)
         if (lane_waits_for(exec, &exec->lane[i]) == rank) return true;
     for (const struct tt_end *end = exec->ends; end; end = end->next)

@@ -72,6 +72,8 @@ struct tt_exec {
     enum tt_exec_state state;
     tutti_status status;
     uint64_t number, base; /* base: of flag values */
+    /* how many executions may be under way when it begins, itself included; 0: not known yet */
+    uint64_t depth;
     /* what the line of a member whose calls match holds in `shape`: base | history of calls */
     uint64_t mark;
     int slot;
@@ -90,9 +92,10 @@ struct tt_exec {
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
     struct tt_signal_line *line;
-    char **window;         /* by member: the window of slot 0, of the kind that the plan uses */
-    int64_t window_stride; /* the distance between the windows of two slots */
-    int64_t window_at;     /* the distance from the window of slot 0 to that of this slot */
+    bool is_long;          /* the plan uses long windows */
+    char **window;         /* by member: the first window, of the kind that the plan uses */
+    int64_t window_stride; /* the distance between two windows */
+    int64_t window_at;     /* the distance from the first window to that of this execution */
     int64_t window_bytes;  /* of the long window that the plan uses, which must be backed */
     /* In a call of pairs: so many bytes of WIN are in the short window (team.h), where this rank's
      * are; by member, the short window of slot 0, and the distance from it to these bytes. */
@@ -116,7 +119,7 @@ static inline bool tt_exec_valid(const struct tt_exec *exec)
 
 /* Makes an exec for a plan, which must outlive it. If the plan needs the extension of this rank's
  * block, makes that too. All members must give the same kind of windows; short ones have
- * TT_SHORT_WINDOW bytes. The caller frees the exec with tt_exec_free. Returns NULL on failure;
+ * tt_team_short_window bytes. The caller frees the exec with tt_exec_free. Returns NULL on failure;
  * tutti_error() has the cause (MEMORY, LIMIT). */
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
@@ -218,6 +221,11 @@ int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *s
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
+/* Finds whom this rank may have pieces for, or expect pieces from, in a call that opens segments,
+ * before the exec is started for the first time. */
+void tt_access_find_partners(struct tt_exec *exec);
+/* Whether the words of a call of pairs tell the partners all that they need. */
+bool tt_access_tells(const struct tt_exec *exec);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
 /* Takes the error of moving bytes between `memory` here (written: to be written) and a buffer of

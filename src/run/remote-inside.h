@@ -128,18 +128,18 @@ struct tt_mirror {
     /* after it left: the low bits of the number of calls that it made */
     uint32_t left_after;
     /* by slot: the fingerprint whose call the member knows */
-    uint64_t sent_shape[TT_SLOTS];
+    uint64_t sent_shape[TT_WINDOWS];
     /* by slot: 1 + the last execution whose opening it was sent */
-    uint64_t opened[TT_SLOTS];
+    uint64_t opened[TT_WINDOWS];
     /* by slot: 1 + the last execution whose opening came from it */
-    uint64_t opens[TT_SLOTS];
+    uint64_t opens[TT_WINDOWS];
     /* 1 + the last execution in which a step of this rank sent it something; 0: none yet */
     uint64_t sent;
     /* by slot: 1 + the last execution whose call it was sent */
-    uint64_t named[TT_SLOTS];
-    struct tt_remote_opening *opening[TT_SLOTS]; /* by slot: its opening, with keys */
-    struct tt_arrivals early;                    /* messages for executions that have not begun */
-    struct tt_arrivals arrived;                  /* data for which no recv is posted */
+    uint64_t named[TT_WINDOWS];
+    struct tt_remote_opening *opening[TT_WINDOWS]; /* by slot: its opening, with keys */
+    struct tt_arrivals early;                      /* messages for executions that have not begun */
+    struct tt_arrivals arrived;                    /* data for which no recv is posted */
     /* by lane, and then by slot: the ends at which recvs wait for its data; NULL: none yet */
     struct tt_end *ends[TT_LANES];
 };

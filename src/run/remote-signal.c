@@ -79,7 +79,7 @@ static void remote_drop(struct tt_team *t)
 
 static void free_mirror(struct tt_mirror *m)
 {
-    for (int s = 0; s < TT_SLOTS; s++) tt_free(m->opening[s]);
+    for (int s = 0; s < TT_WINDOWS; s++) tt_free(m->opening[s]);
     for (int lane = 0; lane < TT_LANES; lane++) tt_free(m->ends[lane]);
     tt_free(m->block);
     tt_free(m);

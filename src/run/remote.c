@@ -348,7 +348,7 @@ static void take(struct tt_remote_teams *remote_teams, struct tt_arrival *a, int
     a->credit = dispatch == TT_DISPATCH_CREDIT;
     a->bytes = payload->bytes;
     a->team = t;
-    if (!t && head->team >= remote_teams->next_id && head->number < TT_SLOTS)
+    if (!t && head->team >= remote_teams->next_id && head->number < TT_WINDOWS)
         keep_for_team(remote_teams, a, payload);
     else if (m && t->broken != TUTTI_OK)
         tt_remote_broke(t);
@@ -703,7 +703,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uin
 static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
 {
     struct tt_end **ends = &m->ends[lane];
-    if (!*ends) *ends = tt_calloc(TT_SLOTS, sizeof **ends);
+    if (!*ends) *ends = tt_calloc(TT_WINDOWS, sizeof **ends);
     if (!*ends) return NULL;
     struct tt_end *end = &(*ends)[exec->slot];
     end->peer = exec->team->job_rank[m->rank];

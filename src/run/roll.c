@@ -16,7 +16,7 @@
 
 /* Reads the roll from a job's memory. */
 
-enum { TEAMS_MOST = 4096, LOG2_MOST = 5, TRIES = 100 };
+enum { TEAMS_MOST = 4096, LOG2_MOST = 7, TRIES = 100 };
 
 /* ---- Sources ---- */
 
@@ -73,7 +73,8 @@ static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct 
     uint64_t word;
     int64_t at = line_at(block, head, slot) + (int64_t)offsetof(struct tt_signal_line, shape);
     if (!fetch(s, at, &word, sizeof word) || word >> 32 == 0) return 0;
-    return (((word >> 32) - 1) << head->slots_log2) + (uint64_t)slot + 1;
+    uint64_t window = (uint64_t)slot & ((UINT64_C(1) << head->windows_log2) - 1);
+    return (((word >> 32) - 1) << head->windows_log2) + window + 1;
 }
 
 /* Reads what the rank calls in execution k. The slot must name k before and after the read. */
@@ -89,7 +90,8 @@ static bool fetch_signature(const struct tt_source *s, int64_t block, const stru
 static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
 {
     return head->ranks > 0 && head->ranks <= job->size && head->slots_log2 >= 0 &&
-           head->slots_log2 <= LOG2_MOST && head->line_stride >= TT_LINE &&
+           head->slots_log2 <= LOG2_MOST && head->windows_log2 >= 0 &&
+           head->windows_log2 <= head->slots_log2 && head->line_stride >= TT_LINE &&
            head->line_stride <= INT32_MAX && head->opening >= TT_LINE &&
            head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
 }

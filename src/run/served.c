@@ -35,6 +35,7 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     if (!exec->team->remote_teams)
         return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
+    exec->depth = 0; /* what it publishes when it begins may have changed */
     if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
 }
@@ -111,7 +112,7 @@ static bool is_open(void *arg, uint64_t address, uint64_t bytes)
     const struct tt_team *world = arg, *t = world;
     const struct wanted w = {address, bytes};
     do {
-        for (int s = 0; s < TT_SLOTS; s++) {
+        for (uint64_t s = 0; s < t->slots; s++) {
             const struct tt_exec *exec = t->running[s];
             if (exec && (is_opened(exec, &w) || is_sent(exec, &w))) return true;
         }

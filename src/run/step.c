@@ -247,7 +247,7 @@ static tutti_status advance_ring(struct tt_fabric *f, struct tt_end *end)
 static bool find_place(const struct tt_exec *exec, struct tt_end *end)
 {
     const struct tt_team *t = exec->team;
-    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p, i = (end - t->ends) % n;
+    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p, i = (end - t->ends) % n;
     int peer = (int)(i % t->map.p);
     uint32_t lane = (uint32_t)(i / t->map.p % TT_LANES);
     end->place = end->sending ? tt_team_ring(t, t->me, exec->slot, lane, peer)
@@ -258,9 +258,10 @@ static bool find_place(const struct tt_exec *exec, struct tt_end *end)
 static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
 {
     struct tt_team *t = exec->team;
-    int64_t n = TT_SLOTS * (int64_t)TT_LANES * t->map.p;
+    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p;
     if (!t->ends && !(t->ends = tt_calloc((size_t)(2 * n), sizeof *t->ends))) return NULL;
-    struct tt_end *end = &t->ends[sending * n + (exec->slot * TT_LANES + lane) * t->map.p + peer];
+    int64_t window = tt_team_window_of(t, exec->slot);
+    struct tt_end *end = &t->ends[sending * n + (window * TT_LANES + lane) * t->map.p + peer];
     end->sending = sending;
     end->peer = t->job_rank[peer];
     return end;
@@ -411,7 +412,7 @@ static const struct tt_call_signature *signature_of(const struct tt_team *t, int
     int slot = tt_team_slot(t, k);
     const struct tt_signal_line *line = tt_team_line(t, rank, slot);
     uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    return mark >> 32 == (k >> t->slots_log2) + 1 ? tt_team_signature(t, rank, slot) : NULL;
+    return mark >> 32 == tt_team_base(t, k) >> 32 ? tt_team_signature(t, rank, slot) : NULL;
 }
 
 static bool differs(const struct tt_team *t, int peer, uint64_t k)

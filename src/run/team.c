@@ -21,43 +21,74 @@ int64_t tt_team_window(void)
 
 /* In large teams the blocks would take much memory together, so fewer executions can be in flight
  * at the same time. */
-int64_t tt_team_slots(int p)
+static int64_t fewer(int64_t n, int p)
 {
-    int64_t slots = TT_SLOTS;
-    while (slots > 4 && slots * p > 32 * 32) slots /= 2;
-    return slots;
+    for (int64_t most = n * 32; n > 4 && n * p > most;) n /= 2;
+    return n;
+}
+
+int64_t tt_team_windows(int p)
+{
+    return fewer(TT_WINDOWS, p);
+}
+
+int64_t tt_team_slots(int p, bool crowded)
+{
+    return crowded ? fewer(TT_SLOTS, p) : tt_team_windows(p);
+}
+
+/* Returns the distance between the lines of two slots: an odd number of cache lines, so that the
+ * slots use different sets of the cache. It is as large as the size of the block allows. */
+static int64_t line_stride(int64_t slots)
+{
+    enum { LINES = 512, MOST = 16 };
+    return (tt_min(LINES / slots, MOST) - 1) * TT_LINE;
 }
 
 /* The offset of a long window in its first cache line. Long messages begin at byte 48 of the window
  * (TT_WIN_LINE in coll/coll-util.h), which is then the first byte of a cache line. */
 #define LONG_AT 16
 
-static void lay_out_extension(struct tt_block *b, int p, int64_t slots)
+static void lay_out_extension(struct tt_block *b, int p)
 {
+    const int64_t windows = tt_team_windows(p);
     b->window = LONG_AT;
     b->window_stride = tt_round_up(LONG_AT + tt_team_window(), 4096);
-    b->segments = slots * b->window_stride;
-    b->contents = b->segments + slots * p * (int64_t)sizeof(struct tt_segment_opening);
-    b->rings = b->contents + slots * p * 2 * (int64_t)sizeof(struct tt_contents);
-    b->extension_bytes = tt_round_up(b->rings + slots * TT_LANES * (int64_t)p * 8, 4096);
+    b->segments = windows * b->window_stride;
+    b->contents = b->segments + windows * p * (int64_t)sizeof(struct tt_segment_opening);
+    b->rings = b->contents + windows * p * 2 * (int64_t)sizeof(struct tt_contents);
+    b->extension_bytes = tt_round_up(b->rings + windows * TT_LANES * (int64_t)p * 8, 4096);
 }
 
-/* Returns the layout of a member's block in a team of p ranks, or of the mirror of a block. */
-static struct tt_block layout(int p, bool mirror)
+/* Returns the layout of a member's block in a team of p ranks with so many slots. */
+static struct tt_block layout(int p, int64_t slots)
 {
-    struct tt_block b = {.line = TT_LINE, .peers = mirror ? 1 : p};
-    const int64_t slots = tt_team_slots(p);
-    b.line_stride = mirror ? TT_LINE : TT_LINE_STRIDE;
+    struct tt_block b = {.line = TT_LINE, .line_stride = line_stride(slots), .peers = p};
     b.opening = b.line + slots * b.line_stride;
     b.lanes = b.opening + slots * 2 * TT_LINE;
-    b.bytes = b.lanes + slots * (TT_LANES - 1) * TT_LINE;
-    if (!mirror) {
-        lay_out_extension(&b, p, slots);
-        return b;
-    }
-    b.segments = b.bytes;
-    b.bytes += slots * (int64_t)sizeof(struct tt_segment_opening);
+    b.bytes = b.lanes + tt_team_windows(p) * (TT_LANES - 1) * TT_LINE;
+    lay_out_extension(&b, p);
     return b;
+}
+
+/* Returns the layout of the mirror of such a block. A team with mirrors is not crowded. */
+static struct tt_block layout_of_mirror(int p)
+{
+    const int64_t windows = tt_team_windows(p);
+    struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = 1};
+    b.opening = b.line + windows * b.line_stride;
+    b.lanes = b.opening + windows * 2 * TT_LINE;
+    b.segments = b.lanes + windows * (TT_LANES - 1) * TT_LINE;
+    b.bytes = b.segments + windows * (int64_t)sizeof(struct tt_segment_opening);
+    return b;
+}
+
+/* The size of a block suits crowded teams and others, since the world gets its block before the
+ * ranks know whether it is crowded. */
+static int64_t block_bytes(int p)
+{
+    return tt_max(layout(p, tt_team_slots(p, false)).bytes,
+                  layout(p, tt_team_slots(p, true)).bytes);
 }
 
 static tutti_status take_block(struct tt_fabric *f, int64_t bytes, int64_t *offset)
@@ -69,13 +100,13 @@ static tutti_status take_block(struct tt_fabric *f, int64_t bytes, int64_t *offs
 
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
 {
-    return take_block(f, layout(p, false).bytes, offset);
+    return take_block(f, block_bytes(p), offset);
 }
 
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
 {
     int64_t most = 0;
-    for (int n = 1; n <= p; n++) most = tt_max(most, layout(n, false).bytes);
+    for (int n = 1; n <= p; n++) most = tt_max(most, block_bytes(n));
     return take_block(f, most, offset);
 }
 
@@ -189,7 +220,7 @@ static void find_short_window(struct tt_team *t, int rank)
 /* A member on another node gets a mirror when the first message comes from it or goes to it. */
 static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
 {
-    struct tt_block mirror = layout(t->map.p, true);
+    struct tt_block mirror = layout_of_mirror(t->map.p);
     if (t->map.node) TT_TRY(tt_remote_new(t, &mirror));
     for (int r = 0; r < t->map.p; r++) {
         t->job_rank[r] = job_rank[r];
@@ -243,10 +274,33 @@ static void publish_world(const struct tt_team *t)
     atomic_store(&world->known, 1);
 }
 
+/* Sets the numbers of slots and windows, and where they are in a block. */
+static void set_slots(struct tt_team *t)
+{
+    const struct tt_fabric *f = t->fabric;
+    bool crowded = f->size > f->cores && f->nodes <= 1;
+    t->slots = (uint64_t)tt_team_slots(t->map.p, crowded);
+    t->windows = (uint64_t)tt_team_windows(t->map.p);
+    t->windows_log2 = __builtin_ctz((unsigned)t->windows);
+    t->layout = layout(t->map.p, (int64_t)t->slots);
+}
+
+static void publish_slots(const struct tt_team *t)
+{
+    struct tt_head *head = tt_fabric_at(t->fabric, t->offset);
+    atomic_store(&head->slots_log2, (int16_t)__builtin_ctz((unsigned)t->slots));
+    atomic_store(&head->windows_log2, (int16_t)t->windows_log2);
+    atomic_store(&head->line_stride, t->layout.line_stride);
+    atomic_store(&head->opening, t->layout.opening);
+}
+
 void tt_team_met(struct tt_team *t)
 {
     struct tt_fabric *f = t->fabric;
+    tt_assert(t->next == 0);
     map_machine(t);
+    set_slots(t);
+    publish_slots(t);
     if (f->job->rank[f->me].arena == 0) publish_world(t);
     for (int r = 0; r < t->map.p; r++) {
         if (tt_team_is_remote(t, r)) continue;
@@ -261,7 +315,6 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
     *t = (struct tt_team){.fabric = f,
                           .ring = t,
                           .me = me,
-                          .layout = layout(p, false),
                           .offset = blocks[me],
                           .finds_windows = true,
                           .culprit = -1};
@@ -269,8 +322,7 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
     t->map = (struct tt_map){.p = p, .win_bytes = win_bytes, .nodes = 1};
     tt_team_divide(&t->map, win_bytes);
     t->queue_end = &t->queue;
-    t->slots = (uint64_t)tt_team_slots(p);
-    t->slots_log2 = __builtin_ctz((unsigned)t->slots);
+    set_slots(t);
     t->job_rank = tt_alloc((size_t)p * sizeof *t->job_rank);
     t->view = tt_alloc((size_t)p * sizeof *t->view);
     t->window[TT_SHORT_WINDOWS] = tt_calloc(2 * (size_t)p, sizeof(char *));
@@ -301,9 +353,7 @@ void tt_team_list(struct tt_team *t)
     struct tt_head *head = head_at(t, t->offset), *first = first_head(t);
     atomic_store(&head->id, t->id);
     atomic_store(&head->me, t->me);
-    atomic_store(&head->slots_log2, t->slots_log2);
-    atomic_store(&head->line_stride, t->layout.line_stride);
-    atomic_store(&head->opening, t->layout.opening);
+    publish_slots(t);
     atomic_store(&head->ranks, t->map.p);
     if (head == first) return;
     atomic_store(&head->next, atomic_load(&first->next));
@@ -322,7 +372,7 @@ void tt_team_unlist(struct tt_team *t)
 /* Frees the extension, and the byte rings that this rank made; they lie in its arena, too. */
 static void free_extension(struct tt_team *t)
 {
-    int64_t n = (int64_t)t->slots * TT_LANES * t->map.p;
+    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p;
     int64_t at = atomic_load(&tt_team_head(t, t->me)->extension);
     _Atomic uint64_t *ring = tt_team_ring(t, t->me, 0, 0, 0);
     if (!at) return;
@@ -538,7 +588,7 @@ static void look_for_differences(struct tt_team *t)
     bool left = false;
     for (int r = 0; r < t->map.p && !left; r++)
         left = failure_of(t, t->job_rank[r]).cause == TT_CAUSE_LEFT;
-    for (int s = 0; s < TT_SLOTS && left && t->broken == TUTTI_OK; s++)
+    for (uint64_t s = 0; s < t->slots && left && t->broken == TUTTI_OK; s++)
         if (t->running[s]) look_for_others(t, t->running[s]);
 }
 
@@ -573,10 +623,10 @@ void tt_team_revoke(struct tt_team *t, int by)
 static void watch_others(struct tt_team *t)
 {
     bool any = t->queue != NULL;
-    for (int s = 0; s < TT_SLOTS; s++) any = any || t->running[s];
+    for (uint64_t s = 0; s < t->slots; s++) any = any || t->running[s];
     for (int r = 0; r < t->map.p; r++) {
         bool waits = !any || (t->queue && tt_exec_waits_for(t->queue, r));
-        for (int s = 0; s < TT_SLOTS && !waits; s++)
+        for (uint64_t s = 0; s < t->slots && !waits; s++)
             waits = t->running[s] && tt_exec_waits_for(t->running[s], r);
         if (waits) tt_watch(t->fabric, t->job_rank[r]);
     }
@@ -595,7 +645,7 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
         tt_team_advance(t);
         look_for_failed(t);
     }
-    for (int s = 0; s < TT_SLOTS && (t->left || long_wait); s++) {
+    for (uint64_t s = 0; s < t->slots && (t->left || long_wait); s++) {
         if (t->running[s] && t->left) look_for_left(t, t->running[s]);
         if (t->running[s] && long_wait) look_for_others(t, t->running[s]);
         if (t->running[s] && long_wait && t->remote) tt_remote_send_call(t->running[s]);
@@ -609,7 +659,7 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
 
 static void end_all(struct tt_team *t)
 {
-    for (int s = 0; s < TT_SLOTS; s++)
+    for (uint64_t s = 0; s < t->slots; s++)
         if (t->running[s]) tt_exec_advance(t->running[s]);
     while (t->queue) tt_exec_advance(t->queue);
 }

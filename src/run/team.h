@@ -10,21 +10,21 @@
  *                                  line
  *   S times  { opening, signature }
  *                                  addresses of opened buffers; the call signature of this rank
- *   S times  (lanes - 1) lines     signals of the other lanes
+ *   W times  (lanes - 1) lines     signals of the other lanes
  *
  * A block takes at most 64 KiB. A team that makes only short calls needs no more memory. A member
  * makes the extension of its block before it begins the first execution that needs a part of the
  * extension:
  *
- *   S times  long window           for calls that do not fit the short windows
- *   S * p    segments              the opening of a v-collective: one entry for each peer
- *   S * lanes * p words            where the byte ring to each peer is, once it is made
+ *   W times  long window           for calls that do not fit the short windows
+ *   W * p    segments              the opening of a v-collective: one entry for each peer
+ *   W * lanes * p words            where the byte ring to each peer is, once it is made
  *
- * S is the number of slots. Only the owner writes to its block and its extension, with two
- * exceptions: a member that leaves the team adds to the owner's `leavers`, and a plan from a file
- * may put bytes into the long window of another member. For a member on another
- * node this process keeps a mirror of the block in its own memory. The messages that come from that
- * member update the mirror (remote.h).
+ * S is the number of slots, and W that of windows, which may be less. Only the owner writes to its
+ * block and its extension, with two exceptions: a member that leaves the team adds to the owner's
+ * `leavers`, and a plan from a file may put bytes into the long window of another member. For a
+ * member on another node this process keeps a mirror of the block in its own memory. The messages
+ * that come from that member update the mirror (remote.h).
  *
  * Why no member waits for the extension of another member: the owner stores the offset of its
  * extension in the head, with release, before it begins the execution that needs the extension. A
@@ -45,7 +45,7 @@
  *
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
- * its window in that slot that its plan uses (win_bytes), unless an earlier execution in the slot
+ * its window that its plan uses (win_bytes), unless an earlier execution that used the same window
  * has backed it already. What is backed stays backed until the extension is freed.
  *
  * Why no rank touches a page of a window that is not backed: the owner backs the pages before it
@@ -59,12 +59,14 @@
  * still finds the pages: the owner frees the extension only after all members have left the team or
  * given it up.
  *
- * Executions: the k-th start on the team is execution k on every member and uses slot k % S. Its
- * flags count from (k / S + 1) << 32, so a flag never falls. Execution k starts when every member
- * on this node has ended all executions up to k - S: then no member reads this slot any more. A
- * member publishes how many executions it has ended in two places: beside every signal, in a line
- * that the others read anyway, and in `head`, for members that wait for a rank which sends no more
- * signals.
+ * Executions: the k-th start on the team is execution k on every member and uses slot k % S and
+ * window k % W. Its flags count from (k / W + 1) << 32, so a flag never falls. Execution k starts
+ * when every member on this node has ended all executions up to k - S: then no member reads this
+ * slot any more. If its owner writes to what there is W times, it starts when they have ended all
+ * up to k - W. The owner alone decides that (set_depth in exec.c): another member reads there only
+ * what the owner has written in the same execution. A member publishes how many executions it has
+ * ended in two places: beside every signal, in a line that the others read anyway, and in `head`,
+ * for members that wait for a rank which sends no more signals.
  */
 #ifndef TT_TEAM_H
 #define TT_TEAM_H
@@ -75,7 +77,7 @@
 #include "run/signature.h"
 #include "topo/map.h"
 
-/* A signal line. `signal` is (k / S + 1) << 32 | flag value. `shape` is (k / S + 1) << 32 | a
+/* A signal line. `signal` is (k / W + 1) << 32 | flag value. `shape` is (k / W + 1) << 32 | a
  * fingerprint of this call and of all calls before it; a member stores it when it starts execution
  * k. Members compare `shape` when they wait for each other, and so find calls that do not match. */
 struct tt_signal_line {
@@ -87,10 +89,14 @@ struct tt_signal_line {
     unsigned char window[TT_LINE - 24];
 };
 #define TT_WINDOW_AT offsetof(struct tt_signal_line, window)
-/* The distance between the lines of two slots: an odd number of cache lines, so that the slots use
- * different sets of the cache. The rest is the short window. */
-#define TT_LINE_STRIDE (15 * TT_LINE)
-#define TT_SHORT_WINDOW ((int64_t)(TT_LINE_STRIDE - TT_WINDOW_AT))
+
+/* The bytes of a short window in a team of p ranks. Longer messages are faster in long windows,
+ * where a processor that reads ahead does not touch the signal of the next slot. In teams of up to
+ * 64 ranks, the words of all of them fit besides low bytes. */
+static inline int64_t tt_team_short_window(int p)
+{
+    return (p <= 32 ? 3 : 7) * TT_LINE - (int64_t)TT_WINDOW_AT;
+}
 
 /* Teams of more members have no words (tt_team_word), and no low bytes. */
 #define TT_WORDS_MOST 64
@@ -104,7 +110,7 @@ static inline int64_t tt_team_words(int p)
 static inline void tt_team_divide(struct tt_map *map, int64_t most)
 {
     int64_t words = tt_team_words(map->p), line = TT_LINE - (int64_t)TT_WINDOW_AT - words;
-    map->low_bytes = words ? tt_min(TT_SHORT_WINDOW - words, most) : 0;
+    map->low_bytes = words ? tt_min(tt_team_short_window(map->p) - words, most) : 0;
     map->line_bytes = tt_max(0, tt_min(line, map->low_bytes));
 }
 
@@ -136,7 +142,7 @@ struct tt_head {
      * the world's. Only the owner writes these fields, when it makes a team and when it frees one.
      * `ranks` is stored last; it is 0 in a block that belongs to no team. */
     _Atomic int32_t ranks, me;
-    _Atomic int32_t slots_log2;
+    _Atomic int16_t slots_log2, windows_log2;
     _Atomic uint64_t id;
     _Atomic int64_t line_stride, opening; /* copies of the members of struct tt_block */
     /* offset of the next block of this rank in the segment; 0: last */
@@ -171,14 +177,14 @@ struct tt_segment_opening {
 struct tt_block {
     int64_t line, line_stride; /* the line of slot 0; the distance to the next slot's line */
     int64_t opening;           /* S openings, each followed by a struct tt_call_signature */
-    int64_t lanes;             /* S * (TT_LANES - 1) lines */
+    int64_t lanes;             /* W * (TT_LANES - 1) lines */
     int64_t bytes;
     /* ---- in the extension; the segments of a mirror are in its block ---- */
-    int64_t window, window_stride; /* the long window of slot 0; the distance to the next one */
-    int64_t segments;              /* S * peers entries */
+    int64_t window, window_stride; /* the first long window; the distance to the next one */
+    int64_t segments;              /* W * peers entries */
     int64_t peers;                 /* p, or 1 in a mirror */
-    int64_t contents;              /* S * p pairs of struct tt_contents; not in a mirror */
-    int64_t rings;                 /* S * TT_LANES * p words */
+    int64_t contents;              /* W * p pairs of struct tt_contents; not in a mirror */
+    int64_t rings;                 /* W * TT_LANES * p words */
     int64_t extension_bytes;
 };
 
@@ -200,7 +206,7 @@ enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
 
 /* Invariants (tt_team_valid):
  * - window[TT_SHORT_WINDOWS][r] is set for each member r of this node; window[TT_LONG_WINDOWS][r]
- *   is set too if this rank has found the extension of r; both are the windows of slot 0;
+ *   is set too if this rank has found the extension of r; both are the first windows;
  * - every member of this node has ended all executions below all_done;
  * - this rank has ended all executions below my_done; next is the number of the next start;
  *   all_done <= my_done <= next;
@@ -223,18 +229,18 @@ struct tt_team {
     struct tt_remote_teams *remote_teams; /* the client's; NULL: its job is one of threads */
     tutti_context *context; /* advanced while somebody waits on the team; NULL: none */
     struct tt_block layout;
-    uint64_t slots; /* S: a power of two, at most TT_SLOTS */
-    int slots_log2;
+    uint64_t slots, windows; /* S and W: powers of two; windows <= slots <= TT_SLOTS */
+    int windows_log2;
     uint64_t next, my_done, all_done;
-    uint32_t ended; /* bit i: execution my_done + i has ended */
     struct tt_exec *running[TT_SLOTS];
+    bool ended[TT_SLOTS]; /* by slot: its execution is not below my_done, and has ended */
     struct tt_exec *queue, **queue_end;
     struct tt_exec *note; /* for calls without a plan; NULL: there was none yet */
-    struct tt_end *ends;  /* 2 * S * lanes * p, allocated at first use */
+    struct tt_end *ends;  /* 2 * W * lanes * p, allocated at first use */
     uint64_t published
         [TT_SLOTS]; /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
-    int64_t backed[TT_SLOTS]; /* by slot: the bytes of this rank's long window that are backed */
-    uint32_t failures;        /* the job's count of failures when this rank last looked */
+    int64_t backed[TT_WINDOWS]; /* the bytes of each long window of this rank that are backed */
+    uint32_t failures;          /* the job's count of failures when this rank last looked */
     enum tt_team_state state;
     bool left;           /* a member has left the job */
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
@@ -253,10 +259,13 @@ struct tt_team {
 
 bool tt_team_valid(const struct tt_team *t);
 
-/* The bytes of one rank's long window in a slot. */
+/* The bytes of one long window. */
 int64_t tt_team_window(void);
-/* Returns the number of slots of a team of p ranks. */
-int64_t tt_team_slots(int p);
+/* Return the number of slots, and of windows, of a team of p ranks. crowded: the ranks of the job
+ * are on one node and share processors. Then a rank makes as many calls as it can in each of its
+ * turns, so there are more slots. */
+int64_t tt_team_slots(int p, bool crowded);
+int64_t tt_team_windows(int p);
 
 /* Allocates this rank's block for a team of p members in its arena. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
@@ -289,8 +298,8 @@ void tt_team_revoke(struct tt_team *t, int by);
 /* Breaks the team because some member found it broken. From now on this rank touches no block of
  * the other members. Executions in flight end with PEER. */
 void tt_team_give_up(struct tt_team *t);
-/* Updates the world, which was made before the ranks met, with the settings that they agreed on and
- * with the offsets of their blocks. */
+/* Updates the world, which was made before the ranks met, with what they agreed on and with the
+ * offsets of their blocks. It has had no execution yet. */
 void tt_team_met(struct tt_team *t);
 /* Adds 1 to the `leavers` of each member on this node: this rank will not touch their blocks any
  * more. Does nothing if the team was given up, or if this rank has departed already. */
@@ -340,10 +349,16 @@ static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
     return (int)(number & (t->slots - 1));
 }
 
+/* The window that the execution in a slot uses. */
+static inline int tt_team_window_of(const struct tt_team *t, int slot)
+{
+    return slot & (int)(t->windows - 1);
+}
+
 /* The base of the values that an execution's signals have. */
 static inline uint64_t tt_team_base(const struct tt_team *t, uint64_t number)
 {
-    return ((number >> t->slots_log2) + 1) << 32;
+    return ((number >> t->windows_log2) + 1) << 32;
 }
 
 /* Whether the member is on another node. */
@@ -368,7 +383,7 @@ static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank
 {
     if (tt_likely(lane == 0)) return &tt_team_line(t, rank, slot)->signal;
     const struct tt_view *v = &t->view[rank];
-    int64_t i = slot * (TT_LANES - 1) + (int64_t)lane - 1;
+    int64_t i = tt_team_window_of(t, slot) * (TT_LANES - 1) + (int64_t)lane - 1;
     return (_Atomic uint64_t *)(v->at + v->layout->lanes + i * TT_LINE);
 }
 
@@ -398,7 +413,7 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
 {
     const struct tt_view *v = &t->view[rank];
     char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_extension(t, rank);
-    int64_t i = slot * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
+    int64_t i = tt_team_window_of(t, slot) * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
 
@@ -429,7 +444,7 @@ static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int 
 {
     if (tt_team_is_remote(t, rank)) return tt_team_signature(t, rank, slot)->contents;
     char *at = tt_team_extension(t, rank) + t->layout.contents;
-    return (struct tt_contents *)at + 2 * ((int64_t)slot * t->map.p + peer);
+    return (struct tt_contents *)at + 2 * ((int64_t)tt_team_window_of(t, slot) * t->map.p + peer);
 }
 
 /* The word of `rank` that holds the offset of its byte ring to `peer`; 0: not made yet. Returns
@@ -438,7 +453,7 @@ static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, 
                                              uint32_t lane, int peer)
 {
     char *in = tt_team_extension(t, rank);
-    int64_t i = ((int64_t)slot * TT_LANES + lane) * t->map.p + peer;
+    int64_t i = ((int64_t)tt_team_window_of(t, slot) * TT_LANES + lane) * t->map.p + peer;
     return in ? (_Atomic uint64_t *)(in + t->layout.rings) + i : NULL;
 }
 

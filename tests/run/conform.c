@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tutti/tutti.h>
 
@@ -20,6 +21,7 @@
 #include "brief.h"
 #include "forbid.h"
 
+enum { CONFORM_RANKS = 64 };
 #define CANARY 0x5ca1ab1e0ddba11eu
 
 struct element {
@@ -509,24 +511,59 @@ static void try_algorithm(struct conform_state *world, const struct tt_algorithm
  * order. */
 static void try_in_flight(struct conform_state *s)
 {
-    enum { N = 40 };
+    enum { N = TT_SLOTS + 8 };
     tutti_request *request[N];
     struct buffer in[N], out[N];
     for (int i = 0; i < N; i++) {
-        in[i] = make(100 * i);
-        out[i] = make(100 * i);
-        fill(in[i], s->me, 0, 100 * i, 0);
-        must(tutti_iallreduce(s->team, in[i].at, out[i].at, 200 * i, TUTTI_U64, TUTTI_SUM,
+        int64_t n = 100 * (i % 40);
+        in[i] = make(n);
+        out[i] = make(n);
+        fill(in[i], s->me, 0, n, 0);
+        must(tutti_iallreduce(s->team, in[i].at, out[i].at, 2 * n, TUTTI_U64, TUTTI_SUM,
                               &request[i]),
              s, "start");
     }
     for (int i = N - 1; i >= 0; i--) {
         must(tutti_wait(request[i]), s, "wait");
         must(tutti_request_free(request[i]), s, "request_free");
-        expect_reduced(out[i], 100 * i, false, s, "iallreduce gave something else");
+        expect_reduced(out[i], 100 * (i % 40), false, s, "iallreduce gave something else");
         drop(in[i], s);
         drop(out[i], s);
     }
+}
+
+/* One of many calls in which data go from one rank to the others: a bcast, a scatterv or a scatter
+ * of few elements, for which short windows suffice, or of more. */
+static void send_ahead(struct conform_state *s, int i, struct buffer b)
+{
+    int64_t n = i % 5 == 0 ? 120 : 1 + i % 2, count[CONFORM_RANKS], at[CONFORM_RANKS];
+    int root = i / 200 % s->p;
+    struct buffer out = make(n);
+    for (int r = 0; r < s->p; r++) count[r] = 2 * n, at[r] = 2 * n * r;
+    for (int r = 0; r < s->p && s->me == root; r++) fill(b, r, n * r, n, i);
+    if (i % 3 == 0 && s->me == root) fill(out, 0, 0, n, i);
+    if (i % 3 == 0)
+        must(tutti_bcast(s->team, out.at, 2 * n, TUTTI_U64, root), s, "bcast");
+    else if (i % 3 == 1)
+        must(tutti_scatterv(s->team, b.at, count, at, out.at, 2 * n, TUTTI_U64, root), s,
+             "scatterv");
+    else
+        must(tutti_scatter(s->team, b.at, out.at, 2 * n, TUTTI_U64, root), s, "scatter");
+    expect(out, 0, i % 3 ? s->me : 0, i, n, s, "a call of a root that is ahead");
+    drop(out, s);
+}
+
+/* A root runs ahead of ranks that are slow now and then. Calls that use short windows may be
+ * further ahead than others. */
+static void try_ahead(struct conform_state *s)
+{
+    struct buffer b = make(120 * (int64_t)s->p);
+    if (s->p > CONFORM_RANKS) return drop(b, s);
+    for (int i = 0; i < brief(1600, 600); i++) {
+        if ((i + s->me) % 150 == 0) usleep(500);
+        send_ahead(s, i, b);
+    }
+    drop(b, s);
 }
 
 /* A rank that waits on one team also makes progress on its other teams. */
@@ -598,6 +635,7 @@ static void try_all(tutti_client *client, void *arg)
     s.me = tutti_rank(s.team);
     for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) try_algorithm(&s, *a);
     try_in_flight(&s);
+    try_ahead(&s);
     try_persistent(&s);
     try_two_teams(&s);
     try_shared(client, &s);

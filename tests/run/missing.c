@@ -159,16 +159,16 @@ static void under_way_1(tutti_client *client, int me)
     under_way(client, me, 1);
 }
 
-static void under_way_40(tutti_client *client, int me)
+static void under_way_140(tutti_client *client, int me)
 {
-    under_way(client, me, 40);
+    under_way(client, me, 140);
 }
 
 /* Rank 2 has started two requests, of which the second has the slot of the first, and has completed
- * the first one only. A team of this size has 32 slots. */
+ * the first one only. A team of this size has 32 or 128 slots. */
 static void under_way_again(tutti_client *client, int me)
 {
-    enum { BETWEEN = 31 };
+    enum { BETWEEN = 127 };
     tutti_team *world = tutti_world(client);
     tutti_request *request[2];
     double one = 1, sum[2] = {0};
@@ -308,7 +308,7 @@ static void act(tutti_client *client, void *arg)
                {"of", team_of},
                {"way-0", under_way_0},
                {"way-1", under_way_1},
-               {"way-40", under_way_40},
+               {"way-140", under_way_140},
                {"way-again", under_way_again}};
     (void)arg;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -113,12 +113,12 @@ end 0
 begin tutti run -n 4 "$missing" way-1
 says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 2\); it last completed allreduce.* on the world \(call 3\)(, [0-9.]+ s ago)?$'
 end 0
-begin tutti run -n 4 "$missing" way-40
-says err 'rank 2: outside the library, 1 request under way; it last completed allreduce.* on the world \(call 42\), [0-9.]+ s ago$'
+begin tutti run -n 4 "$missing" way-140
+says err 'rank 2: outside the library, 1 request under way; it last completed allreduce.* on the world \(call 142\), [0-9.]+ s ago$'
 end 0
 
 begin tutti run -n 4 "$missing" way-again
-says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 34\); it last completed allreduce.* on the world \(call 33\)(, [0-9.]+ s ago)?$'
+says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 130\); it last completed allreduce.* on the world \(call 129\)(, [0-9.]+ s ago)?$'
 end 0
 
 begin tutti run -n 4 "$missing" absent

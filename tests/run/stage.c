@@ -42,6 +42,7 @@ struct stage_state {
     struct tt_segment segment;
     struct stage_rank *rank;
     struct tt_random random;
+    uint64_t windows; /* of the team */
     int in_flight;
     bool late, eager;
     int *order; /* the ranks by priority, the first one highest */
@@ -125,7 +126,8 @@ static void set_up_rank(struct stage_state *s, int r, const int *ranks, const in
     if (tt_team_init(&k->team, &k->fabric, s->c->p, r, ranks, blocks) != TUTTI_OK) abort();
     k->team.map.low_bytes = s->c->low_bytes; /* the plans were made for it */
     k->team.slots = TT_PROOF_SLOTS;
-    k->team.slots_log2 = __builtin_ctz(TT_PROOF_SLOTS);
+    k->team.windows = s->windows;
+    k->team.windows_log2 = __builtin_ctz((unsigned)s->windows);
     k->late = s->late ? delay(s->c->plans[r], &s->c->calls[r], &s->random) : NULL;
     k->plan = k->late ? k->late : s->c->plans[r];
     k->act = calloc((size_t)s->c->times, sizeof *k->act);
@@ -150,6 +152,7 @@ static void set_up(struct stage_state *s)
         if (tt_team_block(&s->rank[r].fabric, s->c->p, &blocks[r]) != TUTTI_OK) abort();
         ranks[r] = r;
     }
+    s->windows = TT_PROOF_SLOTS >> tt_random_below(&s->random, 2);
     for (int r = 0; r < s->c->p; r++) set_up_rank(s, r, ranks, blocks);
     free(ranks);
     free(blocks);
@@ -164,7 +167,7 @@ static bool windows_hold(const struct stage_state *s, int r)
     const struct tt_team *t = &s->rank[r].team;
     int64_t rest = STAGE_WINDOW - s->c->win_bytes;
     const char *extension = tt_team_extension(t, r);
-    for (int slot = 0; extension && slot < TT_SLOTS; slot++) {
+    for (int slot = 0; extension && slot < TT_WINDOWS; slot++) {
         const char *window = extension + t->layout.window + slot * t->layout.window_stride;
         if (memcmp(window + s->c->win_bytes, zero, (size_t)rest) != 0) return false;
     }

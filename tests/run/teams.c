@@ -186,7 +186,7 @@ static void long_calls(tutti_team *team, int calls, int n)
 }
 
 /* Long calls take memory only for the parts of their windows that they use, and only once for each
- * slot: not for windows of 128 KiB in all 32 slots. The whole job takes little, too. Only processes
+ * window: not for 32 windows of 128 KiB. The whole job takes little, too. Only processes
  * run this, because threads have no file. */
 static void windows(tutti_client *client, void *arg)
 {
@@ -200,11 +200,11 @@ static void windows(tutti_client *client, void *arg)
     long_calls(team, CALLS, BYTES / 8);
     int64_t few = backed(client) - file;
     check(few < p * (128 * KIB + CALLS * (BYTES + 8 * KIB)), "a few long calls take much memory");
-    long_calls(team, TT_SLOTS, BYTES / 8);
+    long_calls(team, TT_WINDOWS, BYTES / 8);
     int64_t all = backed(client) - file;
-    check(all > few, "the other slots take no memory");
-    check(all < p * (128 * KIB + TT_SLOTS * (BYTES + 8 * KIB)), "long calls take much memory");
-    long_calls(team, 2 * TT_SLOTS, BYTES / 8);
+    check(all > few, "the other windows take no memory");
+    check(all < p * (128 * KIB + TT_WINDOWS * (BYTES + 8 * KIB)), "long calls take much memory");
+    long_calls(team, 2 * TT_WINDOWS, BYTES / 8);
     check(backed(client) - file == all, "later calls take more memory");
     must(tutti_team_free(team), "free");
     give_back(client);

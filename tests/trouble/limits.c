@@ -270,7 +270,7 @@ static int starving(int argc, char **argv)
 static tutti_status sums_in_all_slots(tutti_team *team, int64_t n)
 {
     tutti_status status = TUTTI_OK;
-    for (int i = 0; i < TT_SLOTS && status == TUTTI_OK; i++) status = sums(team, n);
+    for (int i = 0; i < TT_WINDOWS && status == TUTTI_OK; i++) status = sums(team, n);
     return status;
 }
 
