@@ -263,7 +263,6 @@ static void say_transports(void)
              tt_print_size(size, tt_team_window()));
     number("window_bytes", tt_team_window());
     number("windows", TT_WINDOWS);
-    number("slots", TT_SLOTS);
 }
 
 /* ---- Waiting ---- */

@@ -51,7 +51,7 @@ enum tt_setting_kind {
     X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
       "nodes that ranks of one machine behave as") \
     X(WINDOW, TT_NUMBER(64, 64 << 20), SAME, "128K", \
-      "bytes of a rank's window in each slot of a team") \
+      "bytes of each window of a rank in a team") \
     X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", "bytes up to which messages go through the ring") \
     X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", "bytes of a ring of messages") \
     X(FILL, TT_NUMBER(0, 1), OWN, "measured", "how data get into rings and windows") \

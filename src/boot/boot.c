@@ -537,8 +537,8 @@ static void settle_accesses(struct tt_fabric *f)
  * ends its wait is the signal of the last rank that counts itself, which a fence follows. */
 static void choose_fences(struct tt_fabric *f)
 {
-    f->cores = tt_common_cores(f->common);
-    if (f->job->arenas > f->cores || !tt_wait_register()) atomic_store(&f->common->fences, 1);
+    int cores = tt_common_find_cores(f->common);
+    if (f->job->arenas > cores || !tt_wait_register()) atomic_store(&f->common->fences, 1);
 }
 
 static tutti_status meet_here(struct tt_fabric *f)
@@ -552,6 +552,8 @@ static tutti_status meet_here(struct tt_fabric *f)
     end_cost(f);
     choose_fences(f);
     TT_TRY(count_to_all(f, &f->common->settled));
+    f->cores = atomic_load(&f->common->cores);
+    f->crowded = f->nodes <= 1 && f->size > f->cores;
     f->read_cost = atomic_load(&f->common->read_cost);
     f->read_stored_cost = atomic_load(&f->common->read_stored_cost);
     f->read_percent = atomic_load(&f->common->read_percent);

@@ -224,7 +224,7 @@ static bool is_adjacent_cube(const struct tt_map *map)
 
 /* Whether the ranks of a node send many more messages in a doubling than a ring of all nodes has
  * rounds. */
-static bool is_crowded(const struct tt_map *map)
+static bool doubling_is_dear(const struct tt_map *map)
 {
     int64_t p = map->p, rounds = 0;
     while (INT64_C(1) << rounds < p) rounds++;
@@ -365,14 +365,14 @@ static const struct spread_row spread[] = {
     {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_scan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_scan_composed, 0, 512, FEW, ANY_RANKS, true, NULL},
-    {&tt_scan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, is_crowded},
+    {&tt_scan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear},
     {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_exscan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_exscan_composed, 0, 512, FEW, ANY_RANKS, true, NULL},
-    {&tt_exscan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, is_crowded},
+    {&tt_exscan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear},
     {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},

@@ -331,7 +331,8 @@ static void begin_lane(struct tt_follow_lane *lane, const struct tt_plan *plan, 
     lane->has_step = lane->ended = false;
 }
 
-/* Begins the next call as soon as all ranks have ended the call that used its slot before. */
+/* Begins the next call as soon as all ranks have ended the call that used its slot or window
+ * before. */
 static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
 {
     int before = r->call - s->slots;

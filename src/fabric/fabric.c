@@ -180,6 +180,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     f->policy = tt_wait_policy_for(job->arenas, f->cores, false);
     f->policy.fences = true;
     tutti_status status = map_nodes(f);
+    f->crowded = f->nodes <= 1;
     if (status == TUTTI_OK) status = note_near(f);
     if (status == TUTTI_OK) status = note_forbidden(f);
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);

@@ -108,8 +108,13 @@ struct tt_fabric {
     struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
     bool fences;     /* signals need a fence (wait.h); always before the ranks have met */
     bool one_kernel; /* all ranks run under one kernel: on one host, perhaps in containers */
-    /* processors that the ranks may use together; before they have met, those of this rank */
+    /* processors that the ranks may use together, the same number on all ranks; before they have
+     * met, those of this rank */
     int cores;
+    /* The ranks are on one node and share processors. All ranks agree on it. Before they have met,
+     * it is true on one node, because a block suits a team that is not crowded if it suits one that
+     * is (run/team.c). */
+    bool crowded;
     /* longest message in bytes that goes through the byte ring; longer ones are read */
     int64_t eager_most;
     /* For each rank, the TT_ACCESSES that have turned out to be forbidden. NULL if all memory is

@@ -175,6 +175,7 @@ struct tt_common {
     struct tt_world_facts world;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
+    _Atomic int32_t cores; /* the least number that a rank found there; 0: none has looked yet */
     /* must-match settings: 1 + the value of the first rank that came; 0: none came */
     _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
     /* the warnings about settings that ranks of this node have (common.h) */

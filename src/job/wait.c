@@ -102,12 +102,20 @@ void tt_common_publish_cores(struct tt_common *common)
         if (CPU_ISSET(cpu, &set)) atomic_fetch_or(&common->cpus[cpu / 64], UINT64_C(1) << cpu % 64);
 }
 
-int tt_common_cores(const struct tt_common *common)
+static int cores_together(const struct tt_common *common)
 {
     int published = 0, quota = cgroup_cores();
     for (int i = 0; i < TT_JOB_CPUS / 64; i++) published += __builtin_popcountll(common->cpus[i]);
     if (published == 0) return tt_usable_cores();
     return quota && quota < published ? quota : published;
+}
+
+int tt_common_find_cores(struct tt_common *common)
+{
+    int32_t mine = cores_together(common), least = atomic_load(&common->cores);
+    while (least == 0 || mine < least)
+        if (atomic_compare_exchange_weak(&common->cores, &least, mine)) break;
+    return mine;
 }
 
 /* Ranks that share processors and wait for other nodes, too, yield less often before they sleep,

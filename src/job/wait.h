@@ -94,10 +94,11 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
 int tt_usable_cores(void);
 
 /* tt_common_publish_cores publishes the processors that this rank may use. When all ranks of a
- * client have done so, tt_common_cores returns to each rank the same number of processors that they
- * may use together, unless their cgroups differ. */
+ * client have done so, tt_common_find_cores returns the number that they may use together, by the
+ * cgroup of this rank, and makes common->cores at most this number. When all ranks have done that,
+ * too, common->cores is the same for all of them. */
 void tt_common_publish_cores(struct tt_common *common);
-int tt_common_cores(const struct tt_common *common);
+int tt_common_find_cores(struct tt_common *common);
 
 /* Registers this process, so that membarrier interrupts its threads. Returns false if that is not
  * possible; then the signallers of the client must use fences. Called before the ranks of a client

@@ -174,7 +174,7 @@ struct tt_plan {
     bool segments;     /* the rank opens a segment for each peer, as in v-collectives */
     bool loops;
     int64_t tmp_bytes;
-    int64_t win_bytes; /* the bytes of the slot's window that the plan uses */
+    int64_t win_bytes; /* the bytes of the rank's window that the plan uses */
     int64_t bytes;     /* the size of this block */
     uint32_t steps_n, ranges_n, shapes_n, varies_n, ranks_n, exchanges_n, entries_n;
     const struct tt_step *steps;

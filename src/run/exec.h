@@ -11,7 +11,7 @@
 #include "run/team.h"
 #include "type/type.h"
 
-/* IDLE: not started, or complete. QUEUED: started, but its slot is still in use. */
+/* IDLE: not started, or complete. QUEUED: started, but its slot or window is still in use. */
 enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
 
 /* The state of one lane. A plan with loops keeps its current step in `step`; in a straight plan
@@ -148,7 +148,7 @@ void tt_exec_start(struct tt_exec *exec);
 /* Advances the exec as far as possible without waiting. */
 void tt_exec_advance(struct tt_exec *exec);
 /* Whether the exec waits for this member: for its flag or message, or for it to end the execution
- * that used the same slot before. */
+ * that used the same slot or window before. */
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until the exec is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);

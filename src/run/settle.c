@@ -7,7 +7,9 @@
  * begun execution N - 1, its fingerprint of that execution is there, in shared memory or by a
  * message, and it stays there: only execution N - 1 + S uses the slot again, and that begins after
  * this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls than
- * this rank; then that member, not this rank, gets the error that this rank left.
+ * this rank; then that member, not this rank, gets the error that this rank left. Execution
+ * N - 1 + W may replace what a member has once for each window. Then the two have compared it in
+ * execution N - 1, which both have ended, and nothing of it is compared here (step.c).
  *
  * Why all members get the error. Let two members differ. If both come here, each waits until the
  * other has begun as many calls, so both compare the same execution: the first one waits, and the

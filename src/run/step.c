@@ -542,6 +542,16 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
     return a->hash == b->hash && a->bytes == b->bytes;
 }
 
+/* Whether a later execution, which uses the same window, has replaced the entries of this rank and
+ * member r for each other. The slots may still hold the calls of this execution then. The two have
+ * compared the entries in it before. A mirror holds what came with the call that is in the slot. */
+static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
+{
+    int slot = tt_team_slot(t, number);
+    return !tt_team_is_remote(t, r) && (tt_team_segment(t, t->me, slot, r)->begun > number + 1 ||
+                                        tt_team_segment(t, r, slot, t->me)->begun > number + 1);
+}
+
 /* Compares the contents of the pieces that this rank and member r have for each other. The contents
  * of a member on another node came with each message of this execution. */
 static tutti_status compare_contents(const struct tt_team *t, uint64_t number, int r)
@@ -551,7 +561,8 @@ static tutti_status compare_contents(const struct tt_team *t, uint64_t number, i
     const struct tt_contents *theirs = tt_team_contents(t, r, slot, t->me);
     const struct tt_contents *mine = tt_team_contents(t, t->me, slot, r);
     bool sent = same_contents(&mine[TT_IN], &theirs[TT_OUT]);
-    if ((sent && same_contents(&theirs[TT_IN], &mine[TT_OUT])) || !keeps_counts(t, r))
+    if ((sent && same_contents(&theirs[TT_IN], &mine[TT_OUT])) || !keeps_counts(t, r) ||
+        are_replaced(t, number, r))
         return TUTTI_OK;
     if (!sent) return unlike(t, number, t->me, r, &mine[TT_IN], &theirs[TT_OUT]);
     return unlike(t, number, r, t->me, &theirs[TT_IN], &mine[TT_OUT]);
@@ -588,7 +599,7 @@ static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int 
     bytes_of_pair(t, t->me, slot, r, words, mine);
     bytes_of_pair(t, r, slot, t->me, words, theirs);
     bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];
-    if (tt_likely(same) || !keeps_counts(t, r)) return TUTTI_OK;
+    if (tt_likely(same) || !keeps_counts(t, r) || are_replaced(t, number, r)) return TUTTI_OK;
     if (theirs[TT_OUT] != mine[TT_IN])
         return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
     return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);

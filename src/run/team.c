@@ -83,14 +83,6 @@ static struct tt_block layout_of_mirror(int p)
     return b;
 }
 
-/* The size of a block suits crowded teams and others, since the world gets its block before the
- * ranks know whether it is crowded. */
-static int64_t block_bytes(int p)
-{
-    return tt_max(layout(p, tt_team_slots(p, false)).bytes,
-                  layout(p, tt_team_slots(p, true)).bytes);
-}
-
 static tutti_status take_block(struct tt_fabric *f, int64_t bytes, int64_t *offset)
 {
     TT_TRY(tt_arena_take(&f->arena, bytes, offset));
@@ -100,13 +92,13 @@ static tutti_status take_block(struct tt_fabric *f, int64_t bytes, int64_t *offs
 
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset)
 {
-    return take_block(f, block_bytes(p), offset);
+    return take_block(f, layout(p, tt_team_slots(p, f->crowded)).bytes, offset);
 }
 
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
 {
     int64_t most = 0;
-    for (int n = 1; n <= p; n++) most = tt_max(most, block_bytes(n));
+    for (int n = 1; n <= p; n++) most = tt_max(most, layout(n, tt_team_slots(n, f->crowded)).bytes);
     return take_block(f, most, offset);
 }
 
@@ -277,9 +269,7 @@ static void publish_world(const struct tt_team *t)
 /* Sets the numbers of slots and windows, and where they are in a block. */
 static void set_slots(struct tt_team *t)
 {
-    const struct tt_fabric *f = t->fabric;
-    bool crowded = f->size > f->cores && f->nodes <= 1;
-    t->slots = (uint64_t)tt_team_slots(t->map.p, crowded);
+    t->slots = (uint64_t)tt_team_slots(t->map.p, t->fabric->crowded);
     t->windows = (uint64_t)tt_team_windows(t->map.p);
     t->windows_log2 = __builtin_ctz((unsigned)t->windows);
     t->layout = layout(t->map.p, (int64_t)t->slots);
@@ -297,9 +287,12 @@ static void publish_slots(const struct tt_team *t)
 void tt_team_met(struct tt_team *t)
 {
     struct tt_fabric *f = t->fabric;
+    const int64_t room = t->layout.bytes;
     tt_assert(t->next == 0);
     map_machine(t);
     set_slots(t);
+    tt_assert(t->layout.bytes <= room);
+    (void)room;
     publish_slots(t);
     if (f->job->rank[f->me].arena == 0) publish_world(t);
     for (int r = 0; r < t->map.p; r++) {

@@ -22,7 +22,7 @@ struct tt_wisdom; /* base/wisdom.h */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
-    int64_t win_bytes; /* bytes of WIN that a rank has in one slot */
+    int64_t win_bytes; /* bytes of WIN that a rank has in one execution */
     /* In an alltoallv, gatherv or scatterv, so many bytes at the start of WIN travel with signals.
      * No range may begin among them and end behind them. */
     int64_t low_bytes;

@@ -194,6 +194,22 @@ static void a_waiter_minds_its_own_processor(void **state)
 
 /* ---- Hooks ---- */
 
+/* Ranks whose cgroups differ find different numbers of processors. All use the least one. */
+static void the_least_number_of_processors_counts(void **state)
+{
+    static struct tt_common common;
+    (void)state;
+    int mine = tt_common_find_cores(&common);
+    assert_true(mine >= 1);
+    assert_int_equal(common.cores, mine);
+    atomic_store(&common.cores, mine + 1);
+    assert_int_equal(tt_common_find_cores(&common), mine);
+    assert_int_equal(common.cores, mine);
+    atomic_store(&common.cores, mine - 1);
+    assert_int_equal(tt_common_find_cores(&common), mine);
+    assert_int_equal(common.cores, mine > 1 ? mine - 1 : mine);
+}
+
 static void count(void *arg)
 {
     ++*(int *)arg;
@@ -312,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sleeper_needs_one_barrier),
+        cmocka_unit_test(the_least_number_of_processors_counts),
         cmocka_unit_test(a_hook_comes_after_its_looks),
         cmocka_unit_test(a_hook_comes_before_each_sleep),
         cmocka_unit_test(only_a_single_node_judges_others),

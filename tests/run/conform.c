@@ -533,11 +533,11 @@ static void try_in_flight(struct conform_state *s)
 }
 
 /* One of many calls in which data go from one rank to the others: a bcast, a scatterv or a scatter
- * of few elements, for which short windows suffice, or of more. */
-static void send_ahead(struct conform_state *s, int i, struct buffer b)
+ * of n elements for each rank. */
+static void send_ahead(struct conform_state *s, int i, int64_t n, struct buffer b)
 {
-    int64_t n = i % 5 == 0 ? 120 : 1 + i % 2, count[CONFORM_RANKS], at[CONFORM_RANKS];
-    int root = i / 200 % s->p;
+    int64_t count[CONFORM_RANKS], at[CONFORM_RANKS];
+    int root = i / 400 % s->p;
     struct buffer out = make(n);
     for (int r = 0; r < s->p; r++) count[r] = 2 * n, at[r] = 2 * n * r;
     for (int r = 0; r < s->p && s->me == root; r++) fill(b, r, n * r, n, i);
@@ -553,15 +553,15 @@ static void send_ahead(struct conform_state *s, int i, struct buffer b)
     drop(out, s);
 }
 
-/* A root runs ahead of ranks that are slow now and then. Calls that use short windows may be
- * further ahead than others. */
+/* A root runs ahead of ranks that are slow now and then: by all slots in calls for which short
+ * windows suffice, of which there are 400 at first; then each fifth call is longer. */
 static void try_ahead(struct conform_state *s)
 {
     struct buffer b = make(120 * (int64_t)s->p);
     if (s->p > CONFORM_RANKS) return drop(b, s);
     for (int i = 0; i < brief(1600, 600); i++) {
-        if ((i + s->me) % 150 == 0) usleep(500);
-        send_ahead(s, i, b);
+        if ((i + s->me) % 400 == 0) usleep(500);
+        send_ahead(s, i, i % 5 == 0 && i % 800 > 400 ? 120 : 1 + i % 2, b);
     }
     drop(b, s);
 }

@@ -267,7 +267,7 @@ static int starving(int argc, char **argv)
 }
 
 /* Calls as often as a team has slots, so that later calls of this length need no more memory. */
-static tutti_status sums_in_all_slots(tutti_team *team, int64_t n)
+static tutti_status sums_in_all_windows(tutti_team *team, int64_t n)
 {
     tutti_status status = TUTTI_OK;
     for (int i = 0; i < TT_WINDOWS && status == TUTTI_OK; i++) status = sums(team, n);
@@ -283,13 +283,13 @@ static int full(int argc, char **argv)
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
     int64_t begin = tt_clock_ns();
-    tutti_status status = sums_in_all_slots(world, 1000);
+    tutti_status status = sums_in_all_windows(world, 1000);
     if (tutti_rank(world) == 1) {
         void *memory;
         if (forbid(SYS_fallocate, ENOSPC)) return 77;
         print_status(tutti_alloc(client, 1 << 20, &memory), begin);
     }
-    if (status == TUTTI_OK) status = sums_in_all_slots(world, 1000);
+    if (status == TUTTI_OK) status = sums_in_all_windows(world, 1000);
     return end(client, status, TUTTI_OK, begin);
 }
 
@@ -302,7 +302,7 @@ static int full_window(int argc, char **argv)
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
     int64_t begin = tt_clock_ns();
-    tutti_status status = sums_in_all_slots(world, 100), none;
+    tutti_status status = sums_in_all_windows(world, 100), none;
     none = tutti_rank(world) == 1 ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER;
     if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
     if (status == TUTTI_OK) status = sums(world, 1000);
@@ -318,7 +318,7 @@ static int full_split(int argc, char **argv)
     tutti_client *client = join();
     tutti_team *world = tutti_world(client), *part = NULL;
     int64_t begin = tt_clock_ns();
-    if (sums_in_all_slots(world, 1000) != TUTTI_OK) return 8;
+    if (sums_in_all_windows(world, 1000) != TUTTI_OK) return 8;
     if (tutti_rank(world) == 1 && forbid(SYS_fallocate, ENOSPC)) return 77;
     tutti_status refused = tutti_team_split(world, 0, 0, &part);
     print_status(refused, begin);
