@@ -53,8 +53,8 @@ beside 4 expect_reported 134 'rank 2 died: signal 6 \(Aborted\)' late abort allg
 beside 4 expect_reported 3 'rank 2 exited with code 3' late exit3 allgather/f64/8/p3 1
 beside 4 exits_without_a_word
 # The root of a broadcast waits for nobody, until it has used all slots.
-beside 4 expect_reported 0 "$left" late finalize bcast/f64/8/p3 100
-beside 4 expect_reported 137 "$killed" late kill bcast/f64/8/p3 100
+beside 4 expect_reported 0 "$left" late finalize bcast/f64/8/p3 300
+beside 4 expect_reported 137 "$killed" late kill bcast/f64/8/p3 300
 # A rank that has made a call of pairs compares its pieces before it leaves, and does not wait for
 # those of later calls.
 beside 4 expect_reported 0 "$left" late finalize alltoallv/f64/1000/p3 1 first
