@@ -525,17 +525,17 @@ static void settle_accesses(struct tt_fabric *f)
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
-/* If there are more ranks than processors, their signals use fences; otherwise this rank may have
- * to be interrupted by membarrier, and registers for that. Ranks that know different numbers of
- * processors, because their cgroups differ, take the same way nevertheless, and so do ranks of
- * which only some may register: what one of them has stored before it counts itself in `settled`,
- * all read after they have counted everyone.
+/* Finds the number of processors. If there are more ranks, their signals use fences; otherwise this
+ * rank may have to be interrupted by membarrier, and registers for that. Ranks that know different
+ * numbers of processors, because their cgroups differ, take the same way nevertheless, and so do
+ * ranks of which only some may register: what one of them has stored before it counts itself in
+ * `settled`, all read after they have counted everyone.
  *
  * Until then every signal is followed by a fence, and every wait does without membarrier
  * (tt_fabric_init). A rank that has given up fences may already signal while another one sleeps in
  * count_to_all, which has not called membarrier and may miss such a signal. That does no harm: what
  * ends its wait is the signal of the last rank that counts itself, which a fence follows. */
-static void choose_fences(struct tt_fabric *f)
+static void find_cores(struct tt_fabric *f)
 {
     int cores = tt_common_find_cores(f->common);
     if (f->job->arenas > cores || !tt_wait_register()) atomic_store(&f->common->fences, 1);
@@ -550,7 +550,7 @@ static tutti_status meet_here(struct tt_fabric *f)
     try_all(f);
     TT_TRY(count_to_all(f, &f->common->ready));
     end_cost(f);
-    choose_fences(f);
+    find_cores(f);
     TT_TRY(count_to_all(f, &f->common->settled));
     f->cores = atomic_load(&f->common->cores);
     f->crowded = f->nodes <= 1 && f->size > f->cores;

@@ -111,9 +111,9 @@ struct tt_fabric {
     /* processors that the ranks may use together, the same number on all ranks; before they have
      * met, those of this rank */
     int cores;
-    /* The ranks are on one node and share processors. All ranks agree on it. Before they have met,
-     * it is true on one node, because a block suits a team that is not crowded if it suits one that
-     * is (run/team.c). */
+    /* Whether the ranks are on one node and share processors. All ranks agree on it. Before they
+     * have met, it is true on one node, because a block that is large enough for a crowded team is
+     * so for any other (run/team.c). */
     bool crowded;
     /* longest message in bytes that goes through the byte ring; longer ones are read */
     int64_t eager_most;

@@ -436,8 +436,8 @@ static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 
 static void fail(struct tt_exec *exec, tutti_status status);
 
-/* Backs the window of an execution that begins. False: there is no memory, and the
- * execution has failed. */
+/* Backs the window of an execution that begins. False: there is no memory, and the execution has
+ * failed. */
 static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -760,10 +760,11 @@ struct progress {
 };
 
 /* A rank whose execution waits for a slot that other ranks have not left is as many calls ahead of
- * one of them as there are slots, so it has time. Each of its looks takes away lines that the other
- * one writes in each call. So it pauses between looks, for a microsecond or a few, in which the
- * other one ends some of these calls. Then it makes several calls without a look. Ranks that share
- * processors yield instead, and a thread does not keep others from the client meanwhile. */
+ * one of them as there are slots, or windows, so it has time. Each of its looks takes away lines
+ * that the other one writes in each call. So it pauses between looks, for a microsecond or a few,
+ * in which the other one ends some of these calls. Then it makes several calls without a look.
+ * Ranks that share processors yield instead, and a thread does not keep others from the client
+ * meanwhile. */
 static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wait)
 {
     enum { PAUSES = 64 };
