@@ -38,7 +38,7 @@ enum {
     SMALL_POOL =
         16 << 20, /* of one for a process that only keeps a processor busy, or for caches */
     RUN_BYTES = 256 << 10,
-    RUN_MOST = 32, /* blocks in a run: as many as a team has slots */
+    RUN_MOST = 32, /* blocks in a run: as many as a team has windows */
     SHORT = 1024,  /* blocks of so many bytes are exchanged at distances of APART, and up to */
     APART = 2048,
     WINDOW = 128 << 10, /* so many at distances of FAR_APART */

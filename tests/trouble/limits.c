@@ -266,7 +266,7 @@ static int starving(int argc, char **argv)
     return 8;
 }
 
-/* Calls as often as a team has slots, so that later calls of this length need no more memory. */
+/* Calls as often as a team has windows, so that later calls of this length need no more memory. */
 static tutti_status sums_in_all_windows(tutti_team *team, int64_t n)
 {
     tutti_status status = TUTTI_OK;
