@@ -590,20 +590,33 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     if (r == t->me || tt_team_is_remote(t, r)) return TUTTI_OK;
     uint64_t mark =
         atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
-    bool has_begun = mark >> 32 == exec->base >> 32;
-    if (!has_begun) {
-        __builtin_prefetch(tt_team_line(t, r, (exec->slot + 1) & (int)(t->slots - 1)));
-        return TUTTI_OK;
-    }
+    if (mark >> 32 != exec->base >> 32) return TUTTI_OK; /* it has not begun */
     if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
     return tt_step_compare(t, exec->number, r);
 }
 
-static tutti_status compare_pairs(const struct tt_exec *exec)
+/* Whether the partners of this rank compare their counts with those of this rank in any case. In a
+ * gatherv or scatterv, a rank that gets a piece awaits a signal of the rank that gives it, also if
+ * the piece is empty, or the root has told its counts before (coll.h). So the root of a scatterv,
+ * and the other ranks of a gatherv, look at no partner: to look would cost a cache miss for each
+ * one in each call. */
+static bool only_gives(const struct tt_exec *exec)
 {
+    const struct tt_call *c = exec->call;
+    bool is_root = exec->team->me == c->root;
+    return (c->coll == TT_COLL_scatterv && is_root) || (c->coll == TT_COLL_gatherv && !is_root);
+}
+
+static tutti_status compare_pairs(struct tt_exec *exec)
+{
+    struct tt_team *t = exec->team;
     const struct tt_neighbors *n = exec->call->neighbors;
     const struct tt_partners partners = exec->partners;
     if (exec->words.others && exec->words.agreed == exec->words.others) return TUTTI_OK;
+    if (only_gives(exec)) {
+        if (t->given <= exec->number) t->given = exec->number + 1;
+        return TUTTI_OK;
+    }
     for (int i = 0; !n && i < partners.n; i++) TT_TRY(compare_pair(exec, partners.first + i));
     for (int i = 0; n && i < n->to_n; i++) TT_TRY(compare_pair(exec, n->to[i]));
     for (int i = 0; n && i < n->from_n; i++) TT_TRY(compare_pair(exec, n->from[i]));

@@ -28,8 +28,11 @@
  * While it waits for a slot, this rank advances the executions before it, and compares nothing yet.
  * A member whose calls match may end them meanwhile, with the data of this rank; this rank waits
  * for that no longer than for anything else. The fingerprint does not contain what two ranks have
- * for each other in a v-collective. Each execution compares that itself before it ends, so what is
- * left to compare here is that of each execution under way. Its slot still holds it, as above.
+ * for each other in a v-collective. One of the two compares that before it ends the execution: the
+ * one that begins it later, or in a gatherv or scatterv the one that gets a piece. So what is left
+ * to compare here is that of each execution that this rank or the member has not ended. Their slots
+ * still hold it: this rank has made no call after the last one, and a member uses a slot again only
+ * after it has ended the execution before.
  *
  * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
  * by then, so a rank that has compared all looks once more whether the team is broken.
@@ -73,6 +76,7 @@ static bool is_settled(const struct tt_team *t)
 {
     if (t->map.p == 1 || t->next == 0) return true;
     if (t->my_done != t->next || tt_remote_has_pairs(t) || tt_remote_doubts(t)) return false;
+    if (t->given > t->all_done) return false;
     return binds_all(tt_team_signature(t, t->me, tt_team_slot(t, t->next - 1)));
 }
 
@@ -86,19 +90,31 @@ static tutti_status left_early(const struct tt_team *t, int r)
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
-/* Compares what this rank and the member have for each other in the calls under way, and in the
- * last call. The member has begun the last call, so it has begun all of them, and they are the same
- * calls. That holds because no call of this rank waits for a slot here; otherwise the slot of the
- * last one would hold an older call, and equal marks in it would not show that the member has begun
- * the calls under way. find_behind compares nothing while calls wait. tutti_team_agree compares
- * calls only after its own call has ended (tt_exec_note), which was the last in the queue, and no
- * other thread uses the team meanwhile. */
+/* Returns the first execution in which perhaps nobody has compared yet what this rank and member r
+ * have for each other. It is the last one at most. */
+static uint64_t first_to_compare(const struct tt_team *t, int r)
+{
+    uint64_t first = t->my_done;
+    if (!tt_team_is_remote(t, r)) {
+        uint64_t theirs = atomic_load_explicit(tt_team_done(t, r), memory_order_acquire);
+        if (theirs < first) first = theirs;
+    }
+    return first < t->next ? first : t->next - 1;
+}
+
+/* Compares what this rank and the member have for each other in the calls that one of them has not
+ * ended, and in the last call. The member has begun the last call, so it has begun all of them, and
+ * they are the same calls. That holds because no call of this rank waits for a slot here; otherwise
+ * the slot of the last one would hold an older call, and equal marks in it would not show that the
+ * member has begun the calls under way. find_behind compares nothing while calls wait.
+ * tutti_team_agree compares calls only after its own call has ended (tt_exec_note), which was the
+ * last in the queue, and no other thread uses the team meanwhile. */
 static tutti_status compare_pairs(struct tt_team *t, int r)
 {
     tutti_status status = TUTTI_OK;
     tt_assert(!t->queue);
-    uint64_t from = tt_min(t->my_done, t->next - 1);
-    for (uint64_t k = from; k < t->next && status == TUTTI_OK; k++) status = tt_step_pair(t, k, r);
+    for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++)
+        status = tt_step_pair(t, k, r);
     return status;
 }
 
@@ -231,13 +247,12 @@ static bool lacks_call(const struct tt_team *t, int r)
 }
 
 /* Compares this rank's calls with those of the members after the team broke, as far as both have
- * begun them: the last call and those that have not ended. */
+ * begun them: the last call and those that one of them has not ended. */
 static tutti_status compare_begun(const struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
-    uint64_t from = tt_min(t->my_done, t->next - 1);
     for (int r = 0; r < t->map.p; r++)
-        for (uint64_t k = from; k < t->next && status == TUTTI_OK; k++)
+        for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++)
             status = tt_step_compare(t, k, r);
     return status;
 }

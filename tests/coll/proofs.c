@@ -38,6 +38,27 @@ static void prove(const struct plans *all, const struct tt_map *map)
                  all->calls[all->calls[0].root].in_place, proof.text);
 }
 
+static bool awaits(const struct tt_plan *plan, int writer)
+{
+    for (uint32_t i = 0; i < plan->steps_n; i++)
+        if (plan->steps[i].kind == TT_AWAIT && plan->steps[i].peer == writer) return true;
+    return false;
+}
+
+/* The rank that gives a piece does not compare its count with the rank that gets it (coll.h). */
+static void compare_what_they_get(const struct tt_algorithm *a, const struct plans *all)
+{
+    bool pairs = a->coll == TT_COLL_gatherv || a->coll == TT_COLL_scatterv;
+    int root = all->calls[0].root;
+    if (!pairs || a->first != TT_FIRST_NOTHING) return;
+    for (int r = 0; r < all->p; r++) {
+        bool gathers = a->coll == TT_COLL_gatherv;
+        if (r != root && !awaits(all->plans[gathers ? root : r], gathers ? r : root))
+            fail_msg("%s: rank %d does not await rank %d", all->text, gathers ? root : r,
+                     gathers ? r : root);
+    }
+}
+
 static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
                 const struct tt_map *map)
 {
@@ -46,6 +67,7 @@ static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
     if (proven++ % (brief(1, SPREAD) * rarely)) return;
     assert_true(plans_make(&all, a, problem, map));
     prove(&all, map);
+    compare_what_they_get(a, &all);
     plans_free(&all);
 }
 
