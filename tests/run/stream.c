@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * stream BYTES STORED: three ranks scan vectors of BYTES, along the chain of `window`. The first one
+ * copies its vector into its window, the second one reduces into its window, and the last one
+ * writes to its output only. The first two must store STORED bytes past the caches, and the last
+ * one none.
+ */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "ranks.h"
+#include "tutti/tutti.h"
+
+static int64_t streamed;
+
+void __real_tt_stream(void *to, const void *from, size_t n);
+void __wrap_tt_stream(void *to, const void *from, size_t n);
+
+void __wrap_tt_stream(void *to, const void *from, size_t n)
+{
+    streamed += (int64_t)n;
+    __real_tt_stream(to, from, n);
+}
+
+/* The sums differ at each place, so that a wrong order of blocks shows. */
+static void scan(tutti_team *world, int64_t n)
+{
+    int me = tutti_rank(world);
+    int64_t *in = calloc((size_t)n, sizeof *in), *out = calloc((size_t)n, sizeof *out);
+    EXPECT(in && out);
+    for (int64_t i = 0; i < n; i++) in[i] = (me + 1) * i;
+    EXPECT(tutti_scan(world, in, out, n, TUTTI_I64, TUTTI_SUM) == TUTTI_OK);
+    for (int64_t i = 0; i < n; i++) EXPECT(out[i] == (me + 1) * (me + 2) / 2 * i);
+    free(in);
+    free(out);
+}
+
+int main(int argc, char **argv)
+{
+    tutti_client *client;
+    EXPECT(argc == 3 && tutti_init(&client) == TUTTI_OK);
+    tutti_team *world = tutti_world(client);
+    streamed = 0; /* the ranks measure when they meet */
+    scan(world, atoll(argv[1]) / (int64_t)sizeof(int64_t));
+    EXPECT(streamed == (tutti_rank(world) < 2 ? atoll(argv[2]) : 0));
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 1;
+}
