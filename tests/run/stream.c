@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * stream BYTES STORED: three ranks scan vectors of BYTES, along the chain of `window`. The first one
- * copies its vector into its window, the second one reduces into its window, and the last one
+ * stream BYTES STORED: three ranks scan vectors of BYTES, along the chain of `window`. The first
+ * one copies its vector into its window, the second one reduces into its window, and the last one
  * writes to its output only. The first two must store STORED bytes past the caches, and the last
  * one none.
  */
