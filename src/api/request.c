@@ -280,10 +280,13 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
     return tt_exec_wait(prepared->spare);
 }
 
-static __attribute__((noinline)) void end_owned(struct tt_prepared *prepared)
+static inline void end_owned(struct tt_prepared *prepared)
 {
-    if (prepared->trial) tt_trial_end(prepared->trial);
-    tt_prepared_drop(prepared);
+    if (tt_unlikely(prepared->trial != NULL)) tt_trial_end(prepared->trial);
+    if (prepared->uses > 1)
+        prepared->uses--; /* the cache has it, too (struct tt_repeat) */
+    else
+        tt_prepared_drop(prepared);
 }
 
 /* Whether the elements are packed at the start and unpacked at the end. */

@@ -150,19 +150,19 @@ static inline bool tt_equal_lists(const int64_t *a, const int64_t *b, int p)
 {
     if (!a || !b) return a == b;
     if (p > 16) return memcmp(a, b, (size_t)p * sizeof *a) == 0;
-    int i = 0;
-    while (i < p && a[i] == b[i]) i++;
-    return i == p;
+    for (int i = 0; i < p; i++)
+        if (a[i] != b[i]) return false;
+    return true;
 }
 
 static inline bool tt_equal_given(const struct tt_as_given *a, const struct tt_as_given *b, int p)
 {
-    if (a->key.word[0] != b->key.word[0] || a->key.word[1] != b->key.word[1] ||
-        a->key.word[2] != b->key.word[2] || a->n != b->n || a->longest != b->longest)
-        return false;
-    for (int i = 0; i < TT_LISTS; i++)
-        if (!tt_equal_lists(a->list[i], b->list[i], p)) return false;
-    return true;
+    uint64_t differs = (a->key.word[0] ^ b->key.word[0]) | (a->key.word[1] ^ b->key.word[1]) |
+                       (a->key.word[2] ^ b->key.word[2]) | (uint64_t)(a->n ^ b->n) |
+                       (uint64_t)(a->longest ^ b->longest);
+    return differs == 0 && tt_equal_lists(a->list[0], b->list[0], p) &&
+           tt_equal_lists(a->list[1], b->list[1], p) && tt_equal_lists(a->list[2], b->list[2], p) &&
+           tt_equal_lists(a->list[3], b->list[3], p);
 }
 
 /* Returns the call that was given so, if it is among the last few that were kept; NULL: it is not.
