@@ -11,6 +11,11 @@
  * equal part for each rank. For short blocks there is one round of signals: the blocks are in the
  * window, which nobody fills again before all ranks have ended the call. Long blocks need a second
  * round, which says that they have been read.
+ *
+ * Where reading is very dear, long blocks go through the two halves of their part of the window,
+ * slice by slice. In turn j a rank fills the halves for slice j of all its blocks, raises its flag
+ * to 2 j + 1, takes slice j of the blocks from others, and raises its flag to 2 j + 2 if one of
+ * them needs a half again. It takes part in as many turns as its longest block has slices.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -28,50 +33,84 @@ static int64_t usual(const struct tt_map *map)
     return many ? SHORT : LONG;
 }
 
-/* Returns where in the window of rank `from` the block for rank `to` lies; -1: it is long, as both
- * of them know. */
-static int64_t place(const struct tt_call *call, const struct tt_map *map, int from, int to,
-                     int64_t len)
+/* How a block goes. */
+struct mixed_way {
+    struct tt_parts parts;
+    int part;                     /* of its receiver in the sender's window */
+    int64_t at;                   /* in that window, if it is short; else -1 */
+    struct tt_part_slices slices; /* of a long one */
+};
+
+/* Returns how the block of `len` bytes from rank `from` to rank `to` goes, as both of them know. */
+static struct mixed_way way_of(const struct tt_call *call, const struct tt_map *map, int from,
+                               int to, int64_t len)
 {
-    const struct tt_parts parts = tt_parts_of(map, map->p - 1);
-    bool fits = len <= tt_slice_bytes(call, usual(map));
-    return fits ? tt_part_at(&parts, tt_part_of(map->p, from, to), len) : -1;
+    struct mixed_way w = {
+        .parts = tt_parts_of(map, map->p - 1), .part = tt_part_of(map->p, from, to), .at = -1};
+    if (len <= tt_slice_bytes(call, usual(map))) w.at = tt_part_at(&w.parts, w.part, len);
+    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, len);
+    return w;
 }
 
-/* Copies the short blocks for other ranks into the window, and opens IN if there are long ones. */
-static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, const struct tt_peers *to)
+/* Copies what goes to others in turn j into the window, and opens IN if there are long blocks that
+ * go directly. Returns the number of turns. */
+static int offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
+                 const struct tt_peers *to, int j)
 {
+    int turns = 1;
     for (int k = 0; k < to->n; k++) {
         int r = tt_peer(to, k);
         struct tt_span block = tt_block_to(call, r);
-        int64_t at = place(call, map, me, r, block.len);
-        if (at >= 0)
-            tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, block.off), block.len);
-        else
+        struct mixed_way w = way_of(call, map, me, r, block.len);
+        turns = (int)tt_max(turns, w.slices.n);
+        if (w.slices.n > j) {
+            if (j >= 2) tt_await(b, r, 2 * (uint32_t)j - 2);
+            tt_copy(b, tt_own(TT_WIN, tt_part_slice_at(&w.parts, &w.slices, w.part, j)),
+                    tt_own(TT_IN, block.off + j * w.slices.len), tt_part_slice_len(&w.slices, j));
+        } else if (j == 0 && w.at >= 0) {
+            tt_copy(b, tt_own(TT_WIN, w.at), tt_own(TT_IN, block.off), block.len);
+        } else if (j == 0) {
             tt_open(b, 1 << TT_IN);
+        }
     }
+    return turns;
 }
 
-/* Gets all blocks from other ranks, and signals that the long ones have been read. */
-static void take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
-                 const struct tt_peers *from)
+/* Takes a block that does not go in slices. */
+static void take_whole(struct tt_builder *b, const struct mixed_way *w, int r, struct tt_span block)
 {
+    struct tt_range to = tt_own(TT_OUT, block.off);
+    tt_await(b, r, 1);
+    if (w->at < 0) /* IN@r is the segment at r that is meant for this rank */
+        tt_wait(b, tt_get(b, to, tt_at(TT_IN, r, 0), block.len));
+    else
+        tt_copy(b, to, tt_at(TT_WIN, r, w->at), block.len);
+}
+
+/* Takes what comes from others in turn j, and signals that it has been read if somebody waits for
+ * that. Returns the number of turns. */
+static int take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
+                const struct tt_peers *from, int j)
+{
+    int turns = 1;
     bool any = false;
     for (int k = 0; k < from->n; k++) {
         int r = tt_peer(from, k);
         struct tt_span block = tt_block_from(call, r);
-        struct tt_range to = tt_own(TT_OUT, block.off);
-        int64_t at = place(call, map, r, me, block.len);
-        if (block.len == 0) continue;
-        tt_await(b, r, 1);
-        any = any || at < 0;
-        if (at < 0) /* IN@r is the segment at r that is meant for this rank */
-            tt_wait(b, tt_get(b, to, tt_at(TT_IN, r, 0), block.len));
-        else
-            tt_copy(b, to, tt_at(TT_WIN, r, at), block.len);
+        struct mixed_way w = way_of(call, map, r, me, block.len);
+        turns = (int)tt_max(turns, w.slices.n);
+        any = any || w.slices.n > j + 2 || (j == 0 && w.at < 0 && w.slices.n == 0);
+        if (w.slices.n > j) {
+            tt_await(b, r, 2 * (uint32_t)j + 1);
+            tt_copy(b, tt_own(TT_OUT, block.off + j * w.slices.len),
+                    tt_at(TT_WIN, r, tt_part_slice_at(&w.parts, &w.slices, w.part, j)),
+                    tt_part_slice_len(&w.slices, j));
+        } else if (j == 0 && block.len > 0) {
+            take_whole(b, &w, r, block);
+        }
     }
-    if (any) tt_signal(b, TT_ALL, 2);
+    if (any) tt_signal(b, TT_ALL, 2 * (uint32_t)j + 2);
+    return turns;
 }
 
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
@@ -80,13 +119,18 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     (void)phase;
     struct tt_peers to = tt_peers_to(call, map->p, me), from = tt_peers_from(call, map->p, me);
     struct tt_span mine = tt_block_to(call, me);
-    offer(b, call, map, me, &to);
-    tt_signal(b, TT_ALL, 1);
-    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
-    take(b, call, map, me, &from);
+    for (int j = 0, turns = 1; j < turns; j++) {
+        int out = offer(b, call, map, me, &to, j);
+        tt_signal(b, TT_ALL, 2 * (uint32_t)j + 1);
+        if (j == 0)
+            tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off),
+                    mine.len);
+        turns = (int)tt_max(out, take(b, call, map, me, &from, j));
+    }
     for (int k = 0; k < to.n; k++) {
         int r = tt_peer(&to, k);
-        if (place(call, map, me, r, tt_block_to(call, r).len) < 0) tt_await(b, r, 2);
+        struct mixed_way w = way_of(call, map, me, r, tt_block_to(call, r).len);
+        if (w.at < 0 && w.slices.n == 0) tt_await(b, r, 2);
     }
 }
 

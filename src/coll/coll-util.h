@@ -35,6 +35,27 @@ static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t le
     return len <= parts->high ? parts->high_at + i * parts->high : -1;
 }
 
+/* A piece that is too long for its part of the window may still pass through the two halves of the
+ * high part, slice by slice. That is faster where reading another rank's buffer is very dear,
+ * unless the slices are short. The last slice has `tail` bytes. */
+struct tt_part_slices {
+    int n; /* 0: the piece goes directly */
+    int64_t len, tail;
+};
+/* Returns the slices of such a piece. Both ranks that know its length get the same answer. */
+struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
+                                     const struct tt_map *map, int64_t len);
+/* Returns where in the window slice j of the i-th piece lies. */
+static inline int64_t tt_part_slice_at(const struct tt_parts *parts, const struct tt_part_slices *s,
+                                       int i, int j)
+{
+    return parts->high_at + i * parts->high + j % 2 * s->len;
+}
+static inline int64_t tt_part_slice_len(const struct tt_part_slices *s, int j)
+{
+    return j < s->n - 1 ? s->len : s->tail;
+}
+
 /* Reasons to refuse a call that several algorithms share. */
 extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[],
     tt_needs_memory[];

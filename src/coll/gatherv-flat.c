@@ -1,49 +1,94 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gatherv `flat`: every rank copies its piece into its window, and the root copies it out. A rank
- * whose piece is longer than the window puts it into the root's buffer itself.
+ * whose piece is longer than the window puts it into the root's buffer itself, or where that is
+ * dear, passes it through its window slice by slice.
  *
  *     1  IN -> WIN ==\
  *     2  IN -> WIN ===> root: OUT[1] OUT[2] OUT[3]
  *     3  IN ================================/   the window is too short
  *
- * No rank but the root knows the counts of the others, so the slices of different pieces could not
- * share one loop as in gather `flat`. The root's first signal says that its buffer is open if a
- * piece is too long. It signals in any case, so that a rank that expects this wrongly comes to
- * compare its counts. Each other rank signals when its piece is in place. The root awaits also the
- * ranks whose pieces are empty, because it compares the counts with each of them before it reads
- * anything.
+ * The root's first signal says that its buffer is open if a rank puts its piece. It signals in any
+ * case, so that a rank that expects this wrongly comes to compare its counts. Each other rank
+ * raises its flag to 1 + j when its piece, or slice j of it, is in place. No rank but the root
+ * knows the counts of the others, so the root takes slice j of all pieces before any slice j + 1,
+ * and then raises its flag to 2 + j. The root awaits also the ranks whose pieces are empty, because
+ * it compares the counts with each of them before it reads anything.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
 
+/* How a piece goes. */
+struct gatherv_way {
+    struct tt_parts parts;
+    int64_t at;                   /* in the window; -1: it is too long */
+    struct tt_part_slices slices; /* of a piece that is too long */
+};
+
+static struct gatherv_way way_of(const struct tt_call *call, const struct tt_map *map, int64_t len)
+{
+    struct gatherv_way w = {.parts = tt_parts_of(map, 1)};
+    w.at = tt_part_at(&w.parts, 0, len);
+    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, len);
+    return w;
+}
+
+/* Takes what comes in turn j. Returns the number of turns. */
+static int turn(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int j)
+{
+    int turns = 0;
+    for (int k = 1; k < map->p; k++) {
+        int r = tt_after(map->p, call->root, k);
+        struct tt_span piece = tt_block_from(call, r);
+        struct gatherv_way w = way_of(call, map, piece.len);
+        turns = (int)tt_max(turns, w.slices.n);
+        if (j > 0 && j >= w.slices.n) continue;
+        tt_await(b, r, (uint32_t)j + 1);
+        if (w.slices.n > 0)
+            tt_copy(b, tt_own(TT_OUT, piece.off + j * w.slices.len),
+                    tt_at(TT_WIN, r, tt_part_slice_at(&w.parts, &w.slices, 0, j)),
+                    tt_part_slice_len(&w.slices, j));
+        else if (w.at >= 0)
+            tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, w.at), piece.len);
+        else
+            tt_open(b, 1 << TT_OUT);
+    }
+    return turns;
+}
+
 static void collect(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                     int me)
 {
-    const struct tt_parts parts = tt_parts_of(map, 1);
     struct tt_span mine = tt_block_from(call, me);
     tt_signal(b, TT_ALL, 1);
     tt_copy(b, tt_own(TT_OUT, mine.off), tt_own(TT_IN, tt_block_to(call, me).off), mine.len);
-    for (int k = 1; k < map->p; k++) {
-        int r = tt_after(map->p, me, k);
-        struct tt_span piece = tt_block_from(call, r);
-        int64_t at = tt_part_at(&parts, 0, piece.len);
-        tt_await(b, r, 1);
-        if (at >= 0)
-            tt_copy(b, tt_own(TT_OUT, piece.off), tt_at(TT_WIN, r, at), piece.len);
-        else
-            tt_open(b, 1 << TT_OUT);
+    for (int j = 0, turns = 1; j < turns; j++) {
+        turns = turn(b, call, map, j);
+        if (j + 2 < turns) tt_signal(b, TT_ALL, (uint32_t)j + 2);
+    }
+}
+
+static void give_slices(struct tt_builder *b, int root, const struct gatherv_way *w, int64_t from)
+{
+    for (int j = 0; j < w->slices.n; j++, from += w->slices.len) {
+        if (j >= 2) tt_await(b, root, (uint32_t)j);
+        tt_copy(b, tt_own(TT_WIN, tt_part_slice_at(&w->parts, &w->slices, 0, j)),
+                tt_own(TT_IN, from), tt_part_slice_len(&w->slices, j));
+        tt_signal(b, root, (uint32_t)j + 1);
     }
 }
 
 static void give(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map)
 {
     int root = call->root;
-    const struct tt_parts parts = tt_parts_of(map, 1);
     struct tt_span mine = tt_block_to(call, root);
-    int64_t at = tt_part_at(&parts, 0, mine.len);
-    if (at >= 0) {
-        tt_copy(b, tt_own(TT_WIN, at), tt_own(TT_IN, mine.off), mine.len);
+    struct gatherv_way w = way_of(call, map, mine.len);
+    if (w.slices.n > 0) {
+        give_slices(b, root, &w, mine.off);
+        return;
+    }
+    if (w.at >= 0) {
+        tt_copy(b, tt_own(TT_WIN, w.at), tt_own(TT_IN, mine.off), mine.len);
     } else {
         tt_await(b, root, 1);
         /* OUT@root is the segment at the root that is meant for this rank. */

@@ -16,8 +16,12 @@
 #define BOUNCE_BYTES (512 << 10)
 #define PIECE_MOST (128 << 10)
 #define PIECE_LEAST (16 << 10)
-#define STREAM_BLOCK (4 << 10) /* reduced at once where stores go past the caches */
-#define OPERANDS_HERE 64       /* addresses kept on the stack; more go to allocated memory */
+/* If other caches take long to give up the lines of a window, stores that go past the caches fill
+ * it from so many bytes on (fabric.h). They were measured from 4 KiB on. A rank reduces a block at
+ * once in its own cache then. */
+#define STREAMED (2 << 10)
+#define STREAM_BLOCK (4 << 10)
+#define OPERANDS_HERE 64 /* addresses kept on the stack; more go to allocated memory */
 
 /* ---- Opening ---- */
 
@@ -256,19 +260,11 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
     return blame_owner(exec, owner, call);
 }
 
-/* Whether stores that go past the caches should write this to a window, because other caches take
- * long to give up its lines (fabric.h). They were measured from 4 KiB on. */
-static inline bool is_streamed(const struct tt_exec *exec, bool window, int64_t len)
-{
-    enum { STREAMED = 2 << 10 };
-    return tt_unlikely(len >= STREAMED) && window && exec->team->fabric->stores_slow;
-}
-
 /* Copies into a window or an own buffer. */
 static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
                              int64_t len)
 {
-    if (is_streamed(exec, window, len) && to != from)
+    if (tt_unlikely(len >= STREAMED) && window && to != from && exec->team->fabric->stores_slow)
         tt_stream(to, from, (size_t)len);
     else
         copy_bytes(to, from, len);
@@ -358,6 +354,16 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
         tt_reduce(to, from, k, n, plan->type, exec->op);
 }
 
+/* Whether plain stores reduce into the window all the same: it is an operand, so it is in the cache
+ * of this rank, or an element is larger than a block. */
+static bool needs_no_stream(const struct tt_exec *exec, const char *to, const void *const *at,
+                            int k)
+{
+    for (int i = 0; i < k; i++)
+        if (at[i] == to) return true;
+    return exec->element > STREAM_BLOCK;
+}
+
 /* Reduces into a window by stores that go past the caches: block by block into the cache of this
  * rank, and from there into the window. Moves the addresses in `at`. */
 static __attribute__((noinline)) void reduce_streamed(struct tt_exec *exec, char *to,
@@ -365,25 +371,16 @@ static __attribute__((noinline)) void reduce_streamed(struct tt_exec *exec, char
 {
     _Alignas(TT_LINE) char block[STREAM_BLOCK];
     const int64_t element = (int64_t)exec->element;
+    if (needs_no_stream(exec, to, at, k)) {
+        reduce_here(exec, to, at, k, len);
+        return;
+    }
     for (int64_t done = 0, n; done < len; done += n) {
         n = tt_min(STREAM_BLOCK / element * element, len - done);
         reduce_here(exec, block, at, k, n);
         tt_stream(to + done, block, (size_t)n);
         for (int i = 0; i < k; i++) at[i] = (const char *)at[i] + n;
     }
-}
-
-/* Reduces where this rank can load all operands. A window that is itself an operand is in the cache
- * of this rank. */
-static inline void reduce_loaded(struct tt_exec *exec, bool window, char *to, const void **at,
-                                 int k, int64_t len)
-{
-    bool streamed = is_streamed(exec, window, len) && exec->element <= STREAM_BLOCK;
-    for (int i = 0; i < k && streamed; i++) streamed = at[i] != to;
-    if (tt_unlikely(streamed))
-        reduce_streamed(exec, to, at, k, len);
-    else
-        reduce_here(exec, to, at, k, len);
 }
 
 static tutti_status need_bounce(struct tt_team *t, int64_t bytes)
@@ -459,7 +456,11 @@ static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range
     bool loadable = true;
     for (int i = 0; i < k; i++) loadable &= (at[i] = loadable_address(exec, &range[i + 1])) != NULL;
     if (tt_unlikely(!loadable)) return reduce_opened(exec, range, k, len, at);
-    reduce_loaded(exec, range->buf == TT_WIN, exec->buffer[range->buf] + range->off, at, k, len);
+    char *to = exec->buffer[range->buf] + range->off;
+    if (tt_unlikely(len >= STREAMED) && range->buf == TT_WIN && exec->team->fabric->stores_slow)
+        reduce_streamed(exec, to, at, k, len);
+    else
+        reduce_here(exec, to, at, k, len);
     return TUTTI_OK;
 }
 

@@ -349,15 +349,17 @@ static void neighbours_exchange_in_even_numbers(void **state)
 }
 
 /* All skews, roots at the beginning, in the middle and at the end, in place or not, with windows
- * for all pieces and for none, with and without direct access. */
+ * for all pieces and for none, with and without direct access, and with access that is so dear that
+ * pieces go in slices. */
 static void rooted_lists(const struct tt_algorithm *a, int p)
 {
-    for (int i = 0; i < 3 * 2 * 2; i++) {
+    for (int i = 0; i < 3 * 2 * 3; i++) {
         struct tt_problem problem = plans_problem(a->coll, p, 5);
         struct tt_map map = plans_map(p);
         problem.call.root = i % 3 * (p - 1) / 2;
         if (i / 3 % 2) plans_window(&map, 64);
         if (i / 6) map.reads = map.writes = map.mapped = false;
+        if (i / 12) problem.call.slice = 8;
         variants(a, problem, &map);
     }
 }
