@@ -283,10 +283,7 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
 static inline void end_owned(struct tt_prepared *prepared)
 {
     if (tt_unlikely(prepared->trial != NULL)) tt_trial_end(prepared->trial);
-    if (prepared->uses > 1)
-        prepared->uses--; /* the cache has it, too (struct tt_repeat) */
-    else
-        tt_prepared_drop(prepared);
+    tt_prepared_drop(prepared);
 }
 
 /* Whether the elements are packed at the start and unpacked at the end. */

@@ -12,6 +12,9 @@
 
 #include "base/cache-file.h"
 
+/* The cost of reading another process' memory (struct tt_map), from which on it is very dear. */
+enum { TT_VERY_DEAR = 5 };
+
 /* Where the data of a step lie: in the cache of this processor, in no cache, or in the cache of
  * another processor, which has just written them (source) or read them (destination). */
 enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLACES };

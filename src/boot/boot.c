@@ -581,8 +581,9 @@ static void log_job(const struct tt_fabric *f)
         tt_log("ranks cannot write each other's memory (CMA): messages and collectives only read");
     else
         tt_log("reading 64 KiB of another rank takes %.2f times as long as through shared memory "
-               "that is filled in the faster way; its cost counts as %d",
-               f->read_percent / 100.0, f->read_cost);
+               "that is filled in the faster way; its cost counts as %d%s",
+               f->read_percent / 100.0, f->read_cost,
+               100 * f->read_cost > f->read_percent + 125 ? ", with writing them again" : "");
     if (!f->mapped)
         tt_log("windows are filled by %s",
                f->stores_slow ? "stores that bypass the caches" : "plain stores");

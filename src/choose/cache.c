@@ -189,9 +189,8 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
     return tt_prepare_by(cache, team, call, NULL, prepared);
 }
 
-void tt_prepared_drop(struct tt_prepared *p)
+void tt_prepared_free(struct tt_prepared *p)
 {
-    if (!p || --p->uses > 0) return;
     tt_exec_free(p->spare);
     tt_plan_free(p->plan);
     tt_free(p->lists);

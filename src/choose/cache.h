@@ -98,7 +98,11 @@ tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const s
  * Without memory it is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
 /* Gives up one use; the last one frees the plan. NULL is allowed. */
-void tt_prepared_drop(struct tt_prepared *prepared);
+void tt_prepared_free(struct tt_prepared *prepared);
+static inline void tt_prepared_drop(struct tt_prepared *prepared)
+{
+    if (prepared && --prepared->uses == 0) tt_prepared_free(prepared);
+}
 
 /* Makes a plan for this call and puts it into the cache, which owns the use: the caller does not
  * drop it. Errors: those of tt_prepare. */
@@ -160,6 +164,7 @@ static inline bool tt_equal_given(const struct tt_as_given *a, const struct tt_a
     uint64_t differs = (a->key.word[0] ^ b->key.word[0]) | (a->key.word[1] ^ b->key.word[1]) |
                        (a->key.word[2] ^ b->key.word[2]) | (uint64_t)(a->n ^ b->n) |
                        (uint64_t)(a->longest ^ b->longest);
+    _Static_assert(TT_LISTS == 4, "all are compared");
     return differs == 0 && tt_equal_lists(a->list[0], b->list[0], p) &&
            tt_equal_lists(a->list[1], b->list[1], p) && tt_equal_lists(a->list[2], b->list[2], p) &&
            tt_equal_lists(a->list[3], b->list[3], p);

@@ -15,7 +15,7 @@
  * Where reading is very dear, long blocks go through the two halves of their part of the window,
  * slice by slice. In turn j a rank fills the halves for slice j of all its blocks, raises its flag
  * to 2 j + 1, takes slice j of the blocks from others, and raises its flag to 2 j + 2 if one of
- * them needs a half again. It takes part in as many turns as its longest block has slices.
+ * these ranks needs a half again. It takes part in as many turns as its longest block has slices.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -48,7 +48,7 @@ static struct mixed_way way_of(const struct tt_call *call, const struct tt_map *
     struct mixed_way w = {
         .parts = tt_parts_of(map, map->p - 1), .part = tt_part_of(map->p, from, to), .at = -1};
     if (len <= tt_slice_bytes(call, usual(map))) w.at = tt_part_at(&w.parts, w.part, len);
-    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, len);
+    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, map->reads, len);
     return w;
 }
 

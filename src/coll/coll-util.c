@@ -33,14 +33,13 @@ struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 /* Slices of at least LEAST bytes are faster than direct copies. A plan has steps for each slice, so
  * there are MOST of them at most. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
-                                     const struct tt_map *map, int64_t len)
+                                     const struct tt_map *map, bool may, int64_t len)
 {
-    enum { LEAST = 16 << 10, MOST = 64, VERY_DEAR = 4 };
+    enum { LEAST = 16 << 10, MOST = 64 };
     struct tt_part_slices s = {.len = parts->high / 2};
-    bool dear = !map->mapped && (!map->reads || !map->writes || map->read_cost > VERY_DEAR);
+    bool dear = !map->mapped && (!may || map->read_cost >= TT_VERY_DEAR);
     if (s.len > TT_LINE) s.len = s.len / TT_LINE * TT_LINE;
-    if (!dear || len <= parts->high || s.len < tt_slice_bytes(call, LEAST) || len > MOST * s.len)
-        return s;
+    if (!dear || s.len < tt_slice_bytes(call, LEAST) || len > MOST * s.len) return s;
     s.n = (int)((len + s.len - 1) / s.len);
     s.tail = len - (s.n - 1) * s.len;
     return s;

@@ -36,15 +36,16 @@ static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t le
 }
 
 /* A piece that is too long for its part of the window may still pass through the two halves of the
- * high part, slice by slice. That is faster where reading another rank's buffer is very dear,
- * unless the slices are short. The last slice has `tail` bytes. */
+ * high part, slice by slice. That is faster where reading another rank's buffer is very dear or
+ * forbidden, unless the slices are short or many. The last slice has `tail` bytes. */
 struct tt_part_slices {
     int n; /* 0: the piece goes directly */
     int64_t len, tail;
 };
-/* Returns the slices of such a piece. Both ranks that know its length get the same answer. */
+/* Returns the slices of such a piece. Both ranks that know its length get the same answer. Whether
+ * the piece may go directly is map->reads or map->writes. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
-                                     const struct tt_map *map, int64_t len);
+                                     const struct tt_map *map, bool may, int64_t len);
 /* Returns where in the window slice j of the i-th piece lies. */
 static inline int64_t tt_part_slice_at(const struct tt_parts *parts, const struct tt_part_slices *s,
                                        int i, int j)

@@ -35,9 +35,10 @@ struct tt_composition;
 /* Before the plan of an alltoallv, gatherv or scatterv is made, its ranks tell each other nothing,
  * all counts (tt_call.all_counts), or their longest pieces (tt_call.longest; alltoallv only).
  *
- * If the ranks of a gatherv or scatterv tell each other nothing, each rank that gets a piece awaits
- * a signal of the rank that gives it, also if it expects an empty piece. It compares the counts of
- * the two when it sees the signal; the rank that gives the piece compares nothing. */
+ * In the plans of a gatherv or scatterv whose `first` is TT_FIRST_NOTHING, each rank that gets a
+ * piece awaits a signal of the rank that gives it, also if it expects an empty piece, before it
+ * touches what the other rank has. It compares the counts of the two when it sees the signal; the
+ * rank that gives the piece compares nothing. */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {

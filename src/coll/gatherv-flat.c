@@ -29,7 +29,7 @@ static struct gatherv_way way_of(const struct tt_call *call, const struct tt_map
 {
     struct gatherv_way w = {.parts = tt_parts_of(map, 1)};
     w.at = tt_part_at(&w.parts, 0, len);
-    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, len);
+    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, map->writes, len);
     return w;
 }
 

@@ -32,7 +32,7 @@ static struct scatterv_way way_to(const struct tt_call *call, const struct tt_ma
     struct scatterv_way w = {.parts = tt_parts_of(map, map->p - 1),
                              .part = tt_part_of(map->p, call->root, r)};
     w.at = tt_part_at(&w.parts, w.part, len);
-    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, len);
+    if (w.at < 0) w.slices = tt_part_slices(&w.parts, call, map, map->reads, len);
     return w;
 }
 

@@ -254,7 +254,9 @@ tutti_status tt_tally_wrap(struct tt_fabric *f);
 /* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
 struct tt_cost {
     /* how many times as long as through the windows of collectives, rounded up from a quarter above
-     * a whole number on; 1 is less than three quarters of the time, 2 is up to 2.25 times */
+     * a whole number on; 1 is less than three quarters of the time, 2 is up to 2.25 times. If plain
+     * stores are slow, it contains the time in which the owner writes its memory again, and is at
+     * least TT_VERY_DEAR. */
     int times;
     /* how many times as long as through shared memory that plain stores fill, rounded so; 1 is up
      * to 1.25 times */

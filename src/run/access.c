@@ -354,14 +354,18 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
         tt_reduce(to, from, k, n, plan->type, exec->op);
 }
 
-/* Whether plain stores reduce into the window all the same: it is an operand, so it is in the cache
- * of this rank, or an element is larger than a block. */
-static bool needs_no_stream(const struct tt_exec *exec, const char *to, const void *const *at,
-                            int k)
+/* Returns how many bytes are reduced at once: whole lines if possible, and 0 if an element is
+ * larger than a block, or if the window overlaps an operand, which is then in the cache of this
+ * rank. */
+static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, const void *const *at,
+                                int k, int64_t len)
 {
+    const int64_t element = (int64_t)exec->element;
+    int64_t lines = element * (TT_LINE / tt_min(TT_LINE, element & -element));
     for (int i = 0; i < k; i++)
-        if (at[i] == to) return true;
-    return exec->element > STREAM_BLOCK;
+        if ((const char *)at[i] < to + len && to < (const char *)at[i] + len) return 0;
+    if (lines <= STREAM_BLOCK) return STREAM_BLOCK / lines * lines;
+    return STREAM_BLOCK / element * element;
 }
 
 /* Reduces into a window by stores that go past the caches: block by block into the cache of this
@@ -370,13 +374,13 @@ static __attribute__((noinline)) void reduce_streamed(struct tt_exec *exec, char
                                                       const void **at, int k, int64_t len)
 {
     _Alignas(TT_LINE) char block[STREAM_BLOCK];
-    const int64_t element = (int64_t)exec->element;
-    if (needs_no_stream(exec, to, at, k)) {
+    const int64_t at_once = streamed_at_once(exec, to, at, k, len);
+    if (at_once == 0) {
         reduce_here(exec, to, at, k, len);
         return;
     }
     for (int64_t done = 0, n; done < len; done += n) {
-        n = tt_min(STREAM_BLOCK / element * element, len - done);
+        n = tt_min(at_once, len - done);
         reduce_here(exec, block, at, k, n);
         tt_stream(to + done, block, (size_t)n);
         for (int i = 0; i < k; i++) at[i] = (const char *)at[i] + n;

@@ -580,10 +580,10 @@ static __attribute__((noinline)) void publish_end(const struct tt_team *t)
     atomic_store_explicit(&member->ended_ns, tt_clock_ns(), memory_order_relaxed);
 }
 
-/* If two members both believe that they exchange no data with each other, neither waits for the
- * other. So their counts are compared here. A member's counts stay in the slot until both have
- * ended the execution, so the member that begins the execution later finds the counts of the other
- * member. */
+/* In an alltoallv two members may both believe that they exchange no data with each other, and then
+ * neither waits for the other. So their counts are compared here. A member's counts stay in the
+ * slot until both have ended the execution, so the member that begins the execution later finds
+ * the counts of the other member. */
 static tutti_status compare_pair(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
@@ -595,11 +595,11 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     return tt_step_compare(t, exec->number, r);
 }
 
-/* Whether the partners of this rank compare their counts with those of this rank in any case. In a
- * gatherv or scatterv, a rank that gets a piece awaits a signal of the rank that gives it, also if
- * the piece is empty, or the root has told its counts before (coll.h). So the root of a scatterv,
- * and the other ranks of a gatherv, look at no partner: to look would cost a cache miss for each
- * one in each call. */
+/* Whether this rank only gives pieces, as the root of a scatterv and the other ranks of a gatherv
+ * do. A rank that gets a piece awaits a signal of the rank that gives it, also if the piece is
+ * empty, and then compares their counts; in `composed` each rank has compared its count with the
+ * root's before (coll.h). So a rank that only gives looks at no partner. To look would cost a cache
+ * miss for each one in each call. */
 static bool only_gives(const struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;

@@ -8,8 +8,8 @@
  * message, and it stays there: only execution N - 1 + S uses the slot again, and that begins after
  * this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls than
  * this rank; then that member, not this rank, gets the error that this rank left. Execution
- * N - 1 + W may replace what a member has once for each window. Then the two have compared it in
- * execution N - 1, which both have ended, and nothing of it is compared here (step.c).
+ * N - 1 + W may replace what a member has once for each window. Then one of the two has compared it
+ * in execution N - 1, which both have ended, and nothing of it is compared here (step.c).
  *
  * Why all members get the error. Let two members differ. If both come here, each waits until the
  * other has begun as many calls, so both compare the same execution: the first one waits, and the
@@ -113,8 +113,12 @@ static tutti_status compare_pairs(struct tt_team *t, int r)
 {
     tutti_status status = TUTTI_OK;
     tt_assert(!t->queue);
-    for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++)
+    for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++) {
         status = tt_step_pair(t, k, r);
+        /* If both have ended it meanwhile, one of them has compared it, and the member may have put
+         * a later call into its slot. */
+        if (status != TUTTI_OK && k < first_to_compare(t, r)) status = TUTTI_OK;
+    }
     return status;
 }
 

@@ -507,8 +507,8 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    tt_step_which_team(t, team, sizeof team));
 }
 
-/* A member of this node that has left the job may have freed the memory of its counts. It has
- * compared the counts itself before it left. */
+/* A member of this node that has left the job may have freed the memory of its counts. Before it
+ * left, one of the two has compared the counts. */
 static bool keeps_counts(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;

@@ -232,8 +232,8 @@ struct tt_team {
     uint64_t slots, windows; /* S and W: powers of two; windows <= slots <= TT_SLOTS */
     int windows_log2;
     uint64_t next, my_done, all_done;
-    /* 1 + the number of the last execution that this rank has ended and left to others to compare
-     * (only_gives in exec.c); 0: none */
+    /* 1 + the number of the last execution that this rank has ended without comparing its counts,
+     * because its partners compare them (only_gives in exec.c); 0: there was none */
     uint64_t given;
     struct tt_exec *running[TT_SLOTS];
     bool ended[TT_SLOTS]; /* by slot: its execution is not below my_done, and has ended */

@@ -33,7 +33,8 @@ struct tt_map {
                 * them */
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
     /* The time to read 64 KiB in the owner's memory, as a multiple of the time through windows; 1
-     * is less than three quarters of it. */
+     * is less than three quarters of it. Where the ranks' processors share no cache, the time in
+     * which the owner writes its memory again is added, and this is at least TT_VERY_DEAR. */
     int read_cost;
     int nodes;
     const int *node;

@@ -32,8 +32,8 @@ static void slow_stores_are_avoided(void **state)
     assert_true(cost.stores_slow && cost.streams);
     /* The kernel's and taking: 7,900 ns. Giving, when the buffer is written again: 10,700 ns. */
     assert_int_equal(cost.times, (4 * 18600 + 3 * 3300) / (4 * 3300)); /* against streaming */
-    assert_int_equal(cost.stored_times, 2);
-    assert_int_equal(cost.percent, 100 * 18600 / 3300);
+    assert_int_equal(cost.stored_times, 1);
+    assert_int_equal(cost.percent, 100 * 7900 / 3300);
 }
 
 /* Somewhat slower stores are kept, since lines of windows have mostly left the other caches. */
@@ -55,7 +55,7 @@ static void three_times_is_the_limit(void **state)
     assert_int_equal(tt_cost_judge(&times, -1).times, 2); /* 7,900 against 9,900 ns */
     times.storing++;
     assert_true(tt_cost_judge(&times, -1).stores_slow);
-    assert_int_equal(tt_cost_judge(&times, -1).times, 5); /* 14,501 against 3,300 ns */
+    assert_int_equal(tt_cost_judge(&times, -1).times, 5); /* 14,501 against 3,300 ns are 4 */
 }
 
 /* Reading costs 1 if it takes less than three quarters of the time, and else at least 2. */
@@ -81,7 +81,8 @@ static void the_setting_decides(void **state)
     (void)state;
     struct tt_cost plain = tt_cost_judge(&apart, 0), past = tt_cost_judge(&together, 1);
     assert_false(plain.stores_slow);
-    assert_int_equal(plain.times, plain.stored_times);
+    assert_int_equal(plain.times, 2); /* 18,600 against 14,000 ns */
+    assert_int_equal(plain.stored_times, 1);
     assert_true(past.stores_slow);
     assert_int_equal(past.times, 2); /* 6,200 against 3,200 ns */
     assert_int_equal(past.stored_times, 1);

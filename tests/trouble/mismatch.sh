@@ -111,8 +111,12 @@ done
 
 # The last rank passes another count to a gatherv than the root expects, or to a scatterv than the
 # root sends: a little more or less, nothing, or a multiple.
-for algorithm in flat direct linear; do
-    [ -z "$apart" ] || [ $algorithm != flat ] || continue # for one node
+for algorithm in flat direct linear slices; do
+    [ -z "$apart" ] || [[ $algorithm != @(flat|slices) ]] || continue # for one node
+    if [ $algorithm = slices ]; then
+        export TUTTI_READ_COST=9 TUTTI_WINDOW=8K TUTTI_SLICE=1K
+        algorithm=flat
+    fi
     for coll in gatherv scatterv; do
         for more in 1 -1 -5000 20000; do
             uneven $coll=$algorithm $coll $more
@@ -122,6 +126,7 @@ for algorithm in flat direct linear; do
         done
     done
 done
+unset TUTTI_READ_COST TUTTI_WINDOW TUTTI_SLICE
 
 for more in 1 -5000 20000; do
     uneven gatherv=composed gatherv $more
@@ -193,8 +198,8 @@ maybe() {
     local left
     for left in 2 1 0; do
         ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0 TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0 \
-            UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_segv=0 go pointer "$1" "$2" >out 2>err || [ $? -eq 139 ] || ucx_stopped err || fail "pointer of $2"
-        if [ "$left" -eq 0 ] || ! ucx_stopped err; then break; fi
+            UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_segv=0 go pointer "$1" "$2" >out 2>err || [ $? -eq 139 ] || ucx_stopped out err || fail "pointer of $2"
+        if [ "$left" -eq 0 ] || ! ucx_stopped out err; then break; fi
     done
     [ "$(lines out "^rank [^$1]: a member of the team failed .*: rank $1 (died: signal 11|$3)")" -eq 2 ] ||
         fail "pointer of $2: blamed wrongly"
