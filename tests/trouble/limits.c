@@ -358,15 +358,20 @@ struct footprint {
     long pss_kib, shared_kib, descriptors;
 };
 
+/* Private memory, and this rank's part of shared memory. The pages of files are left out: this
+ * rank's part of them grows whenever another process ends that has mapped the same library. */
 static long pss_kib(void)
 {
     char line[256];
-    long kib = 0;
+    long kib, sum = 0;
     FILE *file = fopen("/proc/self/smaps_rollup", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "Pss: %ld", &kib) == 1) break;
-    if (file) fclose(file);
-    return kib;
+    if (!file) exit(7);
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Pss_Anon: %ld", &kib) == 1 || sscanf(line, "Pss_Shmem: %ld", &kib) == 1)
+            sum += kib;
+    fclose(file);
+    if (sum == 0) exit(7);
+    return sum;
 }
 
 /* The memory behind the segment, without what the ranks keep for their next teams: see
