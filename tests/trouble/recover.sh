@@ -6,14 +6,17 @@
 # result, and continue. A brief run tries one in three of the moments.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/../ucx.sh"
 
 times=${1:-1} step=1 many=25 some=10
 [ -z "$TUTTI_TEST_BRIEF" ] || step=3 many=8 some=4
 
 # survive RANKS RANK:AFTER...: each RANK dies at its operation number AFTER, if it gets so far.
-# Every rank that lives must exit with 0, and all must print the same lines.
+# Every rank that lives must exit with 0, and all must print the same lines. If UCX stops one of
+# them, the job is run again, at most twice.
 survive() {
-    local n=$1 got=0 fault
+    local n=$1 got fault left
     shift
     deaths="$*"
     # shellcheck disable=SC2016
@@ -21,8 +24,12 @@ survive() {
         [ "${death%%:*}" = "$TUTTI_RANK" ] && export TUTTI_FAULT=kill,after=${death##*:}
     done
     exec "$trouble" survive 4'
-    trouble=$trouble tutti run -n "$n" --timeout 3000 --on-failure=continue \
-        bash -c "$fault" bash "$@" >out 2>err || got=$?
+    for left in 2 1 0; do
+        got=0
+        trouble=$trouble tutti run -n "$n" --timeout 3000 --on-failure=continue \
+            bash -c "$fault" bash "$@" >out 2>err || got=$?
+        if [ "$left" -eq 0 ] || ! ucx_stopped out err; then break; fi
+    done
     local killed=0
     killed=$(lines err 'killed by signal 9')
     [ "$got" -eq "$((killed == n ? 137 : 0))" ] || fail "$n ranks, deaths $deaths: exit code $got"
