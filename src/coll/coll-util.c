@@ -30,8 +30,8 @@ struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
                              .high_at = high_at};
 }
 
-/* Slices of at least LEAST bytes are faster than direct copies. A plan has steps for each slice, so
- * there are MOST of them at most. */
+/* Slices of less than LEAST bytes spend too much of their time on signals. A plan has steps for
+ * each slice, so there are MOST of them at most. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len)
 {
