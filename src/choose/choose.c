@@ -172,6 +172,9 @@ static const struct row roomy[] = {
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_exchange, ANY, 4, FAIR},
+    {&tt_alltoall_pairwise, ANY, 8, FAIR},
+    {&tt_alltoall_exchange, 96 << 10, ANY_RANKS, FAIR},
     {&tt_alltoall_direct, ANY, ANY_RANKS, FAIR},
     {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
@@ -280,32 +283,67 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-static bool is_adjacent_kernel(const struct tt_map *map)
+/* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
+static bool is_crowded_kernel(const struct tt_map *map)
 {
-    return map->one_kernel && is_adjacent(map);
+    return map->one_kernel && map->p > map->cores;
+}
+
+static bool is_crowded_cube(const struct tt_map *map)
+{
+    return is_crowded_kernel(map) && is_adjacent_cube(map);
+}
+
+static bool is_adjacent_crowd(const struct tt_map *map)
+{
+    return is_crowded_kernel(map) && is_adjacent(map);
 }
 
 /* Whether the ranks of each node are adjacent, and no node has more than twice as many as another
  * one. */
-static bool is_even_kernel(const struct tt_map *map)
+static bool is_even_crowd(const struct tt_map *map)
 {
     int least, most;
     run_lengths(map, &least, &most);
-    return is_adjacent_kernel(map) && most <= 2 * least;
+    return is_adjacent_crowd(map) && most <= 2 * least;
 }
 
-/* The rows for up to SEVERAL nodes with up to SEVERAL ranks each, and those for a rank on each
- * node, come from measurements between network namespaces of a machine (bench/results), the others
- * from simulations in which a message between nodes costs ten times as much as one within a node,
- * and the ranks of a node share a port (bench/results/simulated.md has the figures). A message of
- * few bytes takes as long as some 20 KB, so algorithms with few messages are chosen up to 64 KiB;
- * in the simulations it took as long as 1 KB. Between the namespaces, the time of short data
- * depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some
- * 64 KiB on, it also depends on the bytes on the busiest cable. A long allreduce by `parts` takes
- * about as long as by `composed` if the ranks of a node share a port, and a fraction of the time if
- * each of them has one. If the nodes are containers of one machine and no cable is limited, the
- * processors are busy with copying: there the tree of `logical` was measured to be the fastest for
- * most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. */
+/* Whether the nodes are containers of one machine, and each rank has a processor. */
+static bool is_roomy_kernel(const struct tt_map *map)
+{
+    return map->one_kernel && map->p <= map->cores;
+}
+
+static bool is_roomy_cube(const struct tt_map *map)
+{
+    return is_roomy_kernel(map) && is_adjacent_cube(map);
+}
+
+static bool has_roomy_parts(const struct tt_map *map)
+{
+    return is_roomy_kernel(map) && has_parts(map);
+}
+
+static bool is_cube(const struct tt_map *map)
+{
+    return is_power_of_two(map->p);
+}
+
+/* The rows for containers of one machine, for up to SEVERAL nodes with up to SEVERAL ranks each,
+ * and those for a rank on each node, come from measurements between network namespaces of a machine
+ * (bench/results), the others from simulations in which a message between nodes costs ten times as
+ * much as one within a node, and the ranks of a node share a port (bench/results/simulated.md has
+ * the figures). The containers were measured with two processors, and with one for each of 16
+ * ranks. A message of few bytes takes as long as some 20 KB, so algorithms with few messages are
+ * chosen up to 64 KiB; in the simulations it took as long as 1 KB. Between the namespaces, the time
+ * of short data depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s,
+ * and from some 64 KiB on, it also depends on the bytes on the busiest cable. A long allreduce by
+ * `parts` takes about as long as by `composed` if the ranks of a node share a port, and a fraction
+ * of the time if each of them has one. If the nodes are containers of one machine and no cable is
+ * limited, the processors are busy with copying. Where ranks take turns on them, the tree of
+ * `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up to
+ * SEVERAL ranks each. Where each rank has a processor, those are faster in which all ranks copy at
+ * the same time. */
 enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
@@ -320,23 +358,36 @@ static const struct spread_row spread[] = {
     {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
-    {&tt_bcast_logical, 16 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_one_kernel},
-    {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_kernel},
+    {&tt_bcast_logical, 16 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_crowded_kernel},
+    {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_crowd},
+    {&tt_bcast_logical, 8 << 10, 256 << 10, 2, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_bcast_two_tree, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_bcast_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_scatter_allgather, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
-    {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_one_kernel},
+    {&tt_bcast_binomial, 0, ANY, 2, ANY_RANKS, false, is_one_kernel},
+    {&tt_bcast_binomial, 0, ANY, FEW, ANY_RANKS, false, is_crowded_kernel},
+    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_roomy_kernel},
+    {&tt_bcast_scatter_allgather, 0, 512 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_crowded_kernel},
+    {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_crowded_kernel},
+    {&tt_reduce_logical, 8 << 10, 128 << 10, FEW, FEW, true, is_roomy_kernel},
+    {&tt_reduce_two_tree, 32 << 10, 384 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_halving, 384 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_one_kernel},
-    {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_kernel},
+    {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_crowded_kernel},
+    {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_crowd},
+    {&tt_allreduce_halving, 96 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
     {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_allreduce_parts, 8 << 10, 96 << 10, 2, ANY_RANKS, true, has_roomy_parts},
+    {&tt_allreduce_doubling, 8 << 10, 96 << 10, ANY_RANKS, FEW, true, is_roomy_kernel},
     {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_allreduce_parts, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_few_parts},
@@ -346,16 +397,42 @@ static const struct spread_row spread[] = {
     {&tt_allreduce_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allreduce_ring, 512 << 10, ANY, FEW, ANY_RANKS, false, NULL},
     {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_block_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube},
+    {&tt_reduce_scatter_block_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_block_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
+    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_reduce_scatter_block_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_block_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_block_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube},
+    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube},
+    {&tt_reduce_scatter_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
+    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_reduce_scatter_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube},
+    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgather_neighbour, 12 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
+    {&tt_allgather_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_allgather_neighbour, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allgatherv_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_alltoall_pairwise, 3 << 10, ANY, 2, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_alltoall_composed, 0, 4 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_alltoall_pairwise, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
     {&tt_alltoall_composed, 0, 8 << 10, SEVERAL, SEVERAL, true, NULL},
     {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},

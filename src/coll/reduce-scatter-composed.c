@@ -5,7 +5,7 @@
  * its node to them.
  *
  *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
- *      0 <------> 4 <---> 6         reduce_scatter halving, blocks of 4, 2 and 1
+ *      0 <------> 4 <---> 6         reduce_scatter circulant or halving, blocks of 4, 2 and 1
  *      0 -> 1 2 3  4 -> 5           a message each
  *
  * A wide node has many ranks, and the vector is long (tt_stage_is_wide). If the ranks of a node are
@@ -79,12 +79,23 @@ static void arrange(struct tt_builder *b, const struct tt_stage_team *team, int 
     }
 }
 
+/* From this many bytes of the vector on, `halving` takes less time than `circulant` on a number of
+ * nodes that is a power of two: it sends twice as many messages, but copies less. */
+enum { LONG = 256 << 10 };
+
+static const struct tt_algorithm *among_leaders(const struct tt_stage_team *team)
+{
+    int n = team->nodes.n;
+    bool halves = n == 1 || !team->call->commutes || (tt_pow2_below(n) == n && whole(team) >= LONG);
+    return halves ? &tt_reduce_scatter_halving : &tt_reduce_scatter_circulant;
+}
+
 static void scatter_shares(const struct tt_stage_team *team, int me, bool shares,
                            struct tt_stage *s)
 {
     for (int k = 0; k < team->nodes.n; k++) team->counts[k] = share_bytes(team, k) / team->call->sz;
     tt_stage_leaders(team, me, s);
-    s->algorithm = &tt_reduce_scatter_halving;
+    s->algorithm = among_leaders(team);
     s->call.coll = TT_COLL_reduce_scatter;
     s->call.n = whole(team) / team->call->sz;
     s->call.out_counts = team->counts;
@@ -148,7 +159,7 @@ const struct tt_algorithm tt_reduce_scatter_block_composed = {
     .name = "composed",
     .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
-    .source = "windows within nodes, halving among leaders",
+    .source = "windows within nodes, circulant or halving among leaders",
     .refuse = tt_composed_refuse,
     .build = tt_composed_build,
     .phases = tt_composed_phases,
@@ -160,7 +171,7 @@ const struct tt_algorithm tt_reduce_scatter_composed = {
     .name = "composed",
     .applies = "windows within the nodes; nodes of adjacent ranks or operations that commute",
     .cost = "3 t_w L + gamma L within, log2(nodes) t_s + t_w L between",
-    .source = "windows within nodes, halving among leaders",
+    .source = "windows within nodes, circulant or halving among leaders",
     .refuse = tt_composed_refuse,
     .build = tt_composed_build,
     .phases = tt_composed_phases,

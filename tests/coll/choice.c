@@ -107,16 +107,25 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
         int64_t most; /* bytes up to which `few` is chosen */
         const char *few, *many;
     } rows[] = {{TT_COLL_allreduce, 64 << 10, "doubling", "halving"},
-                {TT_COLL_bcast, 64 << 10, "binomial", "scatter-allgather"},
+                {TT_COLL_bcast, 512 << 10, NULL, "two-tree"},
                 {TT_COLL_reduce, 64 << 10, "binomial", "halving"},
-                {TT_COLL_allgather, 64 << 10, "bruck", "ring"},
+                {TT_COLL_allgather, 16 << 10, "bruck", "neighbour"},
+                {TT_COLL_reduce_scatter_block, 32 << 10, "circulant", "halving"},
                 {TT_COLL_alltoall, 8 << 10, "bruck", "pairwise"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_string_equal(chosen(rows[i].coll, 1, &map)->name, rows[i].few);
-        assert_string_equal(chosen(rows[i].coll, rows[i].most / 8, &map)->name, rows[i].few);
+        for (int k = 0; rows[i].few && k < 2; k++)
+            assert_string_equal(chosen(rows[i].coll, k ? rows[i].most / 8 : 1, &map)->name,
+                                rows[i].few);
         assert_string_equal(chosen(rows[i].coll, rows[i].most / 8 + 1, &map)->name, rows[i].many);
         assert_string_equal(chosen(rows[i].coll, 1 << 20, &map)->name, rows[i].many);
     }
+    assert_string_equal(chosen(TT_COLL_bcast, 8 << 10, &map)->name, "binomial");
+    assert_string_equal(chosen(TT_COLL_bcast, (8 << 10) + 1, &map)->name, "scatter-allgather");
+    assert_string_equal(chosen(TT_COLL_bcast, 64 << 10, &map)->name, "scatter-allgather");
+    map.p = map.nodes = 7;
+    assert_string_equal(chosen(TT_COLL_allgather, 8 << 10, &map)->name, "bruck");
+    assert_string_equal(chosen(TT_COLL_allgather, (8 << 10) + 1, &map)->name, "ring");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 20, &map)->name, "circulant");
     map.p = map.nodes = 4;
     assert_string_equal(chosen(TT_COLL_allreduce, (64 << 10) - 1, &map)->name, "halving");
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
@@ -186,6 +195,28 @@ static void processors_share_the_work(void **state)
     map.read_cost = 2;
     map.cores = 15;
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 17, &map)->name, "flat");
+}
+
+/* A long alltoall on ranks that have a processor each: on few ranks, each one's own buffer is in
+ * its caches more often than those of the others; and on up to eight, ranks that exchange in pairs
+ * do not hinder each other. */
+static void long_alltoalls_depend_on_the_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        int p;
+        int64_t bytes;
+        const char *name;
+    } cases[] = {{4, 64 << 10, "exchange"}, {4, 4 << 20, "exchange"}, {8, 64 << 10, "pairwise"},
+                 {8, 4 << 20, "pairwise"},  {16, 8 << 10, "flat"},    {16, 96 << 10, "exchange"},
+                 {16, 128 << 10, "direct"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_map map = plans_map(cases[i].p);
+        map.mapped = false;
+        map.read_cost = 2;
+        const struct tt_algorithm *a = chosen(TT_COLL_alltoall, cases[i].bytes / 8, &map);
+        assert_string_equal(a->name, cases[i].name);
+    }
 }
 
 /* A long gather or scatter by `flat` copies each byte twice, one copy after the other if the ranks
@@ -281,8 +312,8 @@ static void two_ranks_share_a_copy(void **state)
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "flat");
 }
 
-/* Where the nodes are containers of one machine (map.one_kernel), the logical tree is chosen up to
- * larger sizes than over a network. */
+/* Where the nodes are containers of one machine (map.one_kernel) whose ranks take turns, the
+ * logical tree is chosen up to larger sizes than over a network. */
 static void few_nodes_are_distinguished_from_containers(void **state)
 {
     (void)state;
@@ -294,6 +325,7 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "composed");
     assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "halving");
     map.one_kernel = true;
+    map.cores = 2;
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_bcast, 4 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_reduce, 32 << 10, &map)->name, "logical");
@@ -311,14 +343,15 @@ static void fill_nodes(struct tt_map *map, int node[16], int first, int each)
     map->nodes = node[15] + 1;
 }
 
-/* Up to eight containers with up to eight ranks each run the logical tree, but an allreduce only if
- * none of them has more than twice as many ranks as another one. */
+/* Up to eight containers with up to eight ranks each that take turns run the logical tree, but an
+ * allreduce only if none of them has more than twice as many ranks as another one. */
 static void several_containers_have_a_logical_tree(void **state)
 {
     (void)state;
     int node[16];
     struct tt_map map = plans_map(16);
     map.one_kernel = true;
+    map.cores = 2;
     fill_nodes(&map, node, 8, 8);
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "logical");
@@ -332,6 +365,61 @@ static void several_containers_have_a_logical_tree(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 1 << 20, &map)->name, "ring");
     fill_nodes(&map, node, 9, 7);
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "composed");
+}
+
+/* Where each rank of the containers has a processor, algorithms are chosen in which all of them
+ * copy at the same time. */
+static void containers_with_many_processors_share_the_work(void **state)
+{
+    (void)state;
+    int node[16];
+    static const struct {
+        enum tt_coll coll;
+        int64_t bytes;
+        const char *few, *several; /* the algorithms on two and on eight containers */
+    } cases[] = {{TT_COLL_allreduce, 4 << 10, "composed", "composed"},
+                 {TT_COLL_allreduce, 64 << 10, "parts", "doubling"},
+                 {TT_COLL_allreduce, 128 << 10, "halving", "halving"},
+                 {TT_COLL_bcast, 64 << 10, "logical", "two-tree"},
+                 {TT_COLL_bcast, 1 << 20, "two-tree", "two-tree"},
+                 {TT_COLL_reduce, 8 << 10, "composed", "composed"},
+                 {TT_COLL_reduce, 256 << 10, "two-tree", "two-tree"},
+                 {TT_COLL_reduce, 1 << 20, "halving", "halving"},
+                 {TT_COLL_reduce_scatter_block, 2 << 10, "composed", "composed"},
+                 {TT_COLL_reduce_scatter_block, 8 << 10, "circulant", "circulant"},
+                 {TT_COLL_reduce_scatter_block, 64 << 10, "halving", "halving"},
+                 {TT_COLL_allgather, 8 << 10, "composed", "composed"},
+                 {TT_COLL_allgather, 64 << 10, "neighbour", "neighbour"},
+                 {TT_COLL_alltoall, 2 << 10, "composed", "composed"},
+                 {TT_COLL_alltoall, 4 << 10, "pairwise", "composed"},
+                 {TT_COLL_alltoall, 8 << 10, "pairwise", "pairwise"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_map map = plans_map(16);
+        map.one_kernel = true;
+        map.cores = 16;
+        fill_nodes(&map, node, 8, 8);
+        assert_string_equal(chosen(cases[i].coll, cases[i].bytes / 8, &map)->name, cases[i].few);
+        fill_nodes(&map, node, 2, 2);
+        assert_string_equal(chosen(cases[i].coll, cases[i].bytes / 8, &map)->name,
+                            cases[i].several);
+    }
+}
+
+/* Between two containers whose ranks take turns, a long reduce_scatter does not go through two
+ * leaders, if the ranks are a power of two. */
+static void long_reduce_scatters_of_two_containers_are_halved(void **state)
+{
+    (void)state;
+    int node[16];
+    struct tt_map map = plans_map(16);
+    fill_nodes(&map, node, 8, 8);
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 20, &map)->name, "composed");
+    map.one_kernel = true;
+    map.cores = 2;
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 4 << 10, &map)->name, "composed");
+    fill_nodes(&map, node, 4, 4);
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "composed");
 }
 
 /* All ranks of a node take part in a long allreduce between nodes if each node has several and the
@@ -569,12 +657,15 @@ int main(void)
         cmocka_unit_test(scans_of_dealt_out_ranks_are_composed_if_small),
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(several_containers_have_a_logical_tree),
+        cmocka_unit_test(containers_with_many_processors_share_the_work),
+        cmocka_unit_test(long_reduce_scatters_of_two_containers_are_halved),
         cmocka_unit_test(long_allreduces_share_the_traffic),
         cmocka_unit_test(many_parts_are_for_longer_allreduces),
         cmocka_unit_test(long_allgathers_run_by_a_ring),
         cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
+        cmocka_unit_test(long_alltoalls_depend_on_the_ranks),
         cmocka_unit_test(turns_make_single_copies_better),
         cmocka_unit_test(cheap_reading_is_no_reason_to_read_all),
         cmocka_unit_test(two_ranks_share_a_copy),
