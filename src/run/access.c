@@ -260,12 +260,28 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
     return blame_owner(exec, owner, call);
 }
 
+struct copying {
+    char *to;
+    const char *from;
+};
+
+static void store_copy(void *what, bool past, int64_t n)
+{
+    struct copying *c = what;
+    if (past)
+        tt_stream(c->to, c->from, (size_t)n);
+    else
+        copy_bytes(c->to, c->from, n);
+    c->to += n;
+    c->from += n;
+}
+
 /* Copies into a window or an own buffer. */
 static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
                              int64_t len)
 {
-    if (tt_unlikely(len >= STREAMED) && window && to != from && exec->team->fabric->stores_slow)
-        tt_stream(to, from, (size_t)len);
+    if (tt_unlikely(len >= STREAMED) && window && to != from)
+        tt_filling_all(&exec->team->fill, store_copy, &(struct copying){to, from}, len, 1);
     else
         copy_bytes(to, from, len);
 }
@@ -368,23 +384,52 @@ static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, cons
     return STREAM_BLOCK / element * element;
 }
 
-/* Reduces into a window by stores that go past the caches: block by block into the cache of this
- * rank, and from there into the window. Moves the addresses in `at`. */
-static __attribute__((noinline)) void reduce_streamed(struct tt_exec *exec, char *to,
-                                                      const void **at, int k, int64_t len)
+struct reducing {
+    struct tt_exec *exec;
+    char *to;
+    const void **at; /* the operands */
+    int k;
+    int64_t at_once;
+};
+
+/* Reduces the next n bytes. */
+static void reduce_next(struct reducing *r, char *to, int64_t n)
+{
+    reduce_here(r->exec, to, r->at, r->k, n);
+    for (int i = 0; i < r->k; i++) r->at[i] = (const char *)r->at[i] + n;
+    r->to += n;
+}
+
+/* Reduces block by block into the cache of this rank, and stores from there into the window, past
+ * the caches. */
+static __attribute__((noinline)) void reduce_streamed(struct reducing *r, int64_t len)
 {
     _Alignas(TT_LINE) char block[STREAM_BLOCK];
-    const int64_t at_once = streamed_at_once(exec, to, at, k, len);
-    if (at_once == 0) {
-        reduce_here(exec, to, at, k, len);
-        return;
-    }
     for (int64_t done = 0, n; done < len; done += n) {
-        n = tt_min(at_once, len - done);
-        reduce_here(exec, block, at, k, n);
-        tt_stream(to + done, block, (size_t)n);
-        for (int i = 0; i < k; i++) at[i] = (const char *)at[i] + n;
+        char *to = r->to;
+        n = tt_min(r->at_once, len - done);
+        reduce_next(r, block, n);
+        tt_stream(to, block, (size_t)n);
     }
+}
+
+static void store_reduced(void *what, bool past, int64_t n)
+{
+    struct reducing *r = what;
+    if (past)
+        reduce_streamed(r, n);
+    else
+        reduce_next(r, r->to, n);
+}
+
+/* Reduces into a window. Moves the addresses in `at`. */
+static void reduce_into_window(struct tt_exec *exec, char *to, const void **at, int k, int64_t len)
+{
+    struct reducing r = {exec, to, at, k, streamed_at_once(exec, to, at, k, len)};
+    if (r.at_once > 0)
+        tt_filling_all(&exec->team->fill, store_reduced, &r, len, (int64_t)exec->element);
+    else
+        reduce_here(exec, to, at, k, len);
 }
 
 static tutti_status need_bounce(struct tt_team *t, int64_t bytes)
@@ -461,8 +506,8 @@ static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range
     for (int i = 0; i < k; i++) loadable &= (at[i] = loadable_address(exec, &range[i + 1])) != NULL;
     if (tt_unlikely(!loadable)) return reduce_opened(exec, range, k, len, at);
     char *to = exec->buffer[range->buf] + range->off;
-    if (tt_unlikely(len >= STREAMED) && range->buf == TT_WIN && exec->team->fabric->stores_slow)
-        reduce_streamed(exec, to, at, k, len);
+    if (tt_unlikely(len >= STREAMED) && range->buf == TT_WIN)
+        reduce_into_window(exec, to, at, k, len);
     else
         reduce_here(exec, to, at, k, len);
     return TUTTI_OK;

@@ -191,6 +191,7 @@ static bool is_mapped(const struct tt_team *t)
 static void map_machine(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
+    t->fill = tt_filling(f->stores_slow, tt_setting_int_or("TUTTI_FILL", -1) >= 0);
     t->map.cores = f->cores;
     t->map.mapped = is_mapped(t);
     t->map.reads = t->map.mapped || (f->everywhere & TT_READS);

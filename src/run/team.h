@@ -73,6 +73,7 @@
 
 #include "fabric/fabric.h"
 #include "run/channel.h"
+#include "run/filling.h"
 #include "plan/plan.h"
 #include "run/signature.h"
 #include "topo/map.h"
@@ -242,6 +243,7 @@ struct tt_team {
     struct tt_end *ends;  /* 2 * W * lanes * p, allocated at first use */
     uint64_t published
         [TT_SLOTS]; /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
+    struct tt_filling fill;     /* how this rank fills its windows */
     int64_t backed[TT_WINDOWS]; /* the bytes of each long window of this rank that are backed */
     uint32_t failures;          /* the job's count of failures when this rank last looked */
     enum tt_team_state state;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/filling.h"
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+/* Plain stores are given up if they take SLOW times as long, and used again if they are faster.
+ * While a rank does not use them, the lines of its windows may drop out of the caches of the other
+ * ranks; then they look better than they are once they are used. On a machine whose host moved the
+ * processors, plain stores took 1.2 to 10 times as long in that state while the processors shared
+ * no cache. While these shared one, plain stores were faster wherever their use made calls shorter.
+ */
+enum { SLOW = 3 };
+
+static void begin_trial(struct tt_filling *f)
+{
+    f->left = TT_FILLING_EVERY;
+    f->tried = 0;
+    f->least[0] = f->least[1] = INT64_MAX;
+}
+
+struct tt_filling tt_filling(bool slow, bool fixed)
+{
+    struct tt_filling f = {.past = slow, .fixed = fixed || !TT_STREAMS};
+    begin_trial(&f);
+    return f;
+}
+
+static void judge(struct tt_filling *f)
+{
+    bool past = f->least[0] >= (f->past ? 1 : SLOW) * tt_max(1, f->least[1]);
+    if (past != f->past)
+        tt_log("windows are filled by %s from now on",
+               past ? "stores that bypass the caches" : "plain stores");
+    f->past = past;
+    begin_trial(f);
+}
+
+/* Returns how long a piece takes. The fence makes plain stores wait for their lines. */
+static int64_t time_piece(tt_filling_store *store, void *what, bool past, int64_t piece)
+{
+    int64_t begin = tt_clock_ns();
+    store(what, past, piece);
+    atomic_thread_fence(memory_order_seq_cst);
+    return tt_clock_ns() - begin;
+}
+
+static void try_both(struct tt_filling *f, tt_filling_store *store, void *what, int64_t piece)
+{
+    for (int past = 0; past < 2; past++)
+        f->least[past] = tt_min(f->least[past], time_piece(store, what, past, piece));
+    if (++f->tried == TT_FILLING_TRIES) judge(f);
+}
+
+void tt_filling_all(struct tt_filling *f, tt_filling_store *store, void *what, int64_t n,
+                    int64_t element)
+{
+    int64_t piece = TT_FILLING_PIECE / element * element;
+    if (!f->fixed && n >= 2 * TT_FILLING_PIECE && piece > 0) {
+        f->left -= n;
+        if (tt_unlikely(f->left < 0)) {
+            try_both(f, store, what, piece);
+            n -= 2 * piece;
+        }
+    }
+    if (n > 0) store(what, f->past, n);
+}
