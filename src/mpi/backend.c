@@ -336,9 +336,7 @@ static enum tt_mpi_choice reason_of(int function)
         if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
             return tt_host.NAME ARGUMENTS;                                                         \
         int64_t began = tt_mpi_now_ns();                                                           \
-        tt_depth++;                                                                                \
         int code = tt_host.NAME ARGUMENTS;                                                         \
-        tt_depth--;                                                                                \
         int64_t ended = tt_mpi_now_ns();                                                           \
         if (code != MPI_SUCCESS) return code;                                                      \
         tt_mpi_lock();                                                                             \
@@ -384,7 +382,9 @@ static void keep_messages(bool keeps)
     }
 TT_MPI_BUFFERS(KEEPS)
 
-/* Tutti does the call, or the host. */
+/* Tutti does the call, or the host. While the host does it, tt_depth counts nothing: an error
+ * handler of the program may leave that call by longjmp or an exception, and nothing would count
+ * down again. Calls from inside the host are known by tt_mpi_in_host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int take_##NAME PARAMETERS                                                              \
     {                                                                                              \
@@ -396,8 +396,8 @@ TT_MPI_BUFFERS(KEEPS)
         int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_depth++;                                                                                \
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
-        int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         tt_depth--;                                                                                \
+        int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         if (atomic_load_explicit(&keeps_messages, memory_order_relaxed)) tt_mpi_clear_host();      \
         if (call.scratches) tt_mpi_release(&call);                                                 \
         if (call.measured >= 0) tt_mpi_measured(&call);                                            \
@@ -458,10 +458,9 @@ TT_MPI_TAKEN(TAKING)
         tt_depth++;                                                                                \
         bool taken = request ? DO(NAME, call, TT_MPI_OPEN ARGUMENTS) : lacks_request(call);        \
         enum tt_mpi_choice choice = call->choice;                                                  \
-        int code = taken ? tt_mpi_later_begun(call, request)                                       \
-                         : tt_host.STARTED(TT_MPI_OPEN ARGUMENTS, request);                        \
+        int code = tt_mpi_later_begun(call, taken ? request : NULL);                               \
         tt_depth--;                                                                                \
-        if (!taken) tt_mpi_later_begun(call, NULL);                                                \
+        if (!taken) code = tt_host.STARTED(TT_MPI_OPEN ARGUMENTS, request);                        \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
         int64_t ended = tt_mpi_now_ns();                                                           \
         tt_mpi_lock();                                                                             \
@@ -512,10 +511,9 @@ TT_MPI_STARTED(STARTING)
         tt_depth++;                                                                                \
         bool taken = request ? DO(NAME, call, TT_MPI_OPEN ARGUMENTS) : lacks_request(call);        \
         enum tt_mpi_choice choice = call->choice;                                                  \
-        int code = taken ? tt_mpi_later_prepared(call, request)                                    \
-                         : tt_host.PREPARED(TT_MPI_OPEN ARGUMENTS, info, request);                 \
+        int code = tt_mpi_later_prepared(call, taken ? request : NULL);                            \
         tt_depth--;                                                                                \
-        if (!taken) tt_mpi_later_prepared(call, NULL);                                             \
+        if (!taken) code = tt_host.PREPARED(TT_MPI_OPEN ARGUMENTS, info, request);                 \
         if (code != MPI_SUCCESS) return code;                                                      \
         int64_t ended = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_mpi_lock();                                                                             \
@@ -581,17 +579,26 @@ static void forget(MPI_Comm comm)
     free(record);
 }
 
-static int end_Comm_free(MPI_Comm *comm)
+static bool is_predefined(MPI_Comm comm)
 {
-    if (comm) forget(*comm);
-    return tt_host.Comm_free(comm);
+    return comm == tt_handle.world || comm == tt_handle.self;
 }
 
-static int end_Comm_disconnect(MPI_Comm *comm)
-{
-    if (comm) forget(*comm);
-    return tt_host.Comm_disconnect(comm);
-}
+/* The host calls the program's delete functions of attributes, which may do collectives on the
+ * communicator. These stay with the host: the record is gone, and a new one would outlive the
+ * handle. */
+#define ENDS(NAME)                                                                                 \
+    static int end_##NAME(MPI_Comm *comm)                                                          \
+    {                                                                                              \
+        if (comm && !is_predefined(*comm)) forget(*comm);                                          \
+        tt_depth++;                                                                                \
+        int code = tt_host.NAME(comm);                                                             \
+        tt_depth--;                                                                                \
+        return code;                                                                               \
+    }
+ENDS(Comm_free)
+ENDS(Comm_disconnect)
+#undef ENDS
 
 /* Gathers the rows of all ranks at rank 0, whose report is then filled. False: there was no memory,
  * on some rank, or the host failed. */

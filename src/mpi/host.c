@@ -33,7 +33,8 @@ static bool read_handles(void)
 {
     tt_handle.world = MPI_COMM_WORLD;
     tt_handle.self = MPI_COMM_SELF;
-    tt_handle.no_comm = MPI_COMM_NULL;
+    tt_handle.no_comm = tt_handle.own = MPI_COMM_NULL;
+    tt_handle.errors_return = MPI_ERRORS_RETURN;
     tt_handle.no_op = MPI_OP_NULL;
     tt_handle.no_type = MPI_DATATYPE_NULL;
     tt_handle.byte = MPI_BYTE;
@@ -43,7 +44,7 @@ static bool read_handles(void)
     tt_handle.bor = MPI_BOR;
     bool there = tt_handle.world && tt_handle.self && tt_handle.no_comm && tt_handle.no_op &&
                  tt_handle.no_type && tt_handle.byte && tt_handle.integer && tt_handle.wide &&
-                 tt_handle.min && tt_handle.bor;
+                 tt_handle.min && tt_handle.bor && tt_handle.errors_return;
 #define OPERATION(NAME)                                                                            \
     there =                                                                                        \
         there && MPI_##NAME &&                                                                     \

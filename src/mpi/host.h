@@ -85,6 +85,8 @@ extern struct tt_mpi_host tt_host;
 
 struct tt_mpi_handles {
     MPI_Comm world, self, no_comm;
+    MPI_Comm own; /* Tutti's duplicate of the world, whose errors return; no_comm: there is none */
+    MPI_Errhandler errors_return;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
     struct tt_mpi_map operation; /* predefined operations: their names */

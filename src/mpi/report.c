@@ -246,19 +246,18 @@ static bool is_json(const char *path)
 
 void tt_mpi_report(struct tt_mpi_report *report)
 {
-    const char *path = getenv("TUTTI_MPI_REPORT");
-    bool to_file = path && *path && strcmp(path, "1") != 0;
-    FILE *out = to_file ? fopen(path, "w") : stderr;
+    const char *path = tt_mpi_setting.report_path;
+    FILE *out = path ? fopen(path, "w") : stderr;
     if (!out) {
         tt_mpi_say("cannot write the report to TUTTI_MPI_REPORT '%s': %s", path, strerror(errno));
         return;
     }
     add_up(report);
-    if (to_file && is_json(path))
+    if (path && is_json(path))
         print_json(out, report);
     else
         print_text(out, report);
     bool failed = fflush(out) != 0 || ferror(out);
-    if (to_file) failed |= fclose(out) != 0;
-    if (failed && to_file) tt_mpi_say("cannot write the whole report to '%s'", path);
+    if (path) failed |= fclose(out) != 0;
+    if (failed && path) tt_mpi_say("cannot write the whole report to '%s'", path);
 }

@@ -2,6 +2,7 @@
  *
  * The first call: finds the host's backend, and fills the table.
  */
+#include <limits.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -120,6 +121,19 @@ static void register_early(void)
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0);
 }
 
+/* The program may change its folder before MPI_Finalize, where the report is written. */
+static void set_report(void)
+{
+    const char *text = getenv("TUTTI_MPI_REPORT");
+    bool wanted = text && *text && strcmp(text, "0") != 0, to_file = wanted && strcmp(text, "1");
+    char here[PATH_MAX], *path = NULL;
+    if (to_file && *text != '/' && getcwd(here, sizeof here) &&
+        asprintf(&path, "%s/%s", here, text) < 0)
+        path = NULL;
+    tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || wanted;
+    tt_mpi_setting.report_path = path ? path : to_file ? text : NULL;
+}
+
 static void start(void)
 {
     bool sure = tt_mpi_find_host();
@@ -128,8 +142,7 @@ static void start(void)
     tt_mpi_setting.unknown = tt_mpi_setting.mode == TT_MPI_DOUBT;
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
     register_early();
-    const char *report = getenv("TUTTI_MPI_REPORT");
-    tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || (report && *report);
+    set_report();
     const struct tt_mpi_backend *backend = backend_of();
     if (backend) backend->take(table);
 }

@@ -228,6 +228,7 @@ static const char *set_up_client(const struct tt_mpi_all *all)
 static void close_communicators(void)
 {
     tt_host.Group_free(&job.group);
+    tt_handle.own = tt_handle.no_comm;
     tt_host.Comm_free(&job.own);
     free(job.node);
     job.node = NULL;
@@ -314,6 +315,8 @@ bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
         return false;
     }
     if (!tt_mpi_duplicate(tt_handle.world, &job.own)) return false;
+    tt_host.Comm_set_errhandler(job.own, tt_handle.errors_return);
+    tt_handle.own = job.own;
     tt_host.Comm_group(tt_handle.world, &job.group);
     bool begun = make_clients(all);
     if (!begun) close_communicators();

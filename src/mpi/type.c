@@ -154,8 +154,19 @@ static bool is_row(MPI_Datatype type)
     return row;
 }
 
-/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type.
- */
+/* Whether the program has committed a derived type. If not, the host refuses the call, also on the
+ * ranks that could do without packing. MPI has no function that tells; both hosts refuse to pack
+ * even no element of such a type. */
+static bool is_committed(MPI_Datatype type)
+{
+    char none[1];
+    int at = 0;
+    return tt_handle.own == tt_handle.no_comm ||
+           tt_host.Pack(none, 0, type, none, sizeof none, &at, tt_handle.own) == MPI_SUCCESS;
+}
+
+/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type
+ * that a call may have. */
 static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_layout *own)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
@@ -163,7 +174,7 @@ static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_
     if (at) return &known.type[*at];
     if (!type || type == tt_handle.no_type) return NULL;
     if (tt_host.Type_size_x(type, &size) != MPI_SUCCESS ||
-        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS || !is_committed(type))
         return NULL;
     *own = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
     own->bytes = own->relative = size == extent && is_row(type);

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs that do what is odd but allowed, or what both hosts allow (odd.c), end as they do without
+# Tutti: with all calls taken, and with the measured choice, which is the default.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+need "$1"
+host=$1
+"mpicc.$host" -w "$here/odd.c" -o odd
+
+# ends PART RANKS: the same lines in each mode, as often; the order of the ranks' lines may differ.
+ends() {
+    local part=$1 ranks=$2 mode
+    before=(timeout 100)
+    launch "$host" "$ranks" ./odd "$part"
+    sort out >plain
+    [ "$(grep -cx 'wrong 0' plain)" -eq "$ranks" ] || fail "$part without Tutti"
+    for mode in take on; do
+        before=(timeout 100 env "TUTTI_MPI=$mode" tutti mpi)
+        launch "$host" "$ranks" ./odd "$part"
+        sort out | cmp -s - plain || fail "$part with TUTTI_MPI=$mode is not as without"
+    done
+}
+
+for part in deletes jumps late same frees; do ends "$part" 3; done
+ends deletes 2
+
+# ---- The report goes to where the user started the program, wherever the program goes ----
+
+mkdir elsewhere
+"mpicc.$host" -w -x c - -o goes <<'END'
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int one = 1, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (chdir("elsewhere")) return 1;
+    MPI_Finalize();
+    return 0;
+}
+END
+before=(env TUTTI_MPI_REPORT=report.json tutti mpi)
+launch "$host" 2 ./goes
+[ -s report.json ] && [ ! -e elsewhere/report.json ] || fail 'the report is elsewhere'
+before=(env TUTTI_MPI_REPORT=0 tutti mpi)
+launch "$host" 2 ./goes
+[ ! -s err ] && [ ! -e 0 ] && [ ! -e elsewhere/0 ] || fail 'a report although it is off'
