@@ -87,8 +87,7 @@ static int64_t compare(const struct tile *t)
         for (int64_t j = 1; j <= t->columns; j++)
             differ +=
                 mine[i * (t->columns + 2) + j] != all[(t->row + i) * (size + 2) + t->column + j];
-    free(mine);
-    free(all);
+    free(mine), free(all);
     return differ;
 }
 
@@ -97,14 +96,15 @@ int main(int argc, char **argv)
     tutti_client *client;
     struct tile t;
     int dims[2] = {0, 0}, at[2];
+    char *end;
     opterr = 0; /* rank 0 says for all what is wrong */
-    for (int o; (o = getopt(argc, argv, "n:s:")) != -1;)
-        *(o == 'n' ? &size : &steps) = o == '?' ? 0 : atoll(optarg);
+    for (int64_t o, n; (o = getopt(argc, argv, "n:s:")) != -1;)
+        *(o == 'n' ? &size : &steps) = o != '?' && (n = strtoll(optarg, &end, 10), !*end) ? n : 0;
     must(tutti_init(&client));
     must(tutti_cart_dims(tutti_size(tutti_world(client)), 2, dims));
     if (optind < argc || steps < 1 || size < dims[0]) {
         if (tutti_rank(tutti_world(client)) == 0)
-            fprintf(stderr, "Usage: heat [-n SIZE (%d or more)] [-s STEPS]\n", dims[0]);
+            fprintf(stderr, "Usage: heat [-n SIZE (%d or more)] [-s STEPS (1 or more)]\n", dims[0]);
         return tutti_finalize(client), 2;
     }
     must(tutti_team_cart(tutti_world(client), 2, dims, NULL, TUTTI_CART_LAST_FASTEST, &t.grid));

@@ -518,7 +518,8 @@ enum {
  * touch outputs. A request keeps the addresses of its buffers, and copies of counts and
  * displacements. After PEER or MISMATCH other members may still read inputs and write outputs of
  * collectives that were in flight, until they see the error too (within a second). A buffer may be
- * NULL if nothing is read from it or written to it. `in` and `out` must not overlap. Results have
+ * NULL if nothing is read from it or written to it. `in` and `out` must not overlap: calls with
+ * elements of basic types refuse it, and elements of derived types may interleave. Results have
  * the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
@@ -635,10 +636,11 @@ tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
 /* The neighbourhood collectives, on a team that tutti_team_cart or tutti_team_graph made (else:
  * ARG) or on a duplicate of one. Each rank sends a piece to each of its destinations and receives a
  * piece from each of its sources, in the order of tutti_team_destinations and tutti_team_sources.
- * Pieces for TUTTI_NO_RANK are ignored. What a rank sends to another one must be as long as what
- * that rank expects from it. If a rank has another one as a neighbour several times, pieces match
- * in the order of the lists; in a grid, the piece for the lower neighbour in a dimension arrives
- * there as that of the higher neighbour. TUTTI_IN_PLACE is not allowed.
+ * Pieces for TUTTI_NO_RANK are ignored, with all that the lists say of them. What a rank sends to
+ * another one must be as long as what that rank expects from it. If a rank has another one as a
+ * neighbour several times, pieces match in the order of the lists; in a grid, the piece for the
+ * lower neighbour in a dimension arrives there as that of the higher neighbour. TUTTI_IN_PLACE is
+ * not allowed.
  *
  * Sends in[0..n-1] to each destination, and stores the n elements of source i in
  * out[i*n .. i*n+n-1]. */

@@ -270,7 +270,8 @@ TUTTI_API tutti_status tutti_type_free(tutti_type type);
 /* Reduction operations. Defined for:
  *   sum prod                numbers (integers wrap around), complex included
  *   min max                 real numbers; with a NaN among the operands the result is a NaN
- *   land lor lxor           integers and bool: 0 is false, the result is 0 or 1
+ *   land lor lxor           integers and bool: 0 is false, and the result of two or more operands
+ *                           is 0 or 1; a single one (one rank; rank 0 of a scan) stays as it is
  *   band bor bxor           integers
  *   minloc maxloc           pairs: the least (greatest) value; of equals the lowest index
  * User-defined operations come from tutti_op_create. */
@@ -315,7 +316,9 @@ typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t 
 
 /* Makes an operation of `fn`. A non-zero `commutes` promises a op b = b op a; otherwise the library
  * combines operands in rank order. Ranks that use their operations in one collective must create
- * them in the same order. Errors: ARG (null), LIMIT (192 operations exist). Local, any thread. */
+ * them in the same order. Operations belong to the process: ranks that are threads of one process
+ * (tutti_threads, tutti_team_threads) share them, so one thread creates each, once. Errors: ARG
+ * (null), LIMIT (192 operations exist). Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg,
                                                         tutti_op *op);
 

@@ -124,12 +124,15 @@ struct piece_list {
     const int64_t *counts, *displs; /* in elements of sz bytes */
     int n;
     int64_t sz;
+    const tutti_type *types; /* not NULL: of each piece; the displacements are in bytes then */
 };
 
 static struct piece piece_of(const struct piece_list *x, int i)
 {
-    int64_t begin = (int64_t)(uintptr_t)x->base + x->displs[i] * x->sz;
-    return (struct piece){begin, begin + x->counts[i] * x->sz};
+    int64_t unit = x->types ? 1 : x->sz,
+            sz = x->types ? tt_layout_find(x->types[i])->packed : x->sz;
+    int64_t begin = (int64_t)(uintptr_t)x->base + x->displs[i] * unit;
+    return (struct piece){begin, begin + x->counts[i] * sz};
 }
 
 /* Stores the pieces that are not empty, in the order of their addresses. Returns how many. */
@@ -175,7 +178,7 @@ static bool pieces_meet(const struct piece *in, int ni, const struct piece *out,
 static struct piece_list pieces_of_out(const tutti_team *team, const struct tt_call *c,
                                        const void *out)
 {
-    return (struct piece_list){out, c->out_counts, c->out_displs, team->run.map.p, c->sz};
+    return (struct piece_list){out, c->out_counts, c->out_displs, team->run.map.p, c->sz, NULL};
 }
 
 /* In an allgatherv the input is one piece. */
@@ -184,8 +187,8 @@ static struct piece_list pieces_of_in(const tutti_team *team, const struct tt_ca
 {
     static const int64_t nowhere = 0;
     if (!c->in_counts)
-        return (struct piece_list){in, &c->out_counts[team->run.me], &nowhere, 1, c->sz};
-    return (struct piece_list){in, c->in_counts, c->in_displs, team->run.map.p, c->sz};
+        return (struct piece_list){in, &c->out_counts[team->run.me], &nowhere, 1, c->sz, NULL};
+    return (struct piece_list){in, c->in_counts, c->in_displs, team->run.map.p, c->sz, NULL};
 }
 
 void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
@@ -198,23 +201,28 @@ void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct 
     if (!call->in_place) *in = whole(&from);
 }
 
-/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave.
- * Most programs have two buffers, whose ranges tell without looking at the pieces. */
+/* Refuses pieces of the input that overlap pieces of the output. Most programs have two buffers,
+ * whose ranges tell without looking at the pieces. */
+static tutti_status check_two(const struct piece_list *in, const struct piece_list *out)
+{
+    if (!ranges_meet(in, out)) return TUTTI_OK;
+    struct piece *sorted = tt_alloc((size_t)(in->n + out->n) * sizeof *sorted);
+    if (!sorted) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
+    int ni = sort_pieces(sorted, in), no = sort_pieces(sorted + in->n, out);
+    bool wrong = pieces_meet(sorted, ni, sorted + in->n, no);
+    tt_free(sorted);
+    return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
+}
+
+/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave. */
 static tutti_status check_in_out(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    int p = team->run.map.p;
     bool derived = (unsigned)c->type >= TUTTI_TYPES;
     if (derived || c->in_place || args->exchanges_in_place) return TUTTI_OK;
     struct piece_list in = pieces_of_in(team, c, args->in);
     struct piece_list out = pieces_of_out(team, c, args->out);
-    if (!ranges_meet(&in, &out)) return TUTTI_OK;
-    struct piece *sorted = tt_alloc(2 * (size_t)p * sizeof *sorted);
-    if (!sorted) return tt_fail(TUTTI_ERR_MEMORY, "no memory to check displacements");
-    int ni = sort_pieces(sorted, &in), no = sort_pieces(sorted + p, &out);
-    bool wrong = pieces_meet(sorted, ni, sorted + p, no);
-    tt_free(sorted);
-    return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
+    return check_two(&in, &out);
 }
 
 static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
@@ -356,6 +364,26 @@ static tutti_status check_typed_apart(const struct tt_args *args, int n)
     return status;
 }
 
+/* Whether some piece has a derived type. */
+static bool has_derived(const struct piece_list *x)
+{
+    bool any = false;
+    for (int i = 0; i < x->n; i++)
+        any = any || (x->counts[i] > 0 && (unsigned)x->types[i] >= TUTTI_TYPES);
+    return any;
+}
+
+/* Refuses pieces of basic types that overlap. Pieces that are empty may have any type. */
+static tutti_status check_typed_in_out(const struct tt_args *args, int in_n, int out_n)
+{
+    const struct tt_call *c = &args->call;
+    struct piece_list in = {args->in, c->in_counts, c->in_displs, in_n, 0, args->in_types};
+    struct piece_list out = {args->out, c->out_counts, c->out_displs, out_n, 0, args->out_types};
+    if (c->in_place || args->exchanges_in_place || has_derived(&in) || has_derived(&out))
+        return TUTTI_OK;
+    return check_two(&in, &out);
+}
+
 static tutti_status check_each_type(const tutti_team *team, struct tt_args *args)
 {
     struct tt_call *c = &args->call;
@@ -365,7 +393,8 @@ static tutti_status check_each_type(const tutti_team *team, struct tt_args *args
     TT_TRY(check_place(team, args));
     TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, in_n));
     TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out, out_n));
-    return check_typed_apart(args, out_n);
+    TT_TRY(check_typed_apart(args, out_n));
+    return check_typed_in_out(args, in_n, out_n);
 }
 
 /* ---- The whole call ---- */

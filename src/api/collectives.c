@@ -374,6 +374,7 @@ static inline struct tt_args alltoallw_of(const void *in, const int64_t *in_coun
                                      .out_displs = out_displs},
                             .in = place ? out : in,
                             .out = out,
+                            .exchanges_in_place = place,
                             .typed = true,
                             .in_types = place ? out_types : in_types,
                             .out_types = out_types,

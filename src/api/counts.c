@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "type/layout.h"
 
 static tutti_status tell(tutti_team *team, enum tt_coll coll, const void *mine, void *all,
                          int64_t n)
@@ -283,7 +284,10 @@ tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared)
 {
-    const char *name = tt_coll_name(args->call.coll);
+    const char *neighbors = tt_type_neighbors(args->call.type);
+    const char *name = neighbors     ? neighbors
+                       : args->typed ? "alltoallw"
+                                     : tt_coll_name(args->call.coll);
     if (!args->may_wait)
         return tt_fail(TUTTI_ERR_UNSUPPORTED,
                        "TUTTI_ALGORITHM forces %s for %s, whose ranks exchange their counts first: "

@@ -55,18 +55,50 @@ static tutti_status check_side(const struct neighbor_side *s, int n)
     return TUTTI_OK;
 }
 
-/* Places outside of the grid are no ranks; their pieces are empty. */
+/* Sets piece i of a side that has lists. */
+static tutti_status set_listed(const struct neighbor_side *s, const struct neighbor_lists *to,
+                               int i)
+{
+    int64_t each = s->typed ? 1 : tutti_type_extent(s->type);
+    if (s->counts[i] < 0 || s->displs[i] < 0)
+        return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] or %sdispls[%d] is negative: %lld, %lld",
+                       s->prefix, i, s->prefix, i, (long long)s->counts[i],
+                       (long long)s->displs[i]);
+    if (__builtin_mul_overflow(s->displs[i], each, &to->displs[i]))
+        return tt_fail(TUTTI_ERR_ARG, "%sdispls[%d] overflows: %lld elements of %lld bytes",
+                       s->prefix, i, (long long)s->displs[i], (long long)each);
+    to->counts[i] = s->counts[i];
+    to->types[i] = s->typed ? s->types[i] : s->type;
+    return TUTTI_OK;
+}
+
+/* Sets piece i of a side whose pieces have n elements each. */
+static tutti_status set_equal(const struct neighbor_side *s, const struct neighbor_lists *to, int i)
+{
+    int64_t each = tutti_type_extent(s->type), all = 0;
+    bool fits =
+        !__builtin_mul_overflow(i + 1, s->n, &all) && !__builtin_mul_overflow(all, each, &all);
+    if (!fits)
+        return tt_fail(TUTTI_ERR_ARG, "n is too large: %lld elements of %lld bytes for a neighbour",
+                       (long long)s->n, (long long)each);
+    to->counts[i] = s->n;
+    to->displs[i] = s->same ? 0 : i * s->n * each;
+    to->types[i] = s->type;
+    return TUTTI_OK;
+}
+
+/* Places outside of the grid are no ranks: nothing that the caller says about their pieces counts,
+ * and they are empty. */
 static tutti_status set_lists(const struct neighbor_side *s, const struct neighbor_lists *to)
 {
     TT_TRY(check_side(s, to->n));
-    int64_t each = s->typed ? 1 : tutti_type_extent(s->type);
     for (int i = 0; i < to->n; i++) {
-        int64_t at = s->lists ? s->displs[i] : 0;
-        bool fits = s->lists || s->same || !__builtin_mul_overflow(i, s->n, &at);
-        if (!fits || __builtin_mul_overflow(at, each, &to->displs[i]))
-            return tt_fail(TUTTI_ERR_ARG, "the place of piece %d overflows", i);
-        to->counts[i] = to->ranks[i] < 0 ? 0 : s->lists ? s->counts[i] : s->n;
-        to->types[i] = s->typed ? s->types[i] : s->type;
+        if (to->ranks[i] < 0) {
+            to->counts[i] = to->displs[i] = 0;
+            to->types[i] = s->typed ? TUTTI_U8 : s->type;
+        } else {
+            TT_TRY(s->lists ? set_listed(s, to, i) : set_equal(s, to, i));
+        }
     }
     return TUTTI_OK;
 }

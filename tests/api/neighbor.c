@@ -229,8 +229,9 @@ static void refused(const struct neighbor_rank *x, tutti_status status, const ch
 static void wrong(struct neighbor_rank *x)
 {
     int one = 1, yes = 1;
-    int64_t c[2] = {1, 1}, d[2] = {0, 0}, apart[2] = {0, 1}, bad[2] = {-1, 1}, *i = x->in,
-            *o = x->out;
+    int64_t c[2] = {1, 1}, d[2] = {0, 0}, apart[2] = {0, 1}, bad[2] = {-1, 1}, below[2] = {0, -5},
+            beyond[2] = {0, INT64_MAX / 4}, bytes[2] = {0, 8}, *i = x->in, *o = x->out;
+    tutti_type types[2] = {TUTTI_I64, TUTTI_I64};
     tutti_team *t, *mine;
     refused(x, tutti_neighbor_allgather(x->team, i, o, 1, TUTTI_I64), "has no neighbours");
     must(tutti_team_split(x->team, x->me, 0, &mine), x, "split");
@@ -240,7 +241,17 @@ static void wrong(struct neighbor_rank *x)
     refused(x, tutti_neighbor_alltoall(t, i, o, 1, TUTTI_TYPE_USER_END), "none of");
     refused(x, tutti_neighbor_alltoall(t, NULL, o, 1, TUTTI_I64), "in is NULL");
     refused(x, tutti_neighbor_alltoall(t, i, NULL, 1, TUTTI_I64), "out is NULL");
-    refused(x, tutti_neighbor_alltoall(t, i, o, INT64_MAX / 4, TUTTI_I64), "overflow");
+    refused(x, tutti_neighbor_alltoall(t, i, o, INT64_MAX / 4, TUTTI_I64), "n is too large");
+    refused(x, tutti_neighbor_allgatherv(t, i, 1, o, c, below, TUTTI_I64),
+            "counts[1] or displs[1] is negative: 1, -5");
+    refused(x, tutti_neighbor_alltoallv(t, i, c, below, o, c, d, TUTTI_I64),
+            "in_counts[1] or in_displs[1] is negative: 1, -5");
+    refused(x, tutti_neighbor_alltoallv(t, i, c, beyond, o, c, d, TUTTI_I64),
+            "in_displs[1] overflows");
+    refused(x, tutti_neighbor_alltoall(t, i, i + 1, 1, TUTTI_I64), "in and out overlap");
+    refused(x, tutti_neighbor_allgatherv(t, i, 1, i, c, apart, TUTTI_I64), "in and out overlap");
+    refused(x, tutti_neighbor_alltoallw(t, i, c, apart, types, i, c, bytes, types),
+            "in and out overlap");
     refused(x, tutti_neighbor_alltoallv(t, i, c, NULL, o, c, d, TUTTI_I64), "in_displs is NULL");
     refused(x, tutti_neighbor_alltoallv(t, i, bad, d, o, c, d, TUTTI_I64), "negative");
     refused(x, tutti_neighbor_alltoallv(t, i, c, d, o, c, d, TUTTI_I64), "pieces of out overlap");
@@ -249,6 +260,33 @@ static void wrong(struct neighbor_rank *x)
             "this rank gives itself n=4 of i64 and expects n=2 of i64");
     must(tutti_team_free(t), x, "free");
     must(tutti_team_free(mine), x, "free");
+}
+
+/* On a line of ranks, the first and the last one have a place that is no rank. Nothing that they
+ * say about its piece counts. */
+static void nothing_counts_outside(struct neighbor_rank *x)
+{
+    int p = tutti_size(x->team), last = p - 1;
+    tutti_team *t;
+    must(tutti_team_cart(x->team, 1, &p, NULL, TUTTI_CART_LAST_FASTEST, &t), x, "cart");
+    int64_t in[2] = {10 * x->me, 10 * x->me + 1}, out[2] = {-1, -1};
+    int64_t count[2] = {1, 1}, displ[2] = {0, 1}, byte[2] = {0, 8};
+    tutti_type type[2] = {TUTTI_I64, TUTTI_I64};
+    for (int k = 0; k < 2; k++) {
+        if (x->me != (k ? last : 0)) continue;
+        count[k] = -7;
+        displ[k] = byte[k] = INT64_MIN;
+        type[k] = -1;
+    }
+    for (int typed = 0; typed < 2; typed++) {
+        out[0] = out[1] = -1;
+        must(typed ? tutti_neighbor_alltoallw(t, in, count, byte, type, out, count, byte, type)
+                   : tutti_neighbor_alltoallv(t, in, count, displ, out, count, displ, TUTTI_I64),
+             x, "neighbor_alltoall(v, w)");
+        check(out[0] == (x->me > 0 ? 10 * (x->me - 1) + 1 : -1), x, "from the lower neighbour");
+        check(out[1] == (x->me < last ? 10 * (x->me + 1) : -1), x, "from the higher neighbour");
+    }
+    must(tutti_team_free(t), x, "free");
 }
 
 /* Rank 1 sends more than rank 0 expects: both get an error with both sizes. */
@@ -300,6 +338,7 @@ static void one_rank(tutti_client *client, void *arg)
     grids(x);
     graph(x);
     wrong(x);
+    nothing_counts_outside(x);
     mismatch(x);
     must(tutti_type_free(x->pair), x, "free");
     free(x);

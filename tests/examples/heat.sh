@@ -39,7 +39,7 @@ if [ -z "$TUTTI_SANITIZE" ]; then
     grep -qE '^[1-9][0-9]* cells differ' out || die 'no exchange, and no cell differs'
 fi
 
-for wrong in -n0 -nx -s0 -x 5 '-n 2'; do
+for wrong in -n0 -nx -n50x -s0 -s5x -x 5 '-n 2'; do
     status=0
     # shellcheck disable=SC2086
     tutti run -n 9 -- heat $wrong >out 2>err || status=$?
