@@ -63,7 +63,7 @@ struct tt_mpi_setting {
     bool unknown; /* TUTTI_MPI has a value that means nothing; the mode is DOUBT */
     bool report;
     const char *report_path; /* its file, from the root on; NULL: standard error */
-    bool left[TT_MPI_N]; /* functions that Tutti leaves to the host */
+    bool left[TT_MPI_N];     /* functions that Tutti leaves to the host */
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 

@@ -23,7 +23,7 @@ struct unlike_case {
     const char *text[3]; /* in the error of both ranks; none: the calls match */
 };
 
-static const int64_t places[2] = {0, 128}, twos[2] = {2, 2}, ones[2] = {1, 1};
+static const int64_t places[2] = {0, 32}, twos[2] = {2, 2}, ones[2] = {1, 1};
 
 /* ---- One n or one type for all pieces ---- */
 
