@@ -283,6 +283,16 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
+/* Whether each node has a machine of its own and several ranks, which are adjacent. Then all of
+ * them can send to other nodes at the same time. Between containers of one machine, the copies that
+ * this needs take as long as it saves. */
+static bool has_ports(const struct tt_map *map)
+{
+    int least, most;
+    run_lengths(map, &least, &most);
+    return !map->one_kernel && is_adjacent(map) && least >= 2;
+}
+
 /* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
 static bool is_crowded_kernel(const struct tt_map *map)
 {
@@ -402,6 +412,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_scatter_block_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
     {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_block_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
     {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_scatter_block_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
     {&tt_reduce_scatter_block_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
@@ -413,6 +424,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_scatter_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
     {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
+    {&tt_reduce_scatter_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
     {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_scatter_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
     {&tt_reduce_scatter_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},

@@ -25,20 +25,12 @@
  * in twice as many messages. */
 enum { LONG = 16 << 10 };
 
-static int parts_of(const struct tt_stage_team *team)
-{
-    int least = team->map->p;
-    for (int k = 0; k < team->nodes.n; k++)
-        least = (int)tt_min(least, tt_nodes_size(&team->nodes, k));
-    return least;
-}
-
 /* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks
  * behind the owners have a count of 0. */
 static void cut_parts(const struct tt_stage_team *team, int me)
 {
     int64_t sz = team->call->sz;
-    int parts = parts_of(team);
+    int parts = tt_stage_parts(team);
     for (int i = 0; i < tt_team_size(team, me); i++) {
         struct tt_span part = {0, 0};
         if (i < parts) part = tt_block(team->call, parts, i);
@@ -59,7 +51,7 @@ static void reduce_parts(const struct tt_stage_team *team, int me, int64_t at, s
 /* A rank that owns no part has the same phases as the owner of part 0, and no steps. */
 static void sum_part(const struct tt_stage_team *team, int me, int64_t at, struct tt_stage *s)
 {
-    int i = tt_team_index(team, me), parts = parts_of(team);
+    int i = tt_team_index(team, me), parts = tt_stage_parts(team);
     bool shares = tt_team_size(team, me) > 1;
     tt_stage_peers(team, me, i < parts ? i : 0, s);
     s->algorithm =

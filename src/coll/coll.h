@@ -191,7 +191,9 @@ struct tt_algorithm {
     X(alltoallv_padded)                                                                            \
     X(alltoallv_composed)                                                                          \
     X(gatherv_composed)                                                                            \
-    X(scatterv_composed)
+    X(scatterv_composed)                                                                           \
+    X(reduce_scatter_block_parts)                                                                  \
+    X(reduce_scatter_parts)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -126,6 +126,25 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
     stage->call.n = bytes / team->call->sz;
 }
 
+/* From so many bytes on, `halving` takes less time than `circulant` on a number of ranks that is a
+ * power of two: it sends twice as many messages, but copies less. */
+enum { HALVED = 256 << 10 };
+
+const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes)
+{
+    int n = team->nodes.n;
+    bool halves = !team->call->commutes || (tt_pow2_below(n) == n && bytes >= HALVED);
+    return halves ? &tt_reduce_scatter_halving : &tt_reduce_scatter_circulant;
+}
+
+int tt_stage_parts(const struct tt_stage_team *team)
+{
+    int least = team->map->p;
+    for (int k = 0; k < team->nodes.n; k++)
+        least = (int)tt_min(least, tt_nodes_size(&team->nodes, k));
+    return least;
+}
+
 /* Returns the number of phases of a stage. It is the same on all ranks, although nodes differ in
  * size, because every algorithm that is used within a node has one phase. */
 static int stage_phases(const struct tt_stage *stage)

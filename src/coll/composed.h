@@ -90,6 +90,12 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
+/* Returns the algorithm by which ranks on nodes of their own, one on each node, do a reduce_scatter
+ * of `bytes` bytes. */
+const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
+/* Returns the number of ranks of the smallest node: so many ranks of each node can send to other
+ * nodes at the same time. */
+int tt_stage_parts(const struct tt_stage_team *team);
 /* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i, or
  * among their last ranks (TT_LAST_PEER). A rank that is none of them has no steps in it. */
 enum { TT_LAST_PEER = -1 };

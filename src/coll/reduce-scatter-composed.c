@@ -79,23 +79,12 @@ static void arrange(struct tt_builder *b, const struct tt_stage_team *team, int 
     }
 }
 
-/* From this many bytes of the vector on, `halving` takes less time than `circulant` on a number of
- * nodes that is a power of two: it sends twice as many messages, but copies less. */
-enum { LONG = 256 << 10 };
-
-static const struct tt_algorithm *among_leaders(const struct tt_stage_team *team)
-{
-    int n = team->nodes.n;
-    bool halves = n == 1 || !team->call->commutes || (tt_pow2_below(n) == n && whole(team) >= LONG);
-    return halves ? &tt_reduce_scatter_halving : &tt_reduce_scatter_circulant;
-}
-
 static void scatter_shares(const struct tt_stage_team *team, int me, bool shares,
                            struct tt_stage *s)
 {
     for (int k = 0; k < team->nodes.n; k++) team->counts[k] = share_bytes(team, k) / team->call->sz;
     tt_stage_leaders(team, me, s);
-    s->algorithm = among_leaders(team);
+    s->algorithm = tt_stage_scattering(team, whole(team));
     s->call.coll = TT_COLL_reduce_scatter;
     s->call.n = whole(team) / team->call->sz;
     s->call.out_counts = team->counts;

@@ -405,20 +405,26 @@ static void containers_with_many_processors_share_the_work(void **state)
     }
 }
 
-/* Between two containers whose ranks take turns, a long reduce_scatter does not go through two
- * leaders, if the ranks are a power of two. */
-static void long_reduce_scatters_of_two_containers_are_halved(void **state)
+/* A long reduce_scatter does not go through leaders if each node has a machine and several ranks;
+ * nor between two containers whose ranks take turns, if the ranks are a power of two. */
+static void long_reduce_scatters_avoid_leaders(void **state)
 {
     (void)state;
     int node[16];
     struct tt_map map = plans_map(16);
     fill_nodes(&map, node, 8, 8);
-    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 1 << 20, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "parts");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, (8 << 10) - 1, &map)->name,
+                        "composed");
     map.one_kernel = true;
     map.cores = 2;
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "halving");
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 4 << 10, &map)->name, "composed");
     fill_nodes(&map, node, 4, 4);
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "composed");
+    map.one_kernel = false;
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "parts");
+    fill_nodes(&map, node, 1, 5);
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "composed");
 }
 
@@ -658,7 +664,7 @@ int main(void)
         cmocka_unit_test(few_nodes_are_distinguished_from_containers),
         cmocka_unit_test(several_containers_have_a_logical_tree),
         cmocka_unit_test(containers_with_many_processors_share_the_work),
-        cmocka_unit_test(long_reduce_scatters_of_two_containers_are_halved),
+        cmocka_unit_test(long_reduce_scatters_avoid_leaders),
         cmocka_unit_test(long_allreduces_share_the_traffic),
         cmocka_unit_test(many_parts_are_for_longer_allreduces),
         cmocka_unit_test(long_allgathers_run_by_a_ring),
