@@ -518,9 +518,8 @@ enum {
  * touch outputs. A request keeps the addresses of its buffers, and copies of counts and
  * displacements. After PEER or MISMATCH other members may still read inputs and write outputs of
  * collectives that were in flight, until they see the error too (within a second). A buffer may be
- * NULL if nothing is read from it or written to it. `in` and `out` must not overlap: calls with
- * elements of basic types refuse it, and elements of derived types may interleave. Results have
- * the same bits on every rank and in every run.
+ * NULL if nothing is read from it or written to it. `in` and `out` must not overlap, but elements
+ * of derived types may interleave. Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).

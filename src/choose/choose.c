@@ -172,6 +172,7 @@ static const struct row roomy[] = {
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_flat, 8 << 10, ANY_RANKS, ANY_COST},
+    {&tt_alltoall_direct, ANY, ANY_RANKS, FREE},
     {&tt_alltoall_exchange, ANY, 4, FAIR},
     {&tt_alltoall_pairwise, ANY, 8, FAIR},
     {&tt_alltoall_exchange, 96 << 10, ANY_RANKS, FAIR},
@@ -283,14 +284,15 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-/* Whether each node has a machine of its own and several ranks, which are adjacent. Then all of
- * them can send to other nodes at the same time. Between containers of one machine, the copies that
+/* Whether each node has a machine of its own and several ranks, which are adjacent, and none has
+ * more than twice as many as another one. Then all of them can send to other nodes at the same
+ * time. Between containers of one machine, the copies that
  * this needs take as long as it saves. */
 static bool has_ports(const struct tt_map *map)
 {
     int least, most;
     run_lengths(map, &least, &most);
-    return !map->one_kernel && is_adjacent(map) && least >= 2;
+    return !map->one_kernel && is_adjacent(map) && least >= 2 && most <= 2 * least;
 }
 
 /* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
@@ -397,7 +399,7 @@ static const struct spread_row spread[] = {
     {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
     {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_allreduce_parts, 8 << 10, 96 << 10, 2, ANY_RANKS, true, has_roomy_parts},
-    {&tt_allreduce_doubling, 8 << 10, 96 << 10, ANY_RANKS, FEW, true, is_roomy_kernel},
+    {&tt_allreduce_doubling, 8 << 10, 96 << 10, SEVERAL, FEW, true, is_roomy_kernel},
     {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
     {&tt_allreduce_parts, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_few_parts},

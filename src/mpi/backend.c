@@ -255,6 +255,17 @@ static bool keep_persistent(const MPI_Request *request, int function, enum tt_mp
     return false;
 }
 
+/* The communicator that the host frees in this thread; 0: none. */
+static __thread MPI_Comm ending __attribute__((tls_model("initial-exec")));
+
+/* Whether a call stays with the host: it comes from inside the host or from Tutti itself, or a
+ * delete function of the program makes it on the communicator that is being freed. The record of
+ * that communicator is gone, and a new one would outlive the handle. */
+static inline bool stays(MPI_Comm comm, const void *caller)
+{
+    return tt_depth > 0 || comm == ending || tt_mpi_in_host(caller);
+}
+
 /* Returns NULL if the request is not of a persistent collective. The lock is held. */
 static struct persistent *persistent_of(MPI_Request request)
 {
@@ -333,8 +344,7 @@ static enum tt_mpi_choice reason_of(int function)
 #define COUNTING_REQUEST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, REQUEST)                        \
     static int count_##NAME PARAMETERS                                                             \
     {                                                                                              \
-        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
-            return tt_host.NAME ARGUMENTS;                                                         \
+        if (stays(comm, __builtin_return_address(0))) return tt_host.NAME ARGUMENTS;               \
         int64_t began = tt_mpi_now_ns();                                                           \
         int code = tt_host.NAME ARGUMENTS;                                                         \
         int64_t ended = tt_mpi_now_ns();                                                           \
@@ -388,8 +398,8 @@ TT_MPI_BUFFERS(KEEPS)
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int take_##NAME PARAMETERS                                                              \
     {                                                                                              \
-        if (tt_mpi_is_left(comm, BY(NAME, RANK_LEFT, TT_MPI_OPEN ARGUMENTS)) || tt_depth > 0 ||    \
-            tt_mpi_in_host(__builtin_return_address(0)))                                           \
+        if (tt_mpi_is_left(comm, BY(NAME, RANK_LEFT, TT_MPI_OPEN ARGUMENTS)) ||                    \
+            stays(comm, __builtin_return_address(0)))                                              \
             return tt_host.NAME ARGUMENTS;                                                         \
         struct tt_mpi_call call;                                                                   \
         start_call(&call, TT_MPI_##NAME, comm);                                                    \
@@ -450,7 +460,7 @@ TT_MPI_TAKEN(TAKING)
 #define STARTING(NAME, STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
     static int start_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Request *request)                          \
     {                                                                                              \
-        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+        if (stays(comm, __builtin_return_address(0)))                                              \
             return tt_host.STARTED(TT_MPI_OPEN ARGUMENTS, request);                                \
         struct tt_mpi_call *call = new_call(TT_MPI_##STARTED, comm);                               \
         if (!call) return no_memory(comm);                                                         \
@@ -502,7 +512,7 @@ TT_MPI_STARTED(STARTING)
 #define PREPARING(NAME, PREPARED, PARAMETERS, ARGUMENTS, FACT, ROLES)                              \
     static int prepare_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request)         \
     {                                                                                              \
-        if (tt_depth > 0 || tt_mpi_in_host(__builtin_return_address(0)))                           \
+        if (stays(comm, __builtin_return_address(0)))                                              \
             return tt_host.PREPARED(TT_MPI_OPEN ARGUMENTS, info, request);                         \
         struct tt_mpi_call *call = new_call(TT_MPI_##PREPARED, comm);                              \
         if (!call) return no_memory(comm);                                                         \
@@ -585,15 +595,16 @@ static bool is_predefined(MPI_Comm comm)
 }
 
 /* The host calls the program's delete functions of attributes, which may do collectives on the
- * communicator. These stay with the host: the record is gone, and a new one would outlive the
- * handle. */
+ * communicator (stays). */
 #define ENDS(NAME)                                                                                 \
     static int end_##NAME(MPI_Comm *comm)                                                          \
     {                                                                                              \
-        if (comm && !is_predefined(*comm)) forget(*comm);                                          \
-        tt_depth++;                                                                                \
+        MPI_Comm before = ending;                                                                  \
+        if (!comm || is_predefined(*comm)) return tt_host.NAME(comm);                              \
+        forget(*comm);                                                                             \
+        ending = *comm;                                                                            \
         int code = tt_host.NAME(comm);                                                             \
-        tt_depth--;                                                                                \
+        ending = before;                                                                           \
         return code;                                                                               \
     }
 ENDS(Comm_free)

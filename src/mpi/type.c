@@ -165,8 +165,8 @@ static bool is_committed(MPI_Datatype type)
            tt_host.Pack(none, 0, type, none, sizeof none, &at, tt_handle.own) == MPI_SUCCESS;
 }
 
-/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type
- * that a call may have. */
+/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type.
+ */
 static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_layout *own)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
@@ -174,7 +174,7 @@ static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_
     if (at) return &known.type[*at];
     if (!type || type == tt_handle.no_type) return NULL;
     if (tt_host.Type_size_x(type, &size) != MPI_SUCCESS ||
-        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS || !is_committed(type))
+        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return NULL;
     *own = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
     own->bytes = own->relative = size == extent && is_row(type);
@@ -190,6 +190,7 @@ int64_t tt_mpi_predefined_size(uint64_t key)
 bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
 {
     const struct tt_mpi_layout *found = find_layout(type, layout);
+    if (found == layout && found && !is_committed(type)) return false;
     if (found && found != layout) *layout = *found;
     return found;
 }
@@ -199,6 +200,7 @@ bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const vo
 {
     struct tt_mpi_layout own;
     const struct tt_mpi_layout *layout = find_layout(type, &own);
+    if (layout == &own && count > 0 && !is_committed(type)) layout = NULL;
     if (layout) return tt_mpi_side_with(call, side, buffer, count, layout);
     call->choice = TT_MPI_LEFT_WRONG;
     return false;

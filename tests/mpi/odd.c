@@ -28,9 +28,20 @@ static void use(MPI_Comm comm)
 
 /* ---- A delete function of an attribute does collectives, while its communicator is freed ---- */
 
+/* It also does them on the world, where the rank that is not in the communicator meets it. */
+static void meet(void)
+{
+    int one = 1, sum;
+    for (int i = 0; i < TRIES; i++) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        wrong += sum != p;
+    }
+}
+
 static int delete_it(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)key, (void)value, (void)extra;
+    meet();
     for (int i = 0; i < TRIES; i++) {
         int one = 1, sum;
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
@@ -48,6 +59,8 @@ static void deletes(void)
     if (part != MPI_COMM_NULL) {
         MPI_Comm_set_attr(part, key, NULL);
         MPI_Comm_free(&part);
+    } else {
+        meet();
     }
     MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &next);
     use(next);
@@ -71,7 +84,9 @@ static void jumps(void)
     MPI_Comm_create_errhandler(jump, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     int word = 0;
+    MPI_Comm world = MPI_COMM_WORLD;
     if (me == 0 && !setjmp(before)) MPI_Bcast(&word, 1, MPI_INT, -7, MPI_COMM_WORLD);
+    if (me == 0 && !setjmp(before)) MPI_Comm_free(&world);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
     use(MPI_COMM_WORLD);
