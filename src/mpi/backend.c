@@ -3,6 +3,7 @@
  * A backend: the functions that Tutti puts into the table, which take or count calls, and what
  * happens when MPI begins and ends.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,15 +256,26 @@ static bool keep_persistent(const MPI_Request *request, int function, enum tt_mp
     return false;
 }
 
-/* The communicator that the host frees in this thread; 0: none. */
-static __thread MPI_Comm ending __attribute__((tls_model("initial-exec")));
+/* The communicator that the host frees in each thread, as TT_MPI_KEY has it; none: NULL. It is
+ * looked at only while some thread frees one. A thread variable of its own would not fit: the room
+ * for them is short where the linker loads this library late. */
+static pthread_key_t ending;
+static pthread_once_t ending_made = PTHREAD_ONCE_INIT;
+static atomic_int endings;
+
+static void make_ending(void)
+{
+    if (pthread_key_create(&ending, NULL) != 0) abort();
+}
 
 /* Whether a call stays with the host: it comes from inside the host or from Tutti itself, or a
  * delete function of the program makes it on the communicator that is being freed. The record of
  * that communicator is gone, and a new one would outlive the handle. */
 static inline bool stays(MPI_Comm comm, const void *caller)
 {
-    return tt_depth > 0 || comm == ending || tt_mpi_in_host(caller);
+    bool ends = atomic_load_explicit(&endings, memory_order_relaxed) > 0 &&
+                (uintptr_t)pthread_getspecific(ending) == (uintptr_t)TT_MPI_KEY(comm);
+    return tt_depth > 0 || ends || tt_mpi_in_host(caller);
 }
 
 /* Returns NULL if the request is not of a persistent collective. The lock is held. */
@@ -599,12 +611,15 @@ static bool is_predefined(MPI_Comm comm)
 #define ENDS(NAME)                                                                                 \
     static int end_##NAME(MPI_Comm *comm)                                                          \
     {                                                                                              \
-        MPI_Comm before = ending;                                                                  \
         if (!comm || is_predefined(*comm)) return tt_host.NAME(comm);                              \
         forget(*comm);                                                                             \
-        ending = *comm;                                                                            \
+        pthread_once(&ending_made, make_ending);                                                   \
+        void *before = pthread_getspecific(ending);                                                \
+        pthread_setspecific(ending, (void *)(uintptr_t)TT_MPI_KEY(*comm));                         \
+        atomic_fetch_add(&endings, 1);                                                             \
         int code = tt_host.NAME(comm);                                                             \
-        ending = before;                                                                           \
+        atomic_fetch_sub(&endings, 1);                                                             \
+        pthread_setspecific(ending, before);                                                       \
         return code;                                                                               \
     }
 ENDS(Comm_free)
