@@ -190,7 +190,7 @@ int64_t tt_mpi_predefined_size(uint64_t key)
 bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout)
 {
     const struct tt_mpi_layout *found = find_layout(type, layout);
-    if (found == layout && found && !is_committed(type)) return false;
+    if (found && found == layout && !is_committed(type)) return false;
     if (found && found != layout) *layout = *found;
     return found;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * stream BYTES STORED: three ranks scan vectors of BYTES, along the chain of `window`. The first
- * one copies its vector into its window, the second one reduces into its window, and the last one
- * writes to its output only. The first two must store STORED bytes past the caches, and the last
- * one none.
+ * stream BYTES STORED [TIMES]: three ranks scan vectors of BYTES, along the chain of `window`. The
+ * first one copies its vector into its window, the second one reduces into its window, and the
+ * last one writes to its output only. The first two must store STORED bytes past the caches, and
+ * the last one none. With TIMES they scan so often, and the first two must store at least STORED
+ * bytes so.
  */
 #include <stdlib.h>
 
@@ -38,10 +39,14 @@ static void scan(tutti_team *world, int64_t n)
 int main(int argc, char **argv)
 {
     tutti_client *client;
-    EXPECT(argc == 3 && tutti_init(&client) == TUTTI_OK);
+    EXPECT((argc == 3 || argc == 4) && tutti_init(&client) == TUTTI_OK);
+    int64_t wanted = atoll(argv[2]), times = argc == 4 ? atoll(argv[3]) : 1;
     tutti_team *world = tutti_world(client);
     streamed = 0; /* the ranks measure when they meet */
-    scan(world, atoll(argv[1]) / (int64_t)sizeof(int64_t));
-    EXPECT(streamed == (tutti_rank(world) < 2 ? atoll(argv[2]) : 0));
+    for (int64_t i = 0; i < times; i++) scan(world, atoll(argv[1]) / (int64_t)sizeof(int64_t));
+    if (tutti_rank(world) == 2)
+        EXPECT(streamed == 0);
+    else
+        EXPECT(argc == 4 ? streamed >= wanted : streamed == wanted);
     return tutti_finalize(client) == TUTTI_OK ? 0 : 1;
 }

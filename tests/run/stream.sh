@@ -10,3 +10,7 @@ TUTTI_FILL=1 tutti run --timeout 60 -n 3 "$stream" 2040 0
 TUTTI_FILL=1 tutti run --timeout 60 -n 3 "$stream" 2048 2048
 TUTTI_FILL=1 tutti run --timeout 60 -n 3 "$stream" 24000 24000
 TUTTI_FILL=0 tutti run --timeout 60 -n 3 "$stream" 24000 0
+
+# A rank that measures again tries both kinds of stores in its window: after 16 MiB, three pieces of
+# 8 KiB by each, in copies and in reductions, whichever it uses.
+tutti run --timeout 60 -n 3 "$stream" 1000000 24576 24
