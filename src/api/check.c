@@ -72,6 +72,14 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
+/* Whether the address so many bytes behind the buffer is beyond all memory, so that nothing could
+ * compute with it. */
+static bool beyond_memory(const void *buffer, int64_t bytes)
+{
+    int64_t end;
+    return __builtin_add_overflow((int64_t)(uintptr_t)buffer, bytes, &end);
+}
+
 /* The names of the arguments, for messages: PREFIXcounts, PREFIXdispls and the buffer. */
 struct check_names {
     const char *prefix, *buffer;
@@ -91,7 +99,7 @@ static tutti_status check_list(struct check_names name, const int64_t *counts,
             return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] or %sdispls[%d] is negative: %lld, %lld",
                            prefix, r, prefix, r, (long long)counts[r], (long long)displs[r]);
         if (__builtin_add_overflow(counts[r], displs[r], &end) ||
-            __builtin_mul_overflow(end, sz, &bytes))
+            __builtin_mul_overflow(end, sz, &bytes) || beyond_memory(buffer, bytes))
             return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r,
                            prefix, r);
         if (counts[r] > 0 && !buffer) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", name.buffer);
@@ -253,7 +261,8 @@ static tutti_status check_own(const tutti_team *team, const struct tt_args *args
     bool gathers = c->coll == TT_COLL_gatherv;
     int64_t bytes;
     if (args->n < 0) return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)args->n);
-    if (__builtin_mul_overflow(args->n, c->sz, &bytes))
+    if (__builtin_mul_overflow(args->n, c->sz, &bytes) ||
+        beyond_memory(gathers ? args->in : args->out, bytes))
         return tt_fail(TUTTI_ERR_ARG, "n is too large: %lld elements of %lld bytes",
                        (long long)args->n, (long long)c->sz);
     if (team->run.me != c->root && args->n > 0 && !(gathers ? args->in : args->out))
@@ -316,8 +325,10 @@ static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
 /* ---- alltoallw ---- */
 
 /* Checks piece r, which has a type of its own. */
-static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at, tutti_type type)
+static tutti_status check_typed(struct check_names name, const void *buffer, int r, int64_t n,
+                                int64_t at, tutti_type type)
 {
+    const char *prefix = name.prefix;
     const struct tt_layout *l = tt_layout_find(type);
     int64_t bytes, end;
     if (n == 0) return TUTTI_OK;
@@ -327,7 +338,7 @@ static tutti_status check_typed(const char *prefix, int r, int64_t n, int64_t at
                        prefix, r, (int)type, TUTTI_TYPES);
     if (__builtin_mul_overflow(n, l->packed, &bytes) ||
         __builtin_mul_overflow(n, l->extent, &end) || __builtin_add_overflow(end, at, &end) ||
-        end > INT64_MAX - tt_max(l->end, 0))
+        __builtin_add_overflow(end, tt_max(l->end, 0), &end) || beyond_memory(buffer, end))
         return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r, prefix,
                        r);
     return TUTTI_OK;
@@ -341,7 +352,8 @@ static tutti_status check_typed_list(struct check_names name, const int64_t *cou
     bool ascend;
     TT_TRY(check_list(name, counts, displs, buffer, n, 1, &ascend));
     if (!types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", name.prefix);
-    for (int i = 0; i < n; i++) TT_TRY(check_typed(name.prefix, i, counts[i], displs[i], types[i]));
+    for (int i = 0; i < n; i++)
+        TT_TRY(check_typed(name, buffer, i, counts[i], displs[i], types[i]));
     return TUTTI_OK;
 }
 

@@ -184,6 +184,9 @@ static void wrong_pieces(struct alltoallw_rank *x)
     x->in.counts[me] = INT64_MAX / 4;
     snprintf(text, sizeof text, "in_counts[%d] and in_displs[%d] overflow", me, me);
     refused(x, text);
+    x->in.counts[me] = 2;
+    x->in.displs[me] = INT64_MAX - 100; /* the end is a number, but no address */
+    refused(x, text);
     x->out.types[me] = TUTTI_U8;
     x->out.counts[me] = 5;
     x->in.types[me] = TUTTI_I16;

@@ -112,6 +112,7 @@ static void test_scans(void **state)
 static void test_exchanges(void **state)
 {
     int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
+    int64_t beyond[1] = {INT64_MAX / 8 - 100}; /* the bytes are a number, but no address */
     (void)state;
     refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_I64), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, c, NULL, TUTTI_I64), TUTTI_ERR_ARG,
@@ -119,6 +120,8 @@ static void test_exchanges(void **state)
     refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
+    refused(tutti_alltoallv(team, x, c, beyond, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
+    refused(tutti_alltoallv(team, x, c, d, y, c, beyond, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
     refused(tutti_alltoallv(team, x, c, d, y, d, d, TUTTI_I64), TUTTI_ERR_ARG, "gives itself 2");
     refused(tutti_alltoallv(team, x, c, d, x + 1, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
     refused(tutti_allgatherv(team, x, x, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
