@@ -58,9 +58,11 @@ enum {
 enum order {
     ORDER_NONE,
     ORDER_END,
-    ORDER_FLUSH, /* puts its private blocks out of the caches */
-    ORDER_WRITE, /* copies cached data to the shared blocks */
-    ORDER_FILL,  /* copies data from memory to the shared blocks */
+    ORDER_FLUSH,        /* puts its private blocks out of the caches */
+    ORDER_WRITE,        /* copies cached data to the shared blocks */
+    ORDER_FILL,         /* copies data from memory to the shared blocks */
+    ORDER_STREAM_WRITE, /* these two do the same by stores that bypass the caches */
+    ORDER_STREAM_FILL,
     ORDER_RENEW, /* writes its private blocks anew */
     ORDER_COPY,  /* copies within memory, from its first pool to its second */
     ORDER_READ,  /* reads the blocks of the first process by the system */
@@ -173,15 +175,30 @@ static void settle(void)
 }
 
 /* Copies a run of blocks; stride 0: the same block again and again. Returns the ns. */
-static int64_t copy_run(char *to, int64_t to_stride, const char *from, int64_t from_stride,
-                        int64_t bytes)
+static inline int64_t run_by(bool streams, char *to, int64_t to_stride, const char *from,
+                             int64_t from_stride, int64_t bytes)
 {
     int64_t begin = tt_clock_ns();
-    for (int i = 0; i < run_of(bytes); i++) {
-        tt_memcpy(to + i * to_stride, from + i * from_stride, (size_t)bytes);
+    for (int i = 0; i < run_of(bytes); i++, to += to_stride, from += from_stride) {
+        if (streams)
+            tt_stream(to, from, (size_t)bytes);
+        else
+            tt_memcpy(to, from, (size_t)bytes);
         settle();
     }
     return tt_clock_ns() - begin;
+}
+
+static int64_t copy_run(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                        int64_t bytes)
+{
+    return run_by(false, to, to_stride, from, from_stride, bytes);
+}
+
+static int64_t stream_run(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                          int64_t bytes)
+{
+    return run_by(true, to, to_stride, from, from_stride, bytes);
 }
 
 /* Moves the first block of a run. A short access before it brings the paths of the system into the
@@ -247,6 +264,8 @@ static int64_t obey(enum order what, int64_t bytes, int64_t at)
     case ORDER_FLUSH: flush_runs(at, bytes); break;
     case ORDER_WRITE: return copy_run(rig->blocks, window, cache, 0, bytes);
     case ORDER_FILL: return copy_run(rig->blocks, window, from, stride, bytes);
+    case ORDER_STREAM_WRITE: return stream_run(rig->blocks, window, cache, 0, bytes);
+    case ORDER_STREAM_FILL: return stream_run(rig->blocks, window, from, stride, bytes);
     case ORDER_RENEW: return copy_run(from, stride, cache, 0, bytes);
     case ORDER_COPY: return copy_run(to, stride, from, stride, bytes);
     case ORDER_READ: (void)by_system(calibration.first, false, to, from, bytes, &took); return took;
@@ -374,6 +393,28 @@ static void measure_own_copies(struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_cached_memory][point] = median(&times[1], n);
     m->table[TT_MACHINE_copy_memory_cached][point] = median(&times[2], n);
     m->table[TT_MACHINE_copy_memory_memory][point] = median(&times[3], n);
+}
+
+/* The helper writes the shared blocks past the caches, after this process has read them. */
+static void measure_streams(struct tt_machine *m, int point)
+{
+    int64_t n = tt_machine_bytes[point], window = window_of(n);
+    struct times times[2] = {{.n = 0}};
+    begin_rounds();
+    for (int i = 0; goes_on(i, n); i++) {
+        int64_t at = next_round(n);
+        for (int k = 0; k < 2; k++) {
+            (void)copy_run(calibration.cache, 0, calibration.rig->blocks, window, n);
+            take_time(&times[k], order(k == 0 ? ORDER_STREAM_WRITE : ORDER_STREAM_FILL, n));
+        }
+        (void)order(ORDER_FLUSH, n);
+        flush_runs(at, n);
+    }
+    int64_t takes = m->table[TT_MACHINE_copy_other_cached][point];
+    int64_t own = m->table[TT_MACHINE_copy_cached_cached][point], gives = median(&times[0], n);
+    m->table[TT_MACHINE_stream_cached][point] = gives;
+    m->table[TT_MACHINE_stream_memory][point] = median(&times[1], n);
+    m->table[TT_MACHINE_stream_other][point] = tt_max(takes, takes + gives - own);
 }
 
 /* The helper writes the shared blocks, and this process copies them. */
@@ -611,6 +652,7 @@ static void measure_point(struct tt_machine *m, int point)
 {
     measure_own_copies(m, point);
     measure_exchanged_copies(m, point);
+    measure_streams(m, point);
     measure_sums(m, point);
     measure_reads(m, point);
     measure_together(m, point);

@@ -5,6 +5,11 @@ Each repeat calibrates, predicts the time of each algorithm that applies, and ti
 bench`. The measured time is that of the best batch of calls, because other programs only add time.
 The error of a point is the median over the repeats. The command also says what each way to choose
 costs: the measured time of what it chooses, divided by that of the fastest algorithm.
+
+A host may move the processors of a virtual machine, which changes the times of a line and of the
+caches. So the command calibrates before and after the points of each collective and number of
+ranks. If a line took another time afterwards, it measures these points again, three times at most,
+and says how many it took although the machine had changed.
 """
 import argparse
 import json
@@ -20,6 +25,8 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
                "scatter", "scan", "exscan"]
 SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
 NEAR = 0.15
+STEADY = 1.3  # the most by which two times of a line may differ while the machine is the same
+TRIES = 3
 SIDE = 420
 
 
@@ -51,6 +58,8 @@ class Predictions:
         self.settings = {"TUTTI_MACHINE": os.path.join(folder, "predict.machine")}
         self.points = {}  # (collective, bytes, ranks, algorithm): [(predicted, measured)]
         self.picked = {}  # (collective, bytes, ranks): {way: algorithm}
+        self.groups = self.unsteady = 0  # points of a collective and ranks; those while the machine changed
+        self.line = None  # the time of a line in the last calibration
 
     def run(self, words, settings=None):
         """What a command prints, as JSON; None after an error, which is printed."""
@@ -68,25 +77,44 @@ class Predictions:
                          str(self.chosen.batch)])
         return {row["algorithm"]: row["median_us"] for row in rows or []}
 
-    def add(self, name, size, ranks):
+    def calibrate(self):
+        """Measures the model. Returns whether a line takes as long as before."""
+        if self.run(["calibrate"]) is None:
+            raise peers.Stop("tutti calibrate failed")
+        with open(self.settings["TUTTI_MACHINE"]) as model:
+            line = next(int(words[1]) for words in map(str.split, model) if words[0] == "line")
+        before, self.line = self.line or line, line
+        return max(before, line) <= STEADY * min(before, line)
+
+    def point(self, name, size, ranks):
+        """{algorithm: (predicted, measured)}, and what each way chooses."""
         problem = report.problem(name, size, ranks)
         ways = {way: self.explain(problem, way) for way in ("table", "estimate")}
         if not all(ways.values()):
-            return
+            return {}, {}
         measured = self.measure(problem)
-        self.picked[(name, size, ranks)] = {way: found["algorithm"] for way, found in ways.items()}
-        for row in ways["table"]["candidates"]:
-            if "predicted_us" in row and row["algorithm"] in measured:
-                key = (name, size, ranks, row["algorithm"])
-                self.points.setdefault(key, []).append((row["predicted_us"], measured[row["algorithm"]]))
+        times = {row["algorithm"]: (row["predicted_us"], measured[row["algorithm"]])
+                 for row in ways["table"]["candidates"] if "predicted_us" in row and row["algorithm"] in measured}
+        return times, {way: found["algorithm"] for way, found in ways.items()}
+
+    def group(self, name, ranks):
+        for _ in range(TRIES):
+            found = {size: self.point(name, size, ranks) for size in ([0] if name == "barrier" else self.chosen.sizes)}
+            steady = self.calibrate()
+            if steady:
+                break
+        self.groups += 1
+        self.unsteady += not steady
+        for size, (times, picked) in found.items():
+            for algorithm, pair in times.items():
+                self.points.setdefault((name, size, ranks, algorithm), []).append(pair)
+                self.picked[(name, size, ranks)] = picked
 
     def repeat(self, _):
-        if self.run(["calibrate"]) is None:
-            raise peers.Stop("tutti calibrate failed")
+        self.calibrate()
         for name in self.chosen.collectives:
             for ranks in self.chosen.ranks:
-                for size in [0] if name == "barrier" else self.chosen.sizes:
-                    self.add(name, size, ranks)
+                self.group(name, ranks)
 
 
 # ---- Errors ----
@@ -194,8 +222,10 @@ def hold(chosen, folder):
     if not rows:
         raise peers.Stop("nothing was measured")
     losses = losses_of(rows, predictions.picked)
-    command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses},
-                 words_of(rows, losses, chosen.ranks, chosen.collectives))
+    steady = f"The machine changed during {predictions.unsteady} of {predictions.groups} rows, three times each."
+    command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses,
+                          "groups": predictions.groups, "unsteady": predictions.unsteady},
+                 [*words_of(rows, losses, chosen.ranks, chosen.collectives), steady])
     if chosen.svg:
         output.write(chosen.svg, svg(rows, chosen.ranks))
     return 0

@@ -98,6 +98,13 @@ bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
     return true;
 }
 
+bool tt_machine_streams(const struct tt_machine *machine, int times)
+{
+    enum { AS_MEASURED = 5 }; /* the point of 64 KiB, which ranks exchange when they meet */
+    return machine->table[TT_MACHINE_copy_cached_other][AS_MEASURED] >
+           times * machine->table[TT_MACHINE_stream_cached][AS_MEASURED];
+}
+
 /* The point between two others; a, b <= TT_MACHINE_MOST and the distances below 2^22, so that the
  * product fits. */
 static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)

@@ -31,7 +31,8 @@ enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLAC
     X(turn_8, "a rank's turn in a round of signals of 8 ranks on a processor")
 
 /* The tables of the model, by bytes: X(name, what it is the time of). The copies come first, in the
- * order of tt_data_place: source, then destination. */
+ * order of tt_data_place: source, then destination; then those by stores that bypass the caches, in
+ * the order of their sources. */
 #define TT_MACHINE_TABLES(X)                                                                       \
     X(copy_cached_cached, "a copy within the cache")                                               \
     X(copy_cached_memory, "a copy from the cache to memory")                                       \
@@ -42,6 +43,9 @@ enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLAC
     X(copy_other_cached, "a copy of what another processor has written into the cache")            \
     X(copy_other_memory, "a copy of what another processor has written to memory")                 \
     X(copy_other_other, "a copy of what one processor has written to what one has read")           \
+    X(stream_cached, "a copy past the caches, from the cache to what another processor has read")  \
+    X(stream_memory, "a copy past the caches, from memory to what another processor has read")     \
+    X(stream_other, "a copy past the caches, of what one processor has written to what one read")  \
     X(add_cached, "a further operand of a reduction, from the cache")                              \
     X(add_memory, "a further operand of a reduction, from memory")                                 \
     X(add_other, "a further operand of a reduction, that another processor has written")           \
@@ -94,6 +98,9 @@ struct tt_machine_in_force {
  * table, and beyond the last size in proportion. bytes >= 0. */
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
+/* Whether plain stores to what another processor has read take more than so many times as long as
+ * those that bypass the caches. TT_STORES_SLOW: then these fill the windows; 1: the rings. */
+bool tt_machine_streams(const struct tt_machine *machine, int times);
 /* "line", "copy-memory-other", and what it is the time of. Static texts. */
 const char *tt_machine_number_name(enum tt_machine_number number);
 const char *tt_machine_number_text(enum tt_machine_number number);

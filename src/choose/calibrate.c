@@ -42,7 +42,15 @@ enum {
     MILLE = 1000
 };
 
-enum brief_order { ORDER_NONE, ORDER_END, ORDER_WRITE, ORDER_COPY, ORDER_ANSWER, ORDER_SHARE };
+enum brief_order {
+    ORDER_NONE,
+    ORDER_END,
+    ORDER_WRITE,
+    ORDER_STREAM,
+    ORDER_COPY,
+    ORDER_ANSWER,
+    ORDER_SHARE
+};
 
 /* Both threads use this. `order` and `done` count: they are equal while the helper has nothing to
  * do. */
@@ -91,14 +99,27 @@ static void flush(char *memory, int64_t bytes)
     settle();
 }
 
-static int64_t copy_run(char *to, const char *from, int64_t bytes)
+static inline int64_t run_by(bool streams, char *to, const char *from, int64_t bytes)
 {
-    int64_t begin = tt_clock_ns();
-    for (int64_t i = 0; i < run_of(bytes); i++) {
-        tt_memcpy(to + i * stride_of(bytes), from + i * stride_of(bytes), (size_t)bytes);
+    int64_t begin = tt_clock_ns(), stride = stride_of(bytes);
+    for (int64_t i = 0; i < run_of(bytes); i++, to += stride, from += stride) {
+        if (streams)
+            tt_stream(to, from, (size_t)bytes);
+        else
+            tt_memcpy(to, from, (size_t)bytes);
         settle();
     }
     return tt_clock_ns() - begin;
+}
+
+static int64_t copy_run(char *to, const char *from, int64_t bytes)
+{
+    return run_by(false, to, from, bytes);
+}
+
+static int64_t stream_run(char *to, const char *from, int64_t bytes)
+{
+    return run_by(true, to, from, bytes);
 }
 
 /* ---- The helper ---- */
@@ -128,6 +149,7 @@ static void obey(struct brief *b)
         (void)copy_run(b->its_to, b->its_from, b->bytes);
         b->took_ns = copy_run(b->shared, b->its_from, b->bytes);
         break;
+    case ORDER_STREAM: b->took_ns = stream_run(b->shared, b->its_from, b->bytes); break;
     case ORDER_COPY:
         flush(b->its_to, b->bytes);
         flush(b->its_from, b->bytes);
@@ -203,6 +225,11 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
     t[TT_MACHINE_copy_memory_other][point] = gives + load;
     t[TT_MACHINE_copy_other_memory][point] = takes + store;
     t[TT_MACHINE_copy_other_other][point] = tt_max(takes, takes + gives - own);
+    begin_order(b, ORDER_STREAM, n);
+    int64_t streams = each(b, end_order(b), n);
+    t[TT_MACHINE_stream_cached][point] = streams;
+    t[TT_MACHINE_stream_memory][point] = streams + load;
+    t[TT_MACHINE_stream_other][point] = tt_max(takes, takes + streams - own);
 }
 
 /* The second operand of a sum, as `tutti calibrate` takes it. */

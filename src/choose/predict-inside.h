@@ -138,7 +138,9 @@ struct tt_predictor {
     int64_t look_at; /* at so many steps, it is looked whether the time is above it */
     bool more;       /* the time is above it */
     bool is_own;
-    bool loads; /* buffers of other ranks are read by plain loads */
+    bool loads;        /* buffers of other ranks are read by plain loads */
+    bool streams;      /* ranks fill windows by stores that bypass the caches */
+    bool rings_stream; /* and these are how they fill the rings of messages */
     tutti_status status;
 };
 

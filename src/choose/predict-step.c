@@ -50,9 +50,16 @@ static void touch(struct tt_follow *r, const struct tt_range *range, int64_t len
     t->end = none ? range->off + len : tt_max(t->end, range->off + len);
 }
 
+/* Whether the bytes are stored into a window past the caches, and so lie in memory afterwards. */
+static bool is_streamed(const struct tt_predictor *s, const struct tt_range *range, int64_t len)
+{
+    return s->streams && range->buf == TT_WIN && len >= TT_STREAM_LEAST;
+}
+
 static enum tt_data_place place_of_source(const struct tt_predictor *s, const struct tt_follow *r,
                                           const struct tt_range *from, int64_t len)
 {
+    if (is_streamed(s, from, len)) return TT_DATA_MEMORY;
     if (from->rank == TT_SELF) {
         bool near = from->buf == TT_WIN || is_near(r, from, len);
         return near ? TT_DATA_CACHED : TT_DATA_MEMORY;
@@ -116,8 +123,11 @@ static void move(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what
     s->busy_until_ps[r->core] = tt_core_of(s, r)->now_ps;
 }
 
-static enum tt_machine_table copy_table(enum tt_data_place from, enum tt_data_place to)
+static enum tt_machine_table copy_table(enum tt_data_place from, enum tt_data_place to,
+                                        bool streams)
 {
+    if (streams && to == TT_DATA_OTHER)
+        return (enum tt_machine_table)(TT_MACHINE_stream_cached + (int)from);
     return (enum tt_machine_table)(TT_MACHINE_copy_cached_cached + TT_DATA_PLACES * (int)from +
                                    (int)to);
 }
@@ -155,7 +165,7 @@ static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_pl
              pieces * time_of(s, table, row));
     } else {
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
-             pieces * time_of(s, copy_table(source, target), row));
+             pieces * time_of(s, copy_table(source, target, is_streamed(s, to, step->len)), row));
     }
 }
 
@@ -203,20 +213,28 @@ void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_
 
 /* ---- Messages ---- */
 
+/* Whether a message is stored into a ring past the caches. Very short ones are not. */
+static bool streams_message(const struct tt_predictor *s, int64_t len)
+{
+    return s->rings_stream && len > TT_LINE;
+}
+
 void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
 {
     enum tt_data_place from = place_of_source(s, r, step->range, step->len);
     touch(r, step->range, step->len);
+    enum tt_data_place ring = s->cores > 1 ? TT_DATA_OTHER : TT_DATA_CACHED;
     move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
-         tt_machine_time(s->machine,
-                         copy_table(from, s->cores > 1 ? TT_DATA_OTHER : TT_DATA_CACHED),
-                         step->len));
+         time_of(s, copy_table(from, ring, streams_message(s, step->len)), step->len));
 }
 
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
                    bool rendezvous)
 {
     bool near = shares_core(s, r, posted->from);
+    enum tt_data_place ring = streams_message(s, posted->len) ? TT_DATA_MEMORY
+                              : near                          ? TT_DATA_CACHED
+                                                              : TT_DATA_OTHER;
     enum tt_data_place target = place_of_target(s, r, &posted->to, posted->len);
     if (rendezvous && !s->loads)
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, posted->len,
@@ -224,6 +242,6 @@ void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_
                      posted->len));
     else
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, posted->len,
-             time_of(s, copy_table(near ? TT_DATA_CACHED : TT_DATA_OTHER, target), posted->len));
+             time_of(s, copy_table(ring, target, false), posted->len));
     touch(r, &posted->to, posted->len);
 }

@@ -769,7 +769,10 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .most_ps = most_ps,
                              .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,
-                             .lanes = 1};
+                             .lanes = 1,
+                             .streams = tt_machine_streams(map->machine, TT_STORES_SLOW),
+                             .rings_stream =
+                                 map->p <= map->cores && tt_machine_streams(map->machine, 1)};
     s.status = open_all(&s, algorithm);
     while (s.status == TUTTI_OK && follow_one(&s)) continue;
     if (s.more)

@@ -35,7 +35,6 @@ enum {
     PART = BYTES / PARTS,
     PAGE = 4 << 10,
     TRIES = 5,
-    SLOW = 3, /* times as long */
     MOST = 1000
 };
 
@@ -124,7 +123,7 @@ struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill)
     int64_t taken = tt_max(t->taking.stored, copy), whole = taken + t->reading - copy;
     int64_t stored = tt_max(taken, t->storing);
     int64_t streamed = two ? tt_max(t->taking.streamed, t->streaming) : stored;
-    bool is_apart = stored > SLOW * streamed, slow = fill < 0 ? is_apart : fill > 0;
+    bool is_apart = stored > TT_STORES_SLOW * streamed, slow = fill < 0 ? is_apart : fill > 0;
     int times =
         beside_windows(whole + (is_apart ? stored - streamed : 0), slow ? streamed : stored);
     if (is_apart && slow) times = (int)tt_max(TT_VERY_DEAR, times);

@@ -19,7 +19,6 @@
 /* If other caches take long to give up the lines of a window, stores that go past the caches fill
  * it from so many bytes on (fabric.h). They were measured from 4 KiB on. A rank reduces a block at
  * once in its own cache then. */
-#define STREAMED (2 << 10)
 #define STREAM_BLOCK (4 << 10)
 #define OPERANDS_HERE 64 /* addresses kept on the stack; more go to allocated memory */
 
@@ -280,7 +279,7 @@ static void store_copy(void *what, bool past, int64_t n)
 static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
                              int64_t len)
 {
-    if (tt_unlikely(len >= STREAMED) && window && to != from)
+    if (tt_unlikely(len >= TT_STREAM_LEAST) && window && to != from)
         tt_filling_all(&exec->team->fill, store_copy, &(struct copying){to, from}, len, 1);
     else
         copy_bytes(to, from, len);
@@ -506,7 +505,7 @@ static inline tutti_status reduce_in(struct tt_exec *exec, const struct tt_range
     for (int i = 0; i < k; i++) loadable &= (at[i] = loadable_address(exec, &range[i + 1])) != NULL;
     if (tt_unlikely(!loadable)) return reduce_opened(exec, range, k, len, at);
     char *to = exec->buffer[range->buf] + range->off;
-    if (tt_unlikely(len >= STREAMED) && range->buf == TT_WIN)
+    if (tt_unlikely(len >= TT_STREAM_LEAST) && range->buf == TT_WIN)
         reduce_into_window(exec, to, at, k, len);
     else
         reduce_here(exec, to, at, k, len);

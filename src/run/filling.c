@@ -5,13 +5,16 @@
 
 #include "base/base.h"
 
-/* Plain stores are given up if they take SLOW times as long, and used again if they are faster. The
- * lines of a window that is filled past the caches may drop out of the caches of the other ranks.
- * Then plain stores to it look faster than they are when all stores are plain: between processors
- * that shared no cache they took 1.2 to 10 times as long as stores past the caches, and had to be
- * avoided. Between processors that shared a cache, plain stores were faster wherever their use made
- * calls shorter. */
-enum { SLOW = 3 };
+/* Plain stores are given up if they take so many times as long, and used again if they are faster.
+ * The lines of a window that is filled past the caches may drop out of the caches of the other
+ * ranks. Then plain stores to it look faster than they are when all stores are plain: between
+ * processors that shared no cache they took 1.2 to 10 times as long as stores past the caches,
+ * and had to be avoided. Between processors that shared a cache, plain stores were faster
+ * wherever their use made calls shorter. */
+static int64_t factor(const struct tt_filling *f)
+{
+    return f->past ? 1 : TT_STORES_SLOW;
+}
 
 static void begin_trial(struct tt_filling *f)
 {
@@ -29,7 +32,7 @@ struct tt_filling tt_filling(bool slow, bool fixed)
 
 static void judge(struct tt_filling *f)
 {
-    bool past = f->least[0] >= (f->past ? 1 : SLOW) * tt_max(1, f->least[1]);
+    bool past = f->least[0] >= factor(f) * tt_max(1, f->least[1]);
     if (past != f->past)
         tt_log("windows are filled by %s from now on",
                past ? "stores that bypass the caches" : "plain stores");

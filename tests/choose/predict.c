@@ -66,6 +66,37 @@ static void root_runs_ahead(void **state)
     assert_in_range(p.time_ps, 100 * 8192, 100 * 8192 + 10);
 }
 
+static void set_table(struct tt_machine *m, enum tt_machine_table table, int64_t byte_ps)
+{
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) m->table[table][i] = byte_ps * tt_machine_bytes[i];
+}
+
+/* Where plain stores to what another processor has read are slow, ranks fill their windows past the
+ * caches, so the reader takes the bytes from memory. Pieces of less than TT_STREAM_LEAST are stored
+ * plainly. */
+static void windows_are_streamed(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1, 1);
+    struct tt_map map = map_of(2, 2, &m);
+    struct tt_problem longer = plans_problem(TT_COLL_bcast, 2, 1024);
+    struct tt_problem shorter = plans_problem(TT_COLL_bcast, 2, 128);
+    int64_t bytes = 8192;
+    set_table(&m, TT_MACHINE_copy_memory_other, 100);
+    set_table(&m, TT_MACHINE_copy_cached_other, 3);
+    set_table(&m, TT_MACHINE_stream_memory, 20);
+    assert_in_range(predicted(&tt_bcast_flat, &longer.call, &map).time_ps, 100 * bytes,
+                    100 * bytes + 10);
+    set_table(&m, TT_MACHINE_copy_cached_other, 4);
+    assert_in_range(predicted(&tt_bcast_flat, &longer.call, &map).time_ps, 20 * bytes,
+                    20 * bytes + 10);
+    assert_in_range(predicted(&tt_bcast_flat, &shorter.call, &map).time_ps, 100 * bytes / 8,
+                    100 * bytes / 8 + 10);
+    set_table(&m, TT_MACHINE_copy_memory_memory, 50);
+    assert_in_range(predicted(&tt_bcast_flat, &longer.call, &map).time_ps, 50 * bytes,
+                    50 * bytes + 10);
+}
+
 static void each_algorithm(void (*check)(const struct tt_algorithm *, const struct tt_call *, int p,
                                          int cores))
 {
@@ -195,9 +226,6 @@ static void parts_add_up(void **state)
     each_algorithm(adds_up);
 }
 
-/* The simulator knows the way of a message and the time that its sender needs for each byte. If
- * nothing else costs anything, both come to the same time for plans that send messages and in which
- * all ranks wait for each other. */
 /* The predicted time; -1: the algorithm does not exist or does not apply. */
 static int64_t time_of(const char *problem_text, int cores, const char *algorithm)
 {
@@ -238,6 +266,15 @@ static void as_if_each_step_was_followed(void **state)
     fclose(file);
 }
 
+static bool copies_to_other(int table)
+{
+    bool streams = table >= TT_MACHINE_stream_cached && table < TT_MACHINE_add_cached;
+    return streams || (table < TT_MACHINE_stream_cached && table % TT_DATA_PLACES == TT_DATA_OTHER);
+}
+
+/* The simulator knows the way of a message and the time that its sender needs for each byte. If
+ * nothing else costs anything, both come to the same time for plans that send messages and in which
+ * all ranks wait for each other. */
 static void agrees_with_simulator(void **state)
 {
     (void)state;
@@ -249,9 +286,7 @@ static void agrees_with_simulator(void **state)
     struct tt_machine m = model_of(1, 0);
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++)
-            m.table[t][i] = t % 3 == TT_DATA_OTHER && t < TT_MACHINE_add_cached
-                                ? 1000 * tt_machine_bytes[i]
-                                : 1;
+            m.table[t][i] = copies_to_other(t) ? 1000 * tt_machine_bytes[i] : 1;
     m.number[TT_MACHINE_line] = 1000000;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
         for (int p = 2; p <= 9; p++) {
@@ -301,15 +336,11 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     table_path = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barrier_of_two),
-        cmocka_unit_test(ranks_take_turns),
-        cmocka_unit_test(root_runs_ahead),
-        cmocka_unit_test(costs_scale),
-        cmocka_unit_test(parts_add_up),
-        cmocka_unit_test(agrees_with_simulator),
-        cmocka_unit_test(work_counts),
-        cmocka_unit_test(says_what_it_cannot),
-        cmocka_unit_test(as_if_each_step_was_followed),
+        cmocka_unit_test(barrier_of_two),        cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(root_runs_ahead),       cmocka_unit_test(windows_are_streamed),
+        cmocka_unit_test(costs_scale),           cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(agrees_with_simulator), cmocka_unit_test(work_counts),
+        cmocka_unit_test(says_what_it_cannot),   cmocka_unit_test(as_if_each_step_was_followed),
         cmocka_unit_test(steps_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ model() {
     for name in call step line take message turn_2 turn_4 turn_8; do echo "$name 100000"; done
     for from in cached memory other; do
         for to in cached memory other; do echo "copy_${from}_$to $1"; done
+        echo "stream_$from $1"
         echo "add_$from $1"
     done
     for table in read_memory_cached read_memory_memory read_other_cached read_other_memory write_memory_memory; do
