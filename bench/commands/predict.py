@@ -8,8 +8,8 @@ costs: the measured time of what it chooses, divided by that of the fastest algo
 
 A host may move the processors of a virtual machine, which changes the times of a line and of the
 caches. So the command calibrates before and after the points of each collective and number of
-ranks. If a line took another time afterwards, it measures these points again, three times at most,
-and says how many it took although the machine had changed.
+ranks. If a line took another time afterwards, it measures these points again, up to three times, and
+says how many it took although the machine had changed.
 """
 import argparse
 import json
@@ -222,7 +222,7 @@ def hold(chosen, folder):
     if not rows:
         raise peers.Stop("nothing was measured")
     losses = losses_of(rows, predictions.picked)
-    steady = f"The machine changed during {predictions.unsteady} of {predictions.groups} rows, three times each."
+    steady = f"Of {predictions.groups} rows, {predictions.unsteady} were measured while the machine changed."
     command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses,
                           "groups": predictions.groups, "unsteady": predictions.unsteady},
                  [*words_of(rows, losses, chosen.ranks, chosen.collectives), steady])
