@@ -345,6 +345,13 @@ static void complete_stand_in(struct tt_mpi_later *later)
         tt_host.Request_free(&sent);
 }
 
+/* Returns the code of a call that has not begun and that is deleted already: its error handler may
+ * jump out of it. No request: the call was not taken, and the handler hears nothing. */
+static int code_of_ended(const struct tt_mpi_call *ended, const MPI_Request *request)
+{
+    return request && ended->status != TUTTI_OK ? tt_mpi_failed(ended, NULL) : ended->code;
+}
+
 int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
 {
     struct tt_mpi_later *later = call->later;
@@ -358,10 +365,9 @@ int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
             return MPI_SUCCESS;
         }
     }
-    int code = call->code;
-    if (request && call->status != TUTTI_OK) code = tt_mpi_failed(call, NULL);
+    const struct tt_mpi_call ended = *call;
     delete_prepared(later);
-    return code;
+    return code_of_ended(&ended, request);
 }
 
 /* ---- The list ---- */
@@ -466,15 +472,14 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
         append(later);
         return MPI_SUCCESS;
     }
-    int code = call->code;
-    if (request && call->status != TUTTI_OK) code = tt_mpi_failed(call, NULL);
+    const struct tt_mpi_call ended = *call;
     if (later->has_host) {
         tt_host.Grequest_complete(later->host);
         tt_host.Request_free(&later->host);
     } else {
         delete (later);
     }
-    return code;
+    return code_of_ended(&ended, request);
 }
 
 /* ---- Starting and freeing persistent calls ---- */

@@ -696,7 +696,9 @@ int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
 {
     if (!earlier && call->status == TUTTI_ERR_PEER) wait_for_end();
     tt_mpi_say("%s: %s", tt_mpi_names[call->function], earlier ? earlier : tt_mpi_tutti.error());
-    int code = code_of(call->status);
+    int code = code_of(call->status), depth = tt_depth;
+    tt_depth = 0; /* the handler may jump out of the call, and nothing would set it back */
     if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);
+    tt_depth = depth;
     return code;
 }

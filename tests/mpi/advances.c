@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * This library stands in the place of libtutti.so.0, on which it depends, so that all functions of
- * Tutti are found in it. It counts the calls of those that advance Tutti without waiting.
+ * Tutti are found in it. It counts the calls of those that advance Tutti without waiting, and
+ * lets a bcast fail before it begins if the program says so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,7 +11,8 @@
 #include <tutti/message.h>
 #include <tutti/tutti.h>
 
-__attribute__((visibility("default"))) long advances; /* the program looks this up */
+__attribute__((visibility("default"))) long advances; /* the program looks these up */
+__attribute__((visibility("default"))) int refuses; /* bcasts get a wrong argument */
 
 /* The function of Tutti itself. */
 static void *real(const char *name)
@@ -36,4 +38,20 @@ tutti_status tutti_advance(tutti_context *context, int *events)
     if (!function) function = (__typeof__(tutti_advance) *)real("tutti_advance");
     advances++;
     return function(context, events);
+}
+
+tutti_status tutti_ibcast(tutti_team *team, void *buffer, int64_t n, tutti_type type, int root,
+                          tutti_request **request)
+{
+    static __typeof__(tutti_ibcast) *function;
+    if (!function) function = (__typeof__(tutti_ibcast) *)real("tutti_ibcast");
+    return function(team, buffer, refuses ? -1 : n, type, root, request);
+}
+
+tutti_status tutti_bcast_init(tutti_team *team, void *buffer, int64_t n, tutti_type type, int root,
+                              unsigned flags, tutti_request **request)
+{
+    static __typeof__(tutti_bcast_init) *function;
+    if (!function) function = (__typeof__(tutti_bcast_init) *)real("tutti_bcast_init");
+    return function(team, buffer, refuses ? -1 : n, type, root, flags, request);
 }

@@ -9,6 +9,7 @@
 #include <mpi-ext.h>
 #endif
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,6 +353,51 @@ static void handler(MPI_Comm *comm, int *code, ...)
     handled++;
 }
 
+static jmp_buf before;
+
+static void jumping(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+    longjmp(before, 1);
+}
+
+static void refused_bcast(MPI_Comm comm, int persistent)
+{
+    static int word;
+    MPI_Request call;
+    if (setjmp(before)) {
+        handled++;
+        return;
+    }
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+    if (persistent) MPIX_Bcast_init(&word, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &call);
+#endif
+    if (!persistent) MPI_Ibcast(&word, 1, MPI_INT, 0, comm, &call);
+}
+
+/* A call fails before it begins. Its error handler jumps out of it. The calls behind
+ * it are taken as if it had not (later.sh counts them). */
+static void refused(const char *path)
+{
+    MPI_Comm comm;
+    MPI_Errhandler own;
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    EXPECT(library);
+    int *refuses = dlsym(library, "refuses");
+    EXPECT(refuses);
+    MPI_Comm_dup(world, &comm);
+    warm_up(comm);
+    MPI_Comm_create_errhandler(jumping, &own);
+    MPI_Comm_set_errhandler(comm, own);
+    *refuses = 1;
+    refused_bcast(comm, 0);
+    refused_bcast(comm, 1);
+    *refuses = 0;
+    EXPECT(handled == 2);
+    for (int i = 0; i < 5; i++) MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+}
+
 /* The ranks pass different counts. The error comes when the program waits for the call. */
 static void mismatch(void)
 {
@@ -427,6 +473,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "crossed") == 0) crossed();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();
+    if (strcmp(part, "refused") == 0) refused(argv[2]);
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
     if (strcmp(part, "persistent") == 0) persistent();
     if (strcmp(part, "prepared") == 0) prepared();

@@ -81,6 +81,16 @@ before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
 launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'looks'
 
+# An error handler may jump out of a call that cannot begin. Of the barriers, 3 come before it and 5
+# behind it.
+before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so" "TUTTI_MPI_REPORT=$PWD/calls.json")
+launch "$host" 2 ./later refused "$PWD/counted/libtutti.so.0"
+[ "$(cat out)" = 'done' ] || fail 'refused'
+[ "$(grep -c '^tutti: MPI: MPI_Ibcast: ' err)" -eq 2 ] && [ "$(grep -c '^tutti: MPI: MPIX_Bcast_init: ' err)" -eq 2 ] ||
+    fail 'no word about a call that could not begin'
+grep -q '"MPI_Barrier".*"choice": "taken".*"calls": 8}' calls.json || fail 'calls after an error handler has jumped out of one'
+before=()
+
 # An error that is found after the start goes to the error handler of the communicator.
 before=(tutti mpi)
 launch "$host" 3 ./later mismatch
