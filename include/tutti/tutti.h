@@ -516,7 +516,8 @@ enum {
  * Only the completion of a barrier says something about the other ranks. From start to completion
  * the library borrows all buffers: the caller may read inputs but not write them, and must not
  * touch outputs. A request keeps the addresses of its buffers, and copies of counts and
- * displacements. After PEER or MISMATCH other members may still read inputs and write outputs of
+ * displacements. Counts and displacements must not be negative, and those of empty pieces
+ * neither. After PEER or MISMATCH other members may still read inputs and write outputs of
  * collectives that were in flight, until they see the error too (within a second). A buffer may be
  * NULL if nothing is read from it or written to it. `in` and `out` must not overlap, but elements
  * of derived types may interleave. Results have the same bits on every rank and in every run.

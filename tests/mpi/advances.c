@@ -12,7 +12,7 @@
 #include <tutti/tutti.h>
 
 __attribute__((visibility("default"))) long advances; /* the program looks these up */
-__attribute__((visibility("default"))) int refuses; /* bcasts get a wrong argument */
+__attribute__((visibility("default"))) int refuses;   /* bcasts get a wrong argument */
 
 /* The function of Tutti itself. */
 static void *real(const char *name)
