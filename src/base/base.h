@@ -164,6 +164,8 @@ void tt_stream(void *to, const void *from, size_t n);
 #else
 #define TT_STREAMS 0 /* tt_stream is memcpy */
 #endif
+enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
+
 /* Windows are filled by tt_stream where plain stores take more than TT_STORES_SLOW times as long,
  * but pieces of less than TT_STREAM_LEAST bytes are not. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -129,6 +130,14 @@ bool tt_file_refuse(char why[TT_FILE_WHY], const char *format, ...)
     return false;
 }
 
+/* Frees the text. */
+static char *without(char *text, bool refused)
+{
+    (void)refused;
+    tt_free(text);
+    return NULL;
+}
+
 char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FILE_WHY])
 {
     struct stat is;
@@ -143,11 +152,10 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
                              (long long)most);
     else if (!(text = tt_calloc(1, (size_t)is.st_size + 1)))
         (void)tt_file_refuse(why, "there is no memory for %.300s", path);
-    else if (read(fd, text, (size_t)is.st_size) != is.st_size) {
-        (void)tt_file_refuse(why, "%.300s could not be read", path);
-        tt_free(text);
-        text = NULL;
-    }
+    else if (read(fd, text, (size_t)is.st_size) != is.st_size)
+        text = without(text, tt_file_refuse(why, "%.300s could not be read", path));
+    else if (memchr(text, '\0', (size_t)is.st_size))
+        text = without(text, tt_file_refuse(why, "%.300s is no text: it has a byte 0", path));
     if (fd >= 0) close(fd);
     return text;
 }
@@ -156,14 +164,43 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
 
 /* Makes the folders above the file that do not exist. Only their owner can read them, as the XDG
  * specification asks. */
-static void make_folders(const char *path)
+static tutti_status make_folders(const char *path)
 {
     char folder[TT_FILE_PATH];
+    struct stat is;
     snprintf(folder, sizeof folder, "%s", path);
     for (char *at = folder + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
         *at = '\0';
-        (void)mkdir(folder, 0700); /* it mostly exists; if it cannot be made, writing fails below */
+        if (stat(folder, &is) == 0 || mkdir(folder, 0700) == 0 || errno == EEXIST) continue;
+        return tt_fail_errno(TUTTI_ERR_SYSTEM, "the folder %.300s cannot be made", folder);
     }
+    return TUTTI_OK;
+}
+
+/* The file that is replaced: behind all symbolic links, which stay. */
+struct place_of_file {
+    char path[TT_FILE_PATH];
+    bool exists;
+    struct stat is;
+};
+
+/* Refuses what is no regular file: a device, for example, would be replaced by one. */
+static tutti_status find_target(const char *path, struct place_of_file *t)
+{
+    snprintf(t->path, sizeof t->path, "%s", path);
+    t->exists = stat(path, &t->is) == 0;
+    const char *why = NULL;
+    if (t->exists && S_ISDIR(t->is.st_mode))
+        why = "a directory";
+    else if (t->exists && !S_ISREG(t->is.st_mode))
+        why = "no regular file";
+    else if (!t->exists && lstat(path, &t->is) == 0)
+        why = "a symbolic link to nothing";
+    if (why) return tt_fail(TUTTI_ERR_SYSTEM, "%.300s cannot be written: it is %s", path, why);
+    _Static_assert(TT_FILE_PATH >= PATH_MAX, "realpath stores a path");
+    if (t->exists && !realpath(path, t->path))
+        return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", path);
+    return make_folders(t->path);
 }
 
 static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, const void *),
@@ -180,42 +217,50 @@ static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, c
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
 }
 
-/* Makes a new file in the folder of `path`, under a name that no other process uses. */
-static tutti_status make_beside(const char *path, char temporary[TT_FILE_PATH + 16], int *fd)
+/* Makes a new file in the folder of the target, under a name that no other process uses. It gets
+ * the mode of the old one and, if the system allows it, its owner. */
+static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_PATH + 16],
+                                int *fd)
 {
-    make_folders(path);
-    snprintf(temporary, TT_FILE_PATH + 16, "%s.XXXXXX", path);
+    snprintf(temporary, TT_FILE_PATH + 16, "%s.XXXXXX", t->path);
     *fd = mkostemp(temporary, O_CLOEXEC);
-    if (*fd >= 0) return TUTTI_OK;
-    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", path);
+    if (*fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", t->path);
+    bool given = t->exists && fchown(*fd, t->is.st_uid, t->is.st_gid) == 0;
+    if (t->exists) (void)fchmod(*fd, t->is.st_mode & (given ? 0777 : 0755));
+    return TUTTI_OK;
 }
 
 tutti_status tt_file_try(const char *path)
 {
     char temporary[TT_FILE_PATH + 16];
-    struct stat is;
+    struct place_of_file target;
     int fd;
-    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
-        return tt_fail(TUTTI_ERR_SYSTEM, "%.300s cannot be written: it is a directory", path);
-    tutti_status status = make_beside(path, temporary, &fd);
-    if (status != TUTTI_OK) return status;
+    TT_TRY(find_target(path, &target));
+    TT_TRY(make_beside(&target, temporary, &fd));
     close(fd);
     (void)unlink(temporary);
     return TUTTI_OK;
 }
 
-tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
-                             const void *arg)
+static tutti_status replace(const struct place_of_file *target, void (*print)(FILE *, const void *),
+                            const void *arg)
 {
     char temporary[TT_FILE_PATH + 16];
     int fd;
-    tutti_status status = make_beside(path, temporary, &fd);
-    if (status != TUTTI_OK) return status;
-    status = write_into(fd, path, print, arg);
-    if (status == TUTTI_OK && rename(temporary, path) == 0) return TUTTI_OK;
-    if (status == TUTTI_OK) status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    TT_TRY(make_beside(target, temporary, &fd));
+    tutti_status status = write_into(fd, target->path, print, arg);
+    if (status == TUTTI_OK && rename(temporary, target->path) == 0) return TUTTI_OK;
+    if (status == TUTTI_OK) status = tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", target->path);
     (void)unlink(temporary);
     return status;
+}
+
+tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
+                             const void *arg)
+{
+    struct place_of_file target;
+    TT_TRY(find_target(path, &target));
+    return replace(&target, print, arg);
 }
 
 /* Tries to lock the folder again and again for two seconds. */
@@ -231,13 +276,11 @@ static bool lock_folder(int fd)
     return false;
 }
 
-/* Locks the folder of the file against other processes that lock it, and makes the folder if it
- * does not exist. Waits for two seconds at most, so that a process that holds the lock delays no
- * job. */
+/* Locks the folder of the file against other processes that lock it. Waits for two seconds at most,
+ * so that a process that holds the lock delays no job. */
 static tutti_status lock_file(const char *path, int *lock)
 {
     char folder[TT_FILE_PATH];
-    make_folders(path);
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
     snprintf(slash ? slash + (slash == folder) : folder, 2, "%s", slash ? "" : ".");
@@ -278,13 +321,13 @@ static void print_merged(FILE *out, const void *arg)
     c->add(out, c->arg);
 }
 
-static tutti_status merge_locked(const char *path, struct merged *m)
+static tutti_status merge_locked(const struct place_of_file *target, struct merged *m)
 {
     char why[TT_FILE_WHY] = "";
     bool missing;
-    m->text = tt_file_read(path, m->change->most_bytes, &missing, why);
+    m->text = tt_file_read(target->path, m->change->most_bytes, &missing, why);
     if (!m->text && !missing) return tt_fail(TUTTI_ERR_SYSTEM, "%s", why);
-    tutti_status status = tt_file_replace(path, print_merged, m);
+    tutti_status status = replace(target, print_merged, m);
     tt_free(m->text);
     return status;
 }
@@ -293,9 +336,10 @@ tutti_status tt_file_merge(const char *path, const struct tt_file_change *change
 {
     int lock;
     struct merged m = {.change = change};
-    tutti_status status = lock_file(path, &lock);
-    if (status != TUTTI_OK) return status;
-    status = merge_locked(path, &m);
+    struct place_of_file target;
+    TT_TRY(find_target(path, &target));
+    TT_TRY(lock_file(target.path, &lock));
+    tutti_status status = merge_locked(&target, &m);
     close(lock); /* releases the lock */
     return status;
 }

@@ -3,6 +3,7 @@
  * Messages to users, on stderr. A line is one write, so that lines of several ranks do not mix.
  * TUTTI_LOG, read once, selects what is logged.
  */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,14 @@ bool tt_log_on(enum tt_log what)
     return wanted >> what & 1;
 }
 
+/* Replaces control characters, which may come from a file or a setting and would change the
+ * terminal. A text may have several lines. */
+static void make_harmless(char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (iscntrl((unsigned char)text[i]) && text[i] != '\n' && text[i] != '\t') text[i] = '?';
+}
+
 /* The last byte of the buffer is reserved for the newline, so a line that is cut ends with one,
  * too. */
 static void write_line(const char *kind, const char *format, va_list args)
@@ -46,6 +55,7 @@ static void write_line(const char *kind, const char *format, va_list args)
                        : (size_t)snprintf(line, 64, "tutti: %s", kind);
     int length = vsnprintf(line + used, room - used, format, args);
     if (length > 0) used += (size_t)tt_min(length, (int64_t)(room - used - 1));
+    make_harmless(line, used);
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written; /* an error here cannot be reported anywhere */

@@ -53,6 +53,14 @@ static bool read_numbers(const char *text, int64_t *to, int n)
     return *text == '\0';
 }
 
+/* Reads n numbers that can be times. */
+static bool read_times(const char *text, int64_t *to, int n)
+{
+    bool good = read_numbers(text, to, n);
+    for (int i = 0; i < n && good; i++) good = to[i] >= 1 && to[i] <= TT_MACHINE_MOST;
+    return good;
+}
+
 static bool read_entry(struct content *c, const char *name, const char *value)
 {
     int64_t bytes[TT_MACHINE_POINTS];
@@ -68,13 +76,13 @@ static bool read_entry(struct content *c, const char *name, const char *value)
         if (strcmp(name, tt_machine_number_name((enum tt_machine_number)i)) != 0) continue;
         bool again = c->has_number[i];
         c->has_number[i] = true;
-        return !again && read_numbers(value, &c->machine->number[i], 1);
+        return !again && read_times(value, &c->machine->number[i], 1);
     }
     for (int i = 0; i < TT_MACHINE_TABLES_N; i++) {
         if (strcmp(name, tt_machine_table_name((enum tt_machine_table)i)) != 0) continue;
         bool again = c->has_table[i];
         c->has_table[i] = true;
-        return !again && read_numbers(value, c->machine->table[i], TT_MACHINE_POINTS);
+        return !again && read_times(value, c->machine->table[i], TT_MACHINE_POINTS);
     }
     return false;
 }
@@ -111,6 +119,9 @@ static bool fits(const struct content *c, const char *path, int wrong, char why[
         return tt_file_refuse(why, "%.200s was measured by Tutti %.60s, and this is %s", path,
                               c->version, tutti_version());
     if (wrong) return tt_file_refuse(why, "%.200s: line %d is wrong", path, wrong);
+    if (!c->version[0])
+        return tt_file_refuse(why, "%.200s is no model of a machine: it has no line 'tutti %s'",
+                              path, tutti_version());
     if (strcmp(c->processor, here) != 0)
         return tt_file_refuse(why, "%.160s was measured on '%.100s', and this is '%.100s'", path,
                               c->processor, here);
@@ -118,8 +129,7 @@ static bool fits(const struct content *c, const char *path, int wrong, char why[
         return tt_file_refuse(why,
                               "%.200s was measured with %" PRId64 " processors, and here are %ld",
                               path, c->processors, tt_machine_processors());
-    return c->version[0] && is_whole(c) ? true
-                                        : tt_file_refuse(why, "%.200s is not complete", path);
+    return is_whole(c) || tt_file_refuse(why, "%.200s is not complete", path);
 }
 
 bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY])

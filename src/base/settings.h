@@ -46,7 +46,8 @@ enum tt_setting_kind {
       "the file of what the model was found to choose; 0: none") \
     X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
       "bytes of a slice of a pipeline") \
-    X(RADIX, TT_NUMBER(2, 1024), SAME, "the algorithm's", "branching of trees") \
+    X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, "the algorithm's", \
+      "branching of trees") \
     X(NETWORK, TT_TEXT, SAME, "none", "the network that the ranks are in") \
     X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
       "nodes that ranks of one machine behave as") \

@@ -18,9 +18,9 @@ enum tt_reach_word {
         TT_REACH_WORDS
 };
 
-/* Invariants (tt_wise_valid): no number is negative, p >= 2, cores >= 1, and `reach` is one of the
- * words above. choose/wisdom.c gives `coll`, `type`, `op` and `algorithm` their meaning, and
- * ignores a line whose numbers have none. */
+/* Invariants (tt_wise_valid): no number is negative, p >= 2, cores >= 1, a radix is one that a user
+ * may set, and `reach` is one of the words above. choose/wisdom.c gives `coll`, `type`, `op` and
+ * `algorithm` their meaning, and ignores a line whose numbers have none. */
 struct tt_wise {
     int64_t bytes; /* that a rank contributes, as in a problem string */
     int64_t slice; /* bytes of a slice, and the radix; 0: the algorithm's own */
@@ -40,7 +40,8 @@ struct tt_wisdom {
 
 static inline bool tt_wise_valid(const struct tt_wise *w)
 {
-    return w->bytes >= 0 && w->slice >= 0 && w->radix >= 0 && w->p >= 2 && w->cores >= 1 &&
+    bool radix = w->radix == 0 || (w->radix >= TT_RADIX_LEAST && w->radix <= TT_RADIX_MOST);
+    return w->bytes >= 0 && w->slice >= 0 && radix && w->p >= 2 && w->cores >= 1 &&
            w->reach < TT_REACH_WORDS;
 }
 

@@ -532,23 +532,27 @@ static const char *forcing(void)
     return *text ? text : NULL;
 }
 
-/* Returns the name that TUTTI_ALGORITHM gives for the call's collective: COLLECTIVE=NAME, or a NAME
- * alone for every collective that has such an algorithm. NULL: it gives none, or the call is a step
- * of a call such as tutti_team_split, which the setting does not concern. A NAME alone that no
- * collective has is returned for every collective, so that it is reported. */
+/* Returns the name that TUTTI_ALGORITHM gives for the call's collective: COLLECTIVE=NAME, or else
+ * the first NAME alone, which is for every collective that has such an algorithm. NULL: it gives
+ * none, or the call is a step of a call such as tutti_team_split, which the setting does not
+ * concern. A NAME alone that no collective has is returned for every collective, so that it is
+ * reported. */
 static const char *forced_name(const struct tt_call *call, size_t *length)
 {
     enum tt_coll coll = call->coll;
-    const char *text = call->as ? NULL : forcing(), *name = tt_coll_name(coll);
-    while (text && *text) {
-        size_t n = strcspn(text, ","), key = strcspn(text, "=,");
-        bool alone = key == n;
-        *length = alone ? n : n - key - 1;
-        if (alone && (find(coll, text, n) || !known_anywhere(text, n))) return text;
-        if (!alone && key == strlen(name) && strncmp(text, name, key) == 0) return text + key + 1;
-        text += n + (text[n] == ',');
+    const char *text = call->as ? NULL : forcing(), *name = tt_coll_name(coll), *found = NULL;
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        size_t key = strcspn(text, "=,");
+        n = strcspn(text, ",");
+        if (key < n && key == strlen(name) && strncmp(text, name, key) == 0) {
+            *length = n - key - 1;
+            return text + key + 1;
+        }
+        if (key < n || found || (!find(coll, text, n) && known_anywhere(text, n))) continue;
+        found = text;
+        *length = n;
     }
-    return NULL;
+    return found;
 }
 
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n)

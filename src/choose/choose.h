@@ -62,6 +62,7 @@ void tt_choose_force(const char *text);
  * not set them. */
 static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
 {
+    if (call->coll == TT_COLL_barrier) slice = 0; /* it has no bytes */
     if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;
     if (call->radix == 0) call->radix = (int32_t)radix;
 }

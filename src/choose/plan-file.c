@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LAB "libtutti-lab.so.0"
 
@@ -64,6 +65,15 @@ static bool takes_files(enum tt_coll coll)
     return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);
 }
 
+/* Every rank reads the file, so all of them must get the same bytes without waiting. */
+static const char *refuse_path(const char *path)
+{
+    struct stat is;
+    if (strcmp(path, "-") == 0) return "a program cannot read a plan from its standard input";
+    if (stat(path, &is) != 0 || S_ISREG(is.st_mode) || S_ISDIR(is.st_mode)) return NULL;
+    return "a program reads plans from regular files only";
+}
+
 tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call *call,
                                const struct tt_map *map, int me, struct tt_lab_answer *answer)
 {
@@ -76,6 +86,9 @@ tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call 
                        "TUTTI_ALGORITHM=%s=@%s: %s cannot run a plan file, because each rank knows "
                        "only its own counts and so none can prove it",
                        coll, name, coll);
+    const char *unfit = refuse_path(name);
+    if (unfit)
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, unfit);
     pthread_once(&lab.once, load);
     if (!lab.plan)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, lab.why);

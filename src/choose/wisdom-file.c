@@ -158,22 +158,29 @@ static bool parse_key(struct word key, struct word value, struct tt_wisdom_line 
     if (is_key(key, "reach")) return word_of(&reach_words, value, &w->reach);
     if (is_key(key, "slice")) return number_of(value, INT64_C(1) << 40, &w->slice);
     if (!number_of(value, INT32_MAX, &n)) return false;
-    if (is_key(key, "radix")) w->radix = (int32_t)n;
-    if (is_key(key, "cores")) w->cores = (int32_t)n;
-    return is_key(key, "radix") || is_key(key, "cores");
+    if (is_key(key, "radix")) {
+        w->radix = (int32_t)n;
+        return n >= TT_RADIX_LEAST && n <= TT_RADIX_MOST;
+    }
+    w->cores = (int32_t)n;
+    return is_key(key, "cores") && n >= 1;
 }
 
 static bool parse_keys(const char *at, struct tt_wisdom_line *line, char why[TT_FILE_WHY])
 {
-    while (*(at += strspn(at, " "))) {
-        struct word key = take(&at, "= ");
+    line->time_ps = -1;
+    line->wise.reach = TT_REACH_WORDS;
+    while (*(at += strspn(at, " \r"))) { /* an editor may have put \r before the newline */
+        struct word key = take(&at, "= \r");
         struct word value = {at, 0};
-        if (passes(&at, '=')) value = take(&at, " ");
+        if (passes(&at, '=')) value = take(&at, " \r");
         if (!parse_key(key, value, line))
-            return tt_file_refuse(why, "'%.*s=%.*s' is no key with a value", (int)tt_min(key.n, 40),
-                                  key.at, (int)tt_min(value.n, 80), value.at);
+            return tt_file_refuse(why, "'%.*s=%.*s' has an unknown key or a wrong value",
+                                  (int)tt_min(key.n, 40), key.at, (int)tt_min(value.n, 80),
+                                  value.at);
     }
-    if (line->date[0] && line->version[0] && line->machine[0] && tt_wise_valid(&line->wise))
+    if (line->time_ps >= 0 && line->date[0] && line->version[0] && line->machine[0] &&
+        tt_wise_valid(&line->wise))
         return true;
     return tt_file_refuse(why, "one of us, cores, reach, date, tutti and machine is missing");
 }

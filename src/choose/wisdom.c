@@ -74,6 +74,15 @@ static int fit(const struct tt_wise *line, const struct tt_wise *place)
     return line->bytes != place->bytes ? 2 : 3;
 }
 
+/* Whether the algorithm refuses the call with the parameters of the line. */
+static bool is_refused(const struct tt_wise *line, const struct tt_algorithm *a,
+                       const struct tt_call *call, const struct tt_map *map)
+{
+    struct tt_call tuned = *call;
+    tt_wisdom_tune(line, &tuned);
+    return a->refuse(&tuned, map) != NULL;
+}
+
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_wise place;
@@ -85,7 +94,7 @@ const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt
         const struct tt_wise *line = &map->wisdom->line[i];
         int fits = fit(line, &place);
         const struct tt_algorithm *a = fits > best_fit ? tt_wisdom_algorithm(line) : NULL;
-        if (!a || a->refuse(call, map)) continue;
+        if (!a || is_refused(line, a, call, map)) continue;
         best = line;
         best_fit = fits;
     }

@@ -130,7 +130,7 @@ static void others_are_refused(void **state)
     refused("\nline ", "\nlime ", "is wrong");
     refused("\nline 1002", "\nline 1002\nline 1002", "is wrong");
     refused("\nline 1002", "", "not complete");
-    refused("\nline 1002", "\nline 0", "not complete");
+    refused("\nline 1002", "\nline 0", "is wrong");
     refused("\nline 1002", "\nline 99999999999999999999", "is wrong");
     refused("\nbytes 8", "\nbytes 16", "is wrong");
     refused("copy_memory_memory ", "copy_memory_memory 7 ", "is wrong");
@@ -222,6 +222,68 @@ static void lines_are_merged(void **state)
     expect_lines(file, "new\nnew\nnew\n");
 }
 
+static void expect_mode(const char *file, unsigned mode)
+{
+    struct stat is;
+    assert_int_equal(lstat(file, &is), 0);
+    assert_int_equal(is.st_mode & (S_IFMT | 0777), mode);
+}
+
+static void expect_refusal(const char *file, const struct tt_file_change *change, const char *why)
+{
+    assert_int_equal(tt_file_try(file), TUTTI_ERR_SYSTEM);
+    assert_non_null(strstr(tutti_error(), why));
+    assert_int_equal(tt_file_merge(file, change), TUTTI_ERR_SYSTEM);
+    assert_non_null(strstr(tutti_error(), why));
+}
+
+static const struct tt_file_change adds_new = {.most_bytes = 64,
+                                               .most_lines = 3,
+                                               .head = "",
+                                               .stays = stays_but_x,
+                                               .add = add_new,
+                                               .arg = (char[]){"new\n"}};
+
+/* A file keeps its mode, and a link to it stays a link. */
+static void what_is_there_is_kept(void **state)
+{
+    char file[TT_FILE_PATH], link[TT_FILE_PATH];
+    (void)state;
+    snprintf(file, sizeof file, "%s/kept", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(tt_file_merge(file, &adds_new), TUTTI_OK);
+    expect_mode(file, S_IFREG | 0600);
+    assert_int_equal(chmod(file, 0664), 0);
+    assert_int_equal(symlink("kept", link), 0);
+    assert_int_equal(tt_file_merge(link, &adds_new), TUTTI_OK);
+    expect_mode(file, S_IFREG | 0664);
+    expect_mode(link, S_IFLNK | 0777);
+    expect_lines(file, "new\nnew\n");
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+    char file[TT_FILE_PATH], other[TT_FILE_PATH], why[TT_FILE_WHY];
+    bool missing;
+    (void)state;
+    snprintf(file, sizeof file, "%s/points", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    assert_int_equal(symlink("nowhere", file), 0);
+    expect_refusal(file, &adds_new, "a symbolic link to nothing");
+    assert_int_equal(mkfifo(other, 0600), 0);
+    expect_refusal(other, &adds_new, "no regular file");
+    expect_mode(other, S_IFIFO | 0600);
+    expect_refusal(folder, &adds_new, "a directory");
+    snprintf(file, sizeof file, "%s/other/below/lines", folder);
+    expect_refusal(file, &adds_new, "the folder");
+    snprintf(file, sizeof file, "%s/nul", folder);
+    FILE *out = fopen(file, "w");
+    fwrite("a\0b\n", 1, 4, out);
+    fclose(out);
+    assert_null(tt_file_read(file, 64, &missing, why));
+    assert_non_null(strstr(why, "a byte 0"));
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -240,10 +302,11 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolates),       cmocka_unit_test(is_bounded),
-        cmocka_unit_test(is_credible),        cmocka_unit_test(is_read_as_written),
-        cmocka_unit_test(others_are_refused), cmocka_unit_test(only_files_are_read),
-        cmocka_unit_test(path_is_found),      cmocka_unit_test(lines_are_merged),
+        cmocka_unit_test(interpolates),          cmocka_unit_test(is_bounded),
+        cmocka_unit_test(is_credible),           cmocka_unit_test(is_read_as_written),
+        cmocka_unit_test(others_are_refused),    cmocka_unit_test(only_files_are_read),
+        cmocka_unit_test(path_is_found),         cmocka_unit_test(lines_are_merged),
+        cmocka_unit_test(what_is_there_is_kept), cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -62,7 +62,7 @@ check_ignored() {
 check_ignored 's/machine=/machine=other/' 'it was measured on other' 'is ignored: it was measured on other'
 check_ignored 's/tutti=[^ ]*/tutti=0.0.1/' 'it was measured by Tutti 0.0.1' 'is ignored: it was measured by Tutti 0'
 check_ignored 's/^\([^ ]*\) [a-z]*/\1 quick/' "allreduce has no algorithm 'quick'" 'is ignored: allreduce has no'
-check_ignored 's/us=/ms=/' "'ms=[0-9.]*' is no key" "is ignored: 'ms="
+check_ignored 's/us=/ms=/' "'ms=[0-9.]*' has an unknown key" "is ignored: 'ms="
 expect 0 run TUTTI_CHOICE=measure
 grep -q ' ms=' "$file" || fail 'a line that cannot be read is lost'
 sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 flat/; s/cores=./cores=99/' before >"$file"

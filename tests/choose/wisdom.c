@@ -69,6 +69,9 @@ static void wrong_lines(void **state)
         "bcast/u8/8/p2 flat slice=-1",
         "bcast/u8/8/p2 flat unknown=1",
         "bcast/u8/8/p2 flat radix",
+        "bcast/u8/8/p2 flat radix=1",
+        "bcast/u8/8/p2 flat radix=1025",
+        "bcast/u8/8/p2 flat cores=0",
     };
     char text[256], why[TT_FILE_WHY];
     struct tt_wisdom_line line;
@@ -81,6 +84,11 @@ static void wrong_lines(void **state)
     assert_true(tt_wisdom_parse(text, &line, why));
     *strstr(text, " reach") = '\0'; /* the keys behind it are missing */
     assert_false(tt_wisdom_parse(text, &line, why));
+    snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s", end + strlen(" us=1.000"));
+    assert_false(tt_wisdom_parse(text, &line, why));
+    snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s\r", end); /* an editor may add it */
+    assert_true(tt_wisdom_parse(text, &line, why));
+    assert_string_equal(line.machine, "m");
 }
 
 static struct tt_wise wise_of(const char *problem, const char *algorithm)
@@ -103,6 +111,17 @@ static const char *decided(const struct tt_wisdom *wisdom, const char *text, int
     map.wisdom = wisdom;
     assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, &by), TUTTI_OK);
     return by == TT_CHOSEN_WISDOM ? a->name : "none";
+}
+
+/* A line with a radix that its algorithm does not accept decides nothing. */
+static void parameters_are_checked(void **state)
+{
+    (void)state;
+    struct tt_wisdom w = {.n = 0};
+    w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p40", "multiplying radix=40");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "none");
+    w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p40", "multiplying radix=8");
+    assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "multiplying");
 }
 
 /* The line with the same bytes decides, then one with the same next power of two; and only where
@@ -191,9 +210,8 @@ static void writers_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_and_back),
-        cmocka_unit_test(wrong_lines),
-        cmocka_unit_test(nearest_line_decides),
+        cmocka_unit_test(text_and_back),          cmocka_unit_test(wrong_lines),
+        cmocka_unit_test(parameters_are_checked), cmocka_unit_test(nearest_line_decides),
         cmocka_unit_test(writers_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
