@@ -5,6 +5,7 @@
  * from this process.
  */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ bool tt_bench_threads(const struct tt_bench_case *given, struct tt_bench_result 
 
 static bool launch(const struct tt_bench_case *c, int fd)
 {
+    int ended_by = 0;
     char problem[TT_PROBLEM_TEXT], time_ns[24], batch_ns[24], iterations[24], descriptor[16],
         shape[64];
     snprintf(shape, sizeof shape, "-%s%s%s%s", c->gaps ? "gaps" : "", c->reversed ? "reversed" : "",
@@ -95,17 +97,33 @@ static bool launch(const struct tt_bench_case *c, int fd)
         batch_ns,         NULL};
     const struct tt_launch_program program = {.ranks = ranks_of(c), .argv = argv};
     const struct tt_launch_options options = {
-        .program = &program, .programs = 1, .call_roll = tt_roll_call};
-    return tt_launch(&options) == 0;
+        .program = &program, .programs = 1, .ended_by = &ended_by, .call_roll = tt_roll_call};
+    bool good = tt_launch(&options) == 0;
+    tt_launch_obey(ended_by);
+    return good;
+}
+
+/* Makes a file in memory for the result. Where the user limits the size of files, the system would
+ * end this process without a word. Returns -1 after printing an error. */
+static int make_file(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigaction(SIGXFSZ, &ignore, &before);
+    int fd = memfd_create("tutti-bench", 0);
+    bool good =
+        fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, sizeof(struct tt_bench_result)) == 0;
+    if (!good) perror("tutti bench: there is no file for the result");
+    sigaction(SIGXFSZ, &before, NULL);
+    if (!good && fd >= 0) close(fd);
+    return good ? fd : -1;
 }
 
 bool tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result)
 {
-    int fd = memfd_create("tutti-bench", 0);
-    bool good = fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, sizeof *result) == 0 &&
-                launch(c, fd) && pread(fd, result, sizeof *result, 0) == sizeof *result;
-    if (fd < 0) perror("tutti bench: memfd_create");
-    if (fd >= 0) close(fd);
+    int fd = make_file();
+    if (fd < 0) return false;
+    bool good = launch(c, fd) && pread(fd, result, sizeof *result, 0) == sizeof *result;
+    close(fd);
     return good;
 }
 

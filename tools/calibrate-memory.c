@@ -455,10 +455,11 @@ static int64_t reduce_run(tt_reduce_fn *reduce, char *to, int64_t stride, const 
 }
 
 /* A further operand is the difference between a reduction of two operands and a copy of one, and at
- * least half of a copy within the cache: it is read, where a copy reads and writes. */
-static int64_t further(int64_t two, int64_t one, int64_t own)
+ * least half of a copy within the cache: it is read, where a copy reads and writes. A processor may
+ * seem to sum a few bytes at no cost (without_settling). */
+static int64_t further(int64_t two, int64_t one, int64_t own, int64_t bytes)
 {
-    return tt_max(1, tt_max(two - one, own / 2));
+    return tt_max(bytes, tt_max(two - one, own / 2));
 }
 
 static void measure_sums(struct tt_machine *m, int point)
@@ -483,9 +484,9 @@ static void measure_sums(struct tt_machine *m, int point)
     }
     int64_t own = m->table[TT_MACHINE_copy_cached_cached][point];
     int64_t far = m->table[TT_MACHINE_copy_memory_memory][point];
-    m->table[TT_MACHINE_add_cached][point] = further(median(&times[0], n), own, own);
-    m->table[TT_MACHINE_add_memory][point] = further(median(&times[1], n), far, own);
-    m->table[TT_MACHINE_add_other][point] = further(median(&times[2], n), far, own);
+    m->table[TT_MACHINE_add_cached][point] = further(median(&times[0], n), own, own, n);
+    m->table[TT_MACHINE_add_memory][point] = further(median(&times[1], n), far, own, n);
+    m->table[TT_MACHINE_add_other][point] = further(median(&times[2], n), far, own, n);
 }
 
 /* Where the system forbids reading, no algorithm reads; the model then has the times of copies. */

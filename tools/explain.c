@@ -82,8 +82,20 @@ static bool make_calls(struct explanation *e)
     return e->call && e->room;
 }
 
+/* The wisdom sets parameters for the algorithm that it names, and for no other. */
+static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
+{
+    const struct tt_call *like = a == e->c.algorithm ? &e->c.problem.call : &e->c.given;
+    int p = (int)tt_min(e->c.problem.p, TT_PREDICT_RANKS);
+    for (int r = 0; r < p; r++) {
+        e->call[r].slice = like->slice;
+        e->call[r].radix = like->radix;
+    }
+}
+
 static void consider(struct explanation *e, const struct tt_algorithm *a, struct candidate *c)
 {
+    tune_calls(e, a);
     *c = (struct candidate){.algorithm = a, .refusal = a->refuse(&e->call[0], &e->c.map)};
     if (c->refusal) return;
     c->predicted = tt_predict_calls(a, e->call, &e->c.map, &c->prediction) == TUTTI_OK;

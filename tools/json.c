@@ -10,13 +10,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The number of bytes of the UTF-8 character at *text; 0: there is none. */
+static int character(const unsigned char *text)
+{
+    static const struct {
+        unsigned char mask, lead;
+    } kinds[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}}; /* of 1 to 4 bytes */
+    for (int n = 1; n <= 4; n++) {
+        if ((*text & kinds[n - 1].mask) != kinds[n - 1].lead) continue;
+        for (int i = 1; i < n; i++)
+            if ((text[i] & 0xc0) != 0x80) return 0;
+        bool longer = *text == 0xc0 || *text == 0xc1 || (*text == 0xe0 && text[1] < 0xa0) ||
+                      (*text == 0xf0 && text[1] < 0x90);
+        bool none = (*text == 0xed && text[1] >= 0xa0) || *text > 0xf4 ||
+                    (*text == 0xf4 && text[1] >= 0x90);
+        return longer || none ? 0 : n;
+    }
+    return 0;
+}
+
+/* JSON is UTF-8, but paths and settings may have any bytes: those that are no character become
+ * question marks. Returns the text, which may be NULL. */
+static char *make_utf8(char *text)
+{
+    for (char *at = text; at && *at;) {
+        int n = character((unsigned char *)at);
+        if (n == 0) *at = '?';
+        at += n > 0 ? n : 1;
+    }
+    return text;
+}
+
 static bool print_rows(const cJSON *rows, FILE *file)
 {
     const cJSON *row;
     const char *before = "[\n  ";
     cJSON_ArrayForEach(row, rows)
     {
-        char *text = cJSON_PrintUnformatted(row);
+        char *text = make_utf8(cJSON_PrintUnformatted(row));
         if (!text) return false;
         fprintf(file, "%s%s", before, text);
         free(text);
@@ -68,7 +99,7 @@ bool tt_json_write(cJSON *rows, const char *path)
 
 bool tt_json_print(cJSON *object)
 {
-    char *text = cJSON_Print(object);
+    char *text = make_utf8(cJSON_Print(object));
     bool printed = text && puts(text) >= 0;
     if (!printed) fprintf(stderr, "tutti: cannot write JSON to standard output\n");
     free(text);

@@ -45,6 +45,11 @@ static void restore(const struct tt_launch_inherited *inherited)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+static bool is_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 static void pass_on(int guard, const siginfo_t *info)
 {
     unsigned char byte = (unsigned char)info->si_signo;
@@ -54,12 +59,13 @@ static void pass_on(int guard, const siginfo_t *info)
 }
 
 /* Waits for the guard's end and returns its status. */
-static int attend(pid_t pid, int guard, const sigset_t *watched)
+static int attend(pid_t pid, int guard, const sigset_t *watched, int *ended_by)
 {
     int status = 0;
     for (;;) {
         siginfo_t info;
         if (sigwaitinfo(watched, &info) < 0) continue;
+        if (ended_by && is_end(info.si_signo)) *ended_by = info.si_signo;
         if (info.si_signo != SIGCHLD)
             pass_on(guard, &info);
         else if (waitpid(pid, &status, WNOHANG) == pid)
@@ -96,7 +102,7 @@ static int with_guard(const struct tt_launch_options *options,
         return TT_LAUNCH_REFUSED;
     }
     unsigned long long since = tt_tree_started(pid);
-    int status = attend(pid, ends[0], watched);
+    int status = attend(pid, ends[0], watched, options->ended_by);
     close(ends[0]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : without_guard(pid, status, since);
 }
@@ -116,4 +122,13 @@ int tt_launch(const struct tt_launch_options *options)
     int code = with_guard(&o, &inherited, &watched);
     restore(&inherited);
     return code;
+}
+
+void tt_launch_obey(int signal)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    if (signal == 0) return;
+    fflush(NULL);
+    sigaction(signal, &usual, NULL);
+    raise(signal);
 }

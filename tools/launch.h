@@ -81,6 +81,9 @@ struct tt_launch_options {
     bool report_bindings; /* prints on stderr what each rank is bound to */
     bool display_map;     /* also prints its program */
     enum tt_on_failure on_failure;
+    /* NULL, or set to the signal by which the user ended the job; 0: there was none. A caller that
+     * would go on with other work ends by it (tt_launch_obey). */
+    int *ended_by;
     /* Prints the roll call after a heading, when the time limit has passed and on SIGQUIT. NULL: no
      * roll call. */
     void (*call_roll)(const struct tt_segment *job, const char *heading);
@@ -91,5 +94,7 @@ struct tt_launch_options {
  * lost), or one of the codes above. Prints errors on stderr. The ranks inherit descriptors without
  * close-on-exec. Blocks; the calling process must have one thread. */
 int tt_launch(const struct tt_launch_options *options);
+/* Ends this process by the signal by which the user ended a job; 0: does nothing. */
+void tt_launch_obey(int signal);
 
 #endif

@@ -159,6 +159,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp tt_model_argp = {.options = options, .parser = parse};
 
 const struct tt_model tt_model_default = {.kind = TT_MODELS,
+                                          .tw_both_ps = -1,
                                           .ts_ps = 1000000,
                                           .tw_ps = 1000,
                                           .near_ts_ps = 100000,
@@ -174,7 +175,7 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
 static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
-    if (model->tw_both_ps == 0) return true;
+    if (model->tw_both_ps < 0) return true;
     if (!one) fprintf(stderr, "%s: --tw-both is of --model simple with --ports one\n", command);
     if (one && (model->tw_both_ps < model->tw_ps || model->tw_both_ps > 2 * model->tw_ps)) {
         fprintf(stderr, "%s: --tw-both is from --tw to twice as much\n", command);

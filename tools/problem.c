@@ -56,6 +56,7 @@ const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll 
 static bool pick(struct tt_case *c, const char *command, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    c->given = c->problem.call;
     if (!name) {
         if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
             if (c->by == TT_CHOSEN_WISDOM)
@@ -87,23 +88,45 @@ static void find_rankings(struct tt_case *c)
     if (c->rankings) tt_rankings_load(&c->machine.model, c->problem.p, c->rankings);
 }
 
-/* Fills in the map of the machine, assuming processes that can read and write each other's memory,
- * as on most machines. */
+/* Whether ranks would have this kind of access to each other's memory. */
+static bool allows(enum tt_access access)
+{
+    return tt_setting_int("TUTTI_CMA") != 0 && !tt_cma_forbidden(access);
+}
+
+/* Fills in the nodes of the problem or else, where ranks on this machine would behave as if they
+ * were on several, those of TUTTI_NODES. */
+static tutti_status fill_nodes(struct tt_case *c)
+{
+    int *node, nodes;
+    tt_problem_map(&c->problem, &c->map, c->node);
+    if (c->problem.map[0]) return TUTTI_OK;
+    TT_TRY(tt_fabric_nodes(c->problem.p, &node, &nodes));
+    if (!node) return TUTTI_OK;
+    memcpy(c->node, node, (size_t)c->problem.p * sizeof *node);
+    tt_free(node);
+    c->map.nodes = nodes;
+    c->map.node = c->node;
+    c->map.one_kernel = true;
+    return TUTTI_OK;
+}
+
+/* Fills in the map of the ranks of a job on this machine. */
 static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
-                             .reads = true,
-                             .writes = true,
+                             .reads = allows(TT_READS),
+                             .writes = allows(TT_WRITES),
                              .read_cost = tt_cost_alone()};
     char why[TT_MACHINE_WHY];
     tt_machine_decide(&c->machine, NULL, why);
     tt_wisdom_load(c->problem.p, &c->wisdom);
     map_what_is_known(c);
     find_rankings(c);
-    tt_problem_map(&c->problem, &c->map, c->node);
+    tutti_status status = fill_nodes(c);
     tt_team_divide(&c->map, c->map.win_bytes);
-    tutti_status status = tt_problem_net(&c->problem, &c->net);
+    if (status == TUTTI_OK) status = tt_problem_net(&c->problem, &c->net);
     if (status != TUTTI_OK) fprintf(stderr, "%s: %s\n", command, tutti_error());
     if (c->net.nodes > 0) c->map.net = &c->net;
     return status == TUTTI_OK;

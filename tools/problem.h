@@ -15,14 +15,14 @@
     "A PROBLEM is COLLECTIVE[/TYPE[/OPERATION]/BYTES]/pRANKS[/KEY=VALUE...][@nodes:N,N...], as "   \
     "in allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "     \
     "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, order, "         \
-    "inplace, "                                                                                    \
-    "seed or skew."
+    "inplace, seed, skew or graph."
 #define TT_NETWORK_HELP                                                                            \
     "A NETWORK is ring:12, mesh:4x4, torus:8x8x8, hypercube:10, tree:2x1023, fattree:4x4x4 or "    \
     "dragonfly:2x4x2; nodes may be missing: torus:8x8-hole(3,3)-wall(x=5)-random(4,7)."
 
 struct tt_case {
     struct tt_problem problem;
+    struct tt_call given; /* the problem's call without what the wisdom sets */
     struct tt_map map;
     const struct tt_algorithm *algorithm;
     enum tt_chosen_by by;               /* what chose the algorithm, if the user did not name it */

@@ -16,6 +16,7 @@
 #include "bench-job.h"
 #include "command.h"
 #include "job/wait.h"
+#include "launch.h"
 #include "problem.h"
 #include "text/text.h"
 
@@ -44,6 +45,7 @@ struct tuning {
     struct tt_case c;
     struct tune_candidate candidate[CANDIDATES];
     int n;
+    int kept; /* lines that were written */
     bool failed;
 };
 
@@ -77,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct tune_arguments *a = state->input;
     switch (key) {
-    case 'n': a->ranks = (int)tt_arg_number(state, "--ranks", arg, 2, 1 << 16); return 0;
+    case 'n': a->ranks = (int)tt_arg_number(state, "--ranks", arg, 2, TT_LAUNCH_RANKS); return 0;
     case OPTION_SIZES: read_sizes(state, a, arg); return 0;
     case OPTION_STEP: a->step = tt_arg_number(state, "--step", arg, 2, 1 << 20); return 0;
     case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
@@ -262,7 +264,7 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
     printf("%-32s %-24s %12.3f  %s\n", problem, name_of(best, name, sizeof name),
            1e-6 * (double)line.time_ps, line.others);
     fflush(stdout);
-    if (tt_wisdom_add(t->path, &line, 1) == TUTTI_OK) return true;
+    if (tt_wisdom_add(t->path, &line, 1) == TUTTI_OK) return t->kept++ >= 0;
     fprintf(stderr, "tutti tune: %s\n", tutti_error());
     return false;
 }
@@ -279,6 +281,7 @@ static const char *refusal(const struct tt_problem *p)
     if (c->in_place || c->root || p->seed || c->op >= TUTTI_OP_USER ||
         (tt_coll_has_op(c->coll) && !c->commutes))
         return "a line of wisdom has no root, order, place, seed or operation of a user";
+    if (p->p > TT_LAUNCH_RANKS) return "more ranks than `tutti run` starts on one host";
     return p->p < 2 ? "one rank has nothing to choose" : NULL;
 }
 
@@ -303,8 +306,9 @@ static void tune_problem(struct tuning *t, const char *problem)
         t->failed = true;
         return;
     }
-    const char *why = refusal(&t->c.problem);
     t->c.map.wisdom = NULL;
+    t->c.problem.call = t->c.given; /* without what the wisdom has set */
+    const char *why = refusal(&t->c.problem);
     if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
     if (why || !tune_open(t, problem)) t->failed = true;
     tt_case_close(&t->c);
@@ -363,19 +367,23 @@ static const char doc[] =
     "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
 
-/* Finds the file of the wisdom, and whether it can be written. */
+/* Finds the file of the wisdom, and whether it can be read and written. */
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
-    char why[TT_FILE_WHY];
+    char why[TT_FILE_WHY] = "";
+    struct tt_wisdom_file file = {0};
     if (output) {
         snprintf(path, TT_FILE_PATH, "%s", output);
     } else if (!tt_wisdom_path(path, why)) {
         fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
         return false;
     }
-    if (tt_file_try(path) == TUTTI_OK) return true;
-    fprintf(stderr, "tutti tune: %s\n", tutti_error());
-    return false;
+    bool good = tt_file_try(path) == TUTTI_OK;
+    if (!good) fprintf(stderr, "tutti tune: %s\n", tutti_error());
+    if (good && !(good = tt_wisdom_read(path, &file, why)))
+        fprintf(stderr, "tutti tune: %s\n", why);
+    tt_wisdom_close(&file);
+    return good;
 }
 
 /* Whether each PROBLEM is one. Prints the error of the first that is not. */
@@ -405,7 +413,7 @@ int tt_tune_main(int argc, char **argv)
     t.of = each_problem(&t, true);
     printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");
     each_problem(&t, false);
-    printf("written to %s\n", t.path);
+    printf(t.kept > 0 ? "written to %s\n" : "nothing was written to %s\n", t.path);
     tt_free(a.problem);
     return t.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
 }

@@ -100,9 +100,10 @@ class Predictions:
     def group(self, name, ranks):
         for _ in range(TRIES):
             found = {size: self.point(name, size, ranks) for size in ([0] if name == "barrier" else self.chosen.sizes)}
-            steady = self.calibrate()
+            before, steady = self.line, self.calibrate()
             if steady:
                 break
+            say(f"{name} on {ranks} ranks is measured again: a line takes {self.line} ps, before {before} ps")
         self.groups += 1
         self.unsteady += not steady
         for size, (times, picked) in found.items():

@@ -122,7 +122,7 @@ static int64_t calculated(struct tt_parser *to, enum operator op, int64_t a, int
     case OVER:
     case MODULO:
         if (b > 0) return divided(a, b, op == MODULO);
-        tt_lex_wrong(&to->in, "a division by %" PRId64 ", which is not more than 0", b);
+        tt_lex_wrong(&to->in, "a division by %" PRId64 ": the divisor must be at least 1", b);
         break;
     case OPERATORS: break;
     }

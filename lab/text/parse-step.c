@@ -261,9 +261,9 @@ static void parse_for(struct tt_parser *to)
     tt_lex_need(in, "..");
     int64_t last = tt_parse_number(to, -INT32_MAX, INT32_MAX, "the last value");
     tt_lex_need(in, "{");
-    tt_lex_line_end(in);
     if (first <= last) tt_parse_variable(to, name, first);
     struct tt_text_block *block = open_block(to, first <= last ? TT_BLOCK_FOR : TT_BLOCK_IF);
+    tt_lex_line_end(in);
     if (in->failed) return;
     block->last = last;
     block->begin = *in;
@@ -274,8 +274,8 @@ static void parse_if(struct tt_parser *to)
 {
     int64_t holds = tt_parse_number(to, -INT64_MAX, INT64_MAX, "a condition");
     tt_lex_need(&to->in, "{");
-    tt_lex_line_end(&to->in);
     open_block(to, TT_BLOCK_IF);
+    tt_lex_line_end(&to->in);
     if (!holds && !to->in.failed) skip_lines(to);
 }
 
@@ -410,6 +410,8 @@ static void reduce(struct tt_parser *to)
     tt_lex_need(&to->in, "<-");
     do parse_operands(to);
     while (tt_lex_take(&to->in, to->op));
+    if (strncmp(tt_lex_next(&to->in), "len", 3) != 0)
+        tt_lex_missing(&to->in, "expected '%s', the operation of the plan, or 'len'", to->op);
     struct length s = parse_length(to);
     if (to->in.failed) return;
     tt_combine(to->b, into, to->list, (int)to->listed, s.len);
@@ -444,6 +446,7 @@ static void signal(struct tt_parser *to)
     struct tt_lex *in = &to->in;
     int32_t peer = TT_ALL;
     int inc[TT_DEPTH];
+    bool nobody = false; /* a signal to all others, of whom there are none, is left out */
     begin_list(to);
     if (tt_lex_take(in, "{")) {
         do run_of_ranks(to);
@@ -451,11 +454,11 @@ static void signal(struct tt_parser *to)
         tt_lex_need(in, "}");
     } else if (!tt_lex_take(in, "all")) {
         peer = parse_rank(to);
-    } else if (to->p == 1) {
-        tt_lex_wrong(in, "there is no other rank");
+    } else {
+        nobody = to->p == 1;
     }
     uint32_t raised = parse_value(to, inc);
-    if (in->failed) return;
+    if (in->failed || nobody) return;
     if (to->listed)
         tt_signal_set(to->b, to->list, (uint32_t)to->listed, raised);
     else

@@ -67,9 +67,7 @@ bool tt_fabric_nodes_valid(const char *text)
     return n > 0;
 }
 
-/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
- * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
-static tutti_status fabric_nodes(int size, int **node, int *nodes)
+tutti_status tt_fabric_nodes(int size, int **node, int *nodes)
 {
     const char *text = tt_setting(tt_setting_must_match_name(TT_MUST_MATCH_NODES));
     *node = NULL;
@@ -123,7 +121,7 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
 static tutti_status map_nodes(struct tt_fabric *f)
 {
     if (f->job->nested) return TUTTI_OK;
-    if (f->job->nodes == 1) return fabric_nodes(f->size, &f->node, &f->nodes);
+    if (f->job->nodes == 1) return tt_fabric_nodes(f->size, &f->node, &f->nodes);
     if (tt_setting("TUTTI_NODES"))
         return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this one is on %d",
                        f->job->nodes);

@@ -245,6 +245,9 @@ tutti_status tt_fault_wrap(struct tt_fabric *f);
  * not check whether the job has such ranks. */
 tutti_status tt_fault_check(const char *text);
 bool tt_fabric_nodes_valid(const char *text);
+/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
+ * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
+tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 /* Records in the traces of a rank how its process ended, unless it had finished them. To be called
  * by the launcher after tt_job_fail for this rank. */

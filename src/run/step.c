@@ -464,8 +464,8 @@ static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int 
 }
 
 /* A rank that waits for nobody in a call may notice a mismatch only in a later call, so the error
- * names the first call that differs. If both calls have the same text, they differ in counts beyond
- * those that the text shows. */
+ * names the first call that differs. If both calls have the same text, they differ in counts that
+ * the text does not show, or in the algorithm, which a setting of one rank has changed. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = first_difference(t, now, peer);
@@ -478,8 +478,12 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
     if (strcmp(theirs, mine) != 0)
         return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
                        theirs, me, mine, tt_step_which_team(t, team, sizeof team));
-    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but with different counts%s",
-                   one, me, mine, tt_step_which_team(t, team, sizeof team));
+    enum tt_coll coll = (enum tt_coll)tt_team_signature(t, t->me, slot)->coll;
+    bool counts = coll == TT_COLL_allgatherv || coll == TT_COLL_reduce_scatter;
+    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but %s%s", one, me, mine,
+                   counts ? "with different counts"
+                          : "by different algorithms (is TUTTI_ALGORITHM the same on all ranks?)",
+                   tt_step_which_team(t, team, sizeof team));
 }
 
 /* Converts bytes to elements of the user's type, be it derived or basic. */

@@ -11,6 +11,9 @@
     "tmp 64\n"                                                                                     \
     "lane 0\n"
 
+#define IF4 "  if 1 {\n  if 1 {\n  if 1 {\n  if 1 {\n"
+#define DEEP IF4 IF4 IF4 IF4 "  if 1 {\n  signal all 1\n"
+
 static const struct {
     const char *text;
     int line, column;
@@ -39,6 +42,8 @@ static const struct {
      "must be from 0 to 7"},
     {HEAD "  jump\n", 5, 3, "expected a step, a lane or the end"},
     {HEAD "  sending %0\n", 5, 3, "expected a step"},
+    {HEAD DEEP, 21, 8, "blocks are at most 16 deep"},
+    {HEAD "  signal all (1/0)\n", 5, 17, "the divisor must be at least 1"},
     {HEAD "  send 0 to 1 IN[0] len 8\n", 5, 8, "expected '%'"},
     {HEAD "  send %1 to 1 IN[0] len 8\n", 5, 9, "the lane's next id is %0"},
     {HEAD "  send %0 to 4 IN[0] len 8\n", 5, 14, "a rank must be from 0 to 3"},
@@ -64,7 +69,7 @@ static const struct {
     {HEAD "  get %0 OUT[0] <- IN[0] len 8\n", 5, 22, "expected '@'"},
     {HEAD "  copy OUT@1[0] <- IN[0] len 8\n", 5, 11, "expected '['"},
     {HEAD "  copy OUT[0] < IN[0] len 8\n", 5, 15, "expected '<-'"},
-    {HEAD "  reduce OUT[0] <- IN[0] prod IN@1[0] len 8\n", 5, 26, "expected 'len'"},
+    {HEAD "  reduce OUT[0] <- IN[0] prod IN@1[0] len 8\n", 5, 26, "expected 'sum', the operation"},
     {HEAD "  wait %0\n", 5, 9, "%0 has not been started"},
     {HEAD "  recv %0 from 1 IN[0] len 8\n  wait %0 -4\n", 6, 12, "must be from 1 to 3"},
     {HEAD "  signal 1\n", 5, 11, "expected a flag value"},
@@ -98,8 +103,6 @@ static const struct {
     {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 6, 1, "no multiple of a block"},
     {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 10, 1,
      "no multiple of a rotation"},
-    {"plan barrier algorithm x rank 0 of 1 type i8\nlane 0\n  signal all 1\n", 3, 10,
-     "there is no other rank"},
 };
 
 static bool reported(const struct tt_text_error *error, int i)

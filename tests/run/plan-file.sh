@@ -126,6 +126,13 @@ every 'the call: .*TUTTI_ALGORITHM: @flat.plan needs the name of its collective,
 expect 2 tutti plan allreduce/f64/sum/8/p3
 says err 'is for programs; tutti check, sim, draw and bench read a plan file by --plan'
 unset TUTTI_ALGORITHM
+mkfifo pipe.plan
+for plan in pipe.plan -; do
+    TUTTI_ALGORITHM=allreduce=@$plan expect 0 tutti run -n 3 "$program" 5
+    every "the call: .*TUTTI_ALGORITHM=allreduce=@$plan: a program (reads plans from regular files only|cannot read a plan)"
+done
+TUTTI_ALGORITHM=allreduce=@flat.plan expect 0 tutti run -n 1 "$program" 5
+[ "$(lines out 'the call: .*flat.plan')" -eq 0 ] || fail 'a single rank'
 TUTTI_ALGORITHM=alltoallv=@flat.plan expect 1 tutti bench alltoallv/u8/8/p2
 says err 'alltoallv cannot run a plan file, because each rank knows only its own counts'
 

@@ -42,6 +42,20 @@ expect 0 env TUTTI_CHOICE=estimate tutti explain --json allreduce/f64/sum/64K/p4
 python3 -c 'import json
 found = json.load(open("out"))
 assert found["chosen"] == "by estimate" and found["candidates"][0]["chosen"], found'
+# An entry with the name of the collective counts before names alone, of which the first counts.
+for setting in ring,allreduce=window window,ring allreduce=window,ring; do
+    expect 0 env TUTTI_ALGORITHM=$setting tutti explain allreduce/f64/sum/64K/p4
+    says out ' runs by window\. TUTTI_ALGORITHM forces it\.$'
+done
+expect 0 env TUTTI_NODES=2,2 tutti explain allreduce/f64/sum/64K/p4
+says out '^  flat +does not apply: it '
+expect 2 env TUTTI_NODES=2,1 tutti explain allreduce/f64/sum/64K/p4
+says err 'TUTTI_NODES=2,1 has room for 3 ranks, the job has 4'
+expect 0 env TUTTI_CMA=0 tutti explain allreduce/f64/sum/64K/p4
+says out '^  direct +does not apply: it needs buffers that peers can read directly'
+expect 0 env TUTTI_MACHINE=$'none\xff\xc3\xa4' tutti explain --json allreduce/f64/sum/64K/p4
+python3 -c 'import json; text = open("out", encoding="utf-8").read(); json.loads(text); assert "none?\u00e4" in text' ||
+    fail 'no JSON with a path that is no text'
 expect 0 env TUTTI_ALGORITHM=ring tutti explain allreduce/f64/sum/64K/p4
 says out ' runs by ring\. TUTTI_ALGORITHM forces it\.$'
 # A time is predicted for every collective, whatever counts its ranks have.

@@ -38,11 +38,40 @@ cp out with
 expect 0 env TUTTI_WISDOM=0 tutti plan bcast/u8/64K/p2/slice=4K -a binomial
 cmp -s out with || fail 'the plan has another slice than the wisdom'
 
+# What the wisdom has set does not decide how a problem is tuned again.
+sed -i 's/^\(bcast[^ ]*64K[^ ]*\) binomial slice=4K/\1 binomial slice=8/' cache/tutti/*.wisdom
+expect 0 tutti tune bcast/u8/64K/p2 --time 0.001
+grep -q 'slice=8[,: ]' out && fail 'the slice of the wisdom is used again'
+
+# Ranks that cannot read each other's memory are known as such, and a slice is nothing to a barrier.
+expect 0 env TUTTI_CMA=0 TUTTI_SLICE=4K tutti tune barrier/p2 bcast/u8/64K/p2 --time 0.001 --output without
+[ "$(grep -c 'reach=window' without)" -eq 2 ] || fail 'the ranks seem to reach each other'
+expect 0 env TUTTI_CMA=0 TUTTI_WISDOM=without tutti explain bcast/u8/64K/p2
+says out 'It was measured to be the fastest on 20'
+
+# A signal of the user ends the command, and not just the job that it has started.
+tutti tune --ranks 2 --time 0.05 --output ended >out 2>err &
+started+=($!)
+wait_for [ -s ended ]
+kill -TERM $!
+code=0
+wait $! || code=$?
+[ "$code" -eq 143 ] || fail "exit code $code after SIGTERM"
+
 # What cannot be tuned says why.
 for problem in alltoallv/u8/8/p2 allreduce/f64/sum/8/p4@nodes:2,2 bcast/u8/8/p2/root=1 barrier/p1; do
     expect 1 tutti tune "$problem" --time 0.001
     says err "tutti tune: $problem: "
 done
+expect 1 tutti tune barrier/p1 --output none
+says out '^nothing was written to none$'
+expect 1 tutti tune barrier/p5000
+says err 'more ranks than'
+expect 2 tutti tune --ranks 5000
+head -c 3000000 /dev/zero | tr '\0' '#' >large
+expect 1 tutti tune barrier/p2 --output large
+says err 'large is not a file of at most 2097152 bytes'
+[ ! -s out ] || fail 'it measured what it cannot keep'
 expect 1 env TUTTI_ALGORITHM=flat tutti tune barrier/p2
 says err 'TUTTI_ALGORITHM forces the choice'
 expect 1 env TUTTI_WISDOM=0 tutti tune barrier/p2
