@@ -135,27 +135,9 @@ struct small_jobs {
     int64_t ps[FITS];
 };
 
-/* The model for these jobs: their buffers of 8 bytes lie in a row, so the processor fetches them
- * into its cache ahead of the calls. */
-static struct tt_machine with_short_cached(const struct tt_machine *m)
-{
-    enum { SHORT = 2, PLACES = TT_DATA_PLACES };
-    struct tt_machine with = *m;
-    int64_t(*copy)[TT_MACHINE_POINTS] = &with.table[TT_MACHINE_copy_cached_cached];
-    for (int i = 0; i < SHORT; i++) {
-        for (int to = 0; to < PLACES; to++)
-            copy[TT_DATA_MEMORY * PLACES + to][i] = copy[TT_DATA_CACHED * PLACES + to][i];
-        for (int from = 0; from < PLACES; from++)
-            copy[from * PLACES + TT_DATA_MEMORY][i] = copy[from * PLACES + TT_DATA_CACHED][i];
-        with.table[TT_MACHINE_add_memory][i] = with.table[TT_MACHINE_add_cached][i];
-    }
-    return with;
-}
-
 static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, int i, int64_t *ps)
 {
     const struct tt_call call = tt_problem_call(&jobs->problem[i], 0, NULL);
-    struct tt_machine with = with_short_cached(m);
     const struct tt_map map = {.p = jobs->problem[i].p,
                                .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
@@ -163,7 +145,7 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
                                .writes = true,
                                .read_cost = 1,
                                .nodes = 1,
-                               .machine = &with};
+                               .machine = m};
     struct tt_prediction prediction;
     const struct tt_algorithm *a = tt_algorithm_find(call.coll, fits[i].algorithm);
     tutti_status status = tt_predict(a, &call, &map, &prediction);

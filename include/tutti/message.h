@@ -270,7 +270,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
  * to any endpoint) are delivered or in place. `done` gets PEER if a rank failed or left, and this
  * rank does not know whether that rank has received all of them; later fences do not report this
  * again. If the function returns ARG, MEMORY or PEER (the endpoint's rank is known to have failed
- * or left), it does not call `done`. */
+ * or left), it does not call `done`. done may be NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

@@ -141,6 +141,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * return no status. The library recognises such a handle until eight more of its kind (64 for
  * requests) have been freed; after that the handle may be taken for a newer one.
  *
+ * A thread that calls the library needs a stack of 128 KiB, besides what the functions of the
+ * program need that the library calls.
+ *
  * After fork the child must not use its parent's handles: calls with them return ARG and do nothing
  * to the job. The child cannot join the job either. It may read the memory that it shares with its
  * parent, start another program (fork and execve, vfork, posix_spawn, system), run jobs of threads

@@ -26,10 +26,12 @@ struct tt_flag_log {
 struct tt_sent {
     int64_t len, at_ps, taken_ps; /* when it can be seen, and when it was taken; NEVER: not yet */
     bool rendezvous;
+    bool early; /* the receiver found it before it posted a receive, and has put it aside */
 };
 struct tt_follow_channel {
     struct tt_sent *sent;
     int n, room, posted; /* messages sent, and receives posted */
+    int read;            /* the first so many messages have been taken or put aside */
 };
 
 /* A receive that was posted. */
@@ -99,7 +101,7 @@ struct tt_saved {
         int raised; /* how many times its flag was raised */
     } * rank;
     struct tt_saved_channel {
-        int n, posted;
+        int n, posted, read;
         struct tt_sent last[TT_LAST_SENT]; /* the last message comes first */
     } * channel;                           /* p * p; NULL: there was no message yet */
 };
@@ -191,7 +193,10 @@ bool tt_repeat_skip(struct tt_predictor *s, int64_t now_ps, int64_t most_steps);
 void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 /* Takes a message that has come: copies it out, or reads it where it lies. */
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
-                   bool rendezvous);
+                   const struct tt_sent *sent);
+/* Puts a message aside for which no receive has been posted. */
+void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
+                   const struct tt_sent *sent);
 /* Puts a message that is short into the ring. */
 void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 

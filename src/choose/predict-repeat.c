@@ -48,6 +48,7 @@ static void save_channels(struct tt_predictor *s)
         struct tt_saved_channel *to = &s->saved.channel[i];
         to->n = c->n;
         to->posted = c->posted;
+        to->read = c->read;
         for (int k = 0; k < TT_LAST_SENT && k < c->n; k++) to->last[k] = c->sent[c->n - 1 - k];
     }
 }
@@ -109,7 +110,7 @@ static bool alike_message(const struct tt_predictor *s, const struct tt_sent *be
 {
     bool taken = sent->taken_ps != TT_PREDICT_NEVER;
     return before->len == sent->len && before->rendezvous == sent->rendezvous &&
-           alike_time(s, before->at_ps, sent->at_ps, now) &&
+           before->early == sent->early && alike_time(s, before->at_ps, sent->at_ps, now) &&
            taken == (before->taken_ps != TT_PREDICT_NEVER) &&
            (!taken || sent->taken_ps - now == before->taken_ps - s->saved.now_ps);
 }
@@ -119,7 +120,8 @@ static bool alike_channel(const struct tt_predictor *s, int i, int64_t now)
 {
     const struct tt_follow_channel *c = &s->channel[i];
     const struct tt_saved_channel *was = &s->saved.channel[i];
-    if (c->n - was->n != c->posted - was->posted) return false;
+    if (c->n - was->n != c->posted - was->posted || c->n - was->n != c->read - was->read)
+        return false;
     for (int k = 0; c->n > was->n && k < c->n; k++) {
         const struct tt_sent *sent = &c->sent[c->n - 1 - k];
         bool lives = is_live(s, sent, now);

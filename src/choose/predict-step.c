@@ -34,10 +34,12 @@ static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct 
 }
 
 /* Bytes of the program are in no cache until the call has touched them, and stay in the cache if
- * the buffer is small. Scratch is used in every call. */
+ * the buffer is small. Scratch is used in every call. A buffer of a line mostly lies among others
+ * that the program has just used, or that the processor fetches ahead of the calls. */
 static bool is_near(const struct tt_follow *r, const struct tt_range *range, int64_t len)
 {
     const struct tt_touched *t = &r->touched[range->buf];
+    if (r->bytes[range->buf] <= TT_LINE) return true;
     bool touched = range->buf == TT_TMP || (range->off >= t->first && range->off + len <= t->end);
     return touched && r->bytes[range->buf] <= CACHE_BYTES;
 }
@@ -228,20 +230,35 @@ void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_
          time_of(s, copy_table(from, ring, streams_message(s, step->len)), step->len));
 }
 
+/* Where the bytes of a message lie before they are copied out. */
+static enum tt_data_place place_of_message(const struct tt_predictor *s, const struct tt_follow *r,
+                                           int from, const struct tt_sent *sent)
+{
+    if (sent->early) return TT_DATA_CACHED;
+    if (streams_message(s, sent->len)) return TT_DATA_MEMORY;
+    return shares_core(s, r, from) ? TT_DATA_CACHED : TT_DATA_OTHER;
+}
+
+void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
+                   const struct tt_sent *sent)
+{
+    enum tt_data_place ring = place_of_message(s, r, from, sent);
+    move(s, r, TT_SPENT_messages, TT_MACHINE_copy_shared, sent->len,
+         time_of(s, copy_table(ring, TT_DATA_CACHED, false), sent->len));
+}
+
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
-                   bool rendezvous)
+                   const struct tt_sent *sent)
 {
     bool near = shares_core(s, r, posted->from);
-    enum tt_data_place ring = streams_message(s, posted->len) ? TT_DATA_MEMORY
-                              : near                          ? TT_DATA_CACHED
-                                                              : TT_DATA_OTHER;
     enum tt_data_place target = place_of_target(s, r, &posted->to, posted->len);
-    if (rendezvous && !s->loads)
+    if (sent->rendezvous && !s->loads)
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, posted->len,
              time_of(s, read_table(near ? TT_DATA_MEMORY : TT_DATA_OTHER, target == TT_DATA_CACHED),
                      posted->len));
     else
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, posted->len,
-             time_of(s, copy_table(ring, target, false), posted->len));
+             time_of(s, copy_table(place_of_message(s, r, posted->from, sent), target, false),
+                     posted->len));
     touch(r, &posted->to, posted->len);
 }

@@ -199,7 +199,7 @@ static bool start_send(struct tt_predictor *s, struct tt_follow *r, int lane,
     tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
     if (!rendezvous) tt_step_sends(s, r, step);
     int64_t at = tt_core_of(s, r)->now_ps + line_between(s, r, step->peer);
-    c->sent[c->n] = (struct tt_sent){step->len, at, TT_PREDICT_NEVER, rendezvous};
+    c->sent[c->n] = (struct tt_sent){step->len, at, TT_PREDICT_NEVER, rendezvous, .early = false};
     *under_way(&r->lane[lane], step) =
         (struct tt_under_way){.channel = rendezvous ? c : NULL, .index = c->n++, .posted = -1};
     wake(s, r, A_MESSAGE);
@@ -225,6 +225,25 @@ static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
+/* A rank that reads its rings reads all that is in them, up to a number of messages from each rank.
+ * What it has posted no receive for, it puts aside. */
+static void put_aside(struct tt_predictor *s, struct tt_follow *r)
+{
+    enum { AT_A_TIME = 64 };
+    for (int from = 0; from < s->p; from++)
+        for (int lane = 0; lane < s->lanes && from != r->me; lane++) {
+            struct tt_follow_channel *c = channel_between(s, from, r->me, lane);
+            c->read = (int)tt_max(c->read, c->posted);
+            for (int k = 0; k < AT_A_TIME && c->read < c->n; k++) {
+                struct tt_sent *sent = &c->sent[c->read];
+                if (sent->at_ps > tt_core_of(s, r)->now_ps) break;
+                if (!sent->rendezvous) tt_step_keeps(s, r, from, sent);
+                sent->early = !sent->rendezvous;
+                c->read++;
+            }
+        }
+}
+
 /* Takes the message of a posted receive if it has come; else lowers *when to the time at which it
  * comes. */
 static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *posted,
@@ -236,9 +255,10 @@ static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *
     if (at > tt_core_of(s, r)->now_ps) return false;
     struct tt_sent *sent = &c->sent[posted->index];
     resume(s, r, posted->from);
-    tt_step_takes(s, r, posted, sent->rendezvous);
+    tt_step_takes(s, r, posted, sent);
     posted->taken = true;
     sent->taken_ps = tt_core_of(s, r)->now_ps;
+    if (!sent->early) put_aside(s, r);
     wake(s, r, A_MESSAGE);
     return true;
 }

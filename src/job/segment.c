@@ -229,6 +229,12 @@ static tutti_status whole_of(int fd, int64_t *bytes)
     return TUTTI_OK;
 }
 
+static bool limits_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
 {
     int64_t bytes = 0;
@@ -237,7 +243,8 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
     void *base = map_shared(fd, bytes);
     if (base == MAP_FAILED) {
         tutti_status status = tt_fail_errno(
-            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory", (long long)bytes);
+            TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory%s", (long long)bytes,
+            limits_addresses() ? ", because this rank's address space is limited (ulimit -v)" : "");
         refuse(fd, rank);
         return status;
     }
