@@ -58,13 +58,4 @@ tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *ma
  * call. */
 void tt_choose_force(const char *text);
 
-/* Sets the slice and the radix of the call from TUTTI_SLICE and TUTTI_RADIX if the call itself does
- * not set them. */
-static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
-{
-    if (call->coll == TT_COLL_barrier) slice = 0; /* it has no bytes */
-    if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;
-    if (call->radix == 0) call->radix = (int32_t)radix;
-}
-
 #endif

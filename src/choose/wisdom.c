@@ -103,6 +103,5 @@ const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt
 
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call)
 {
-    if (call->slice == 0 && call->sz > 0) call->slice = wise->slice / call->sz * call->sz;
-    if (call->radix == 0) call->radix = wise->radix;
+    tt_tune(call, wise->slice, wise->radix);
 }

@@ -193,7 +193,9 @@ struct tt_algorithm {
     X(gatherv_composed)                                                                            \
     X(scatterv_composed)                                                                           \
     X(reduce_scatter_block_parts)                                                                  \
-    X(reduce_scatter_parts)
+    X(reduce_scatter_parts)                                                                        \
+    X(allgather_parts)                                                                             \
+    X(allgatherv_parts)
 #define TT_DECLARE(name) extern const struct tt_algorithm tt_##name;
 TT_ALGORITHMS(TT_DECLARE)
 

@@ -101,6 +101,32 @@ int tt_team_index(const struct tt_stage_team *team, int me)
     return index_of(tt_nodes_ranks(&team->nodes, team->nodes.of[me]), tt_team_size(team, me), me);
 }
 
+int tt_stage_part_of(const struct tt_stage_team *team, int me)
+{
+    return tt_team_index(team, me) % tt_stage_parts(team);
+}
+
+bool tt_stage_owns_part(const struct tt_stage_team *team, int me)
+{
+    return tt_team_index(team, me) < tt_stage_parts(team);
+}
+
+int64_t tt_stage_share_bytes(const struct tt_stage_team *team, int k, int j)
+{
+    const int *rank = tt_nodes_ranks(&team->nodes, k);
+    int64_t bytes = 0;
+    for (int i = j; i < tt_nodes_size(&team->nodes, k); i += tt_stage_parts(team))
+        bytes += tt_call_block_bytes(team->call, rank[i]);
+    return bytes;
+}
+
+int64_t tt_stage_part_bytes(const struct tt_stage_team *team, int j)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < team->nodes.n; k++) bytes += tt_stage_share_bytes(team, k, j);
+    return bytes;
+}
+
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage)
 {
     begin_apart(team, team->leader, me, stage);

@@ -96,6 +96,14 @@ const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team,
 /* Returns the number of ranks of the smallest node: so many ranks of each node can send to other
  * nodes at the same time. */
 int tt_stage_parts(const struct tt_stage_team *team);
+/* The parts of the rows `parts`, of which rank j of each node owns part j. Each consists of the
+ * pieces of the ranks that would come to it if every node dealt out its ranks among the parts.
+ * tt_stage_part_of: the part that has the piece of `me`. tt_stage_owns_part: whether `me` owns it.
+ * tt_stage_share_bytes: the bytes of node k in part j. tt_stage_part_bytes: those of all nodes. */
+int tt_stage_part_of(const struct tt_stage_team *team, int me);
+bool tt_stage_owns_part(const struct tt_stage_team *team, int me);
+int64_t tt_stage_share_bytes(const struct tt_stage_team *team, int k, int j);
+int64_t tt_stage_part_bytes(const struct tt_stage_team *team, int j);
 /* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i, or
  * among their last ranks (TT_LAST_PEER). A rank that is none of them has no steps in it. */
 enum { TT_LAST_PEER = -1 };

@@ -18,34 +18,6 @@
  */
 #include "coll/composed.h"
 
-/* Returns the bytes of the blocks of node k that are in part j. */
-static int64_t share_bytes(const struct tt_stage_team *team, int k, int j)
-{
-    const int *rank = tt_nodes_ranks(&team->nodes, k);
-    int64_t bytes = 0;
-    for (int i = j; i < tt_nodes_size(&team->nodes, k); i += tt_stage_parts(team))
-        bytes += tt_call_block_bytes(team->call, rank[i]);
-    return bytes;
-}
-
-static int64_t part_bytes(const struct tt_stage_team *team, int j)
-{
-    int64_t bytes = 0;
-    for (int k = 0; k < team->nodes.n; k++) bytes += share_bytes(team, k, j);
-    return bytes;
-}
-
-/* The part whose blocks pass through rank `me`, or come to it from the owner of that part. */
-static int part_of(const struct tt_stage_team *team, int me)
-{
-    return tt_team_index(team, me) % tt_stage_parts(team);
-}
-
-static bool owns_part(const struct tt_stage_team *team, int me)
-{
-    return tt_team_index(team, me) < tt_stage_parts(team);
-}
-
 /* The scratch: the input in the order of the parts; the part of this rank, reduced on this node;
  * and what the rank then has for its node. Returns where the second and the third one begin. */
 static int64_t part_at(const struct tt_stage_team *team)
@@ -55,14 +27,15 @@ static int64_t part_at(const struct tt_stage_team *team)
 
 static int64_t share_at(const struct tt_stage_team *team, int me)
 {
-    return part_at(team) + tt_round_up(part_bytes(team, part_of(team, me)), TT_LINE);
+    return part_at(team) +
+           tt_round_up(tt_stage_part_bytes(team, tt_stage_part_of(team, me)), TT_LINE);
 }
 
 static int64_t kept(const struct tt_stage_team *team, int me)
 {
     int k = team->nodes.of[me];
-    if (!owns_part(team, me)) return part_at(team);
-    return share_at(team, me) + share_bytes(team, k, part_of(team, me));
+    if (!tt_stage_owns_part(team, me)) return part_at(team);
+    return share_at(team, me) + tt_stage_share_bytes(team, k, tt_stage_part_of(team, me));
 }
 
 /* ---- Stages ---- */
@@ -88,7 +61,8 @@ static void reduce_parts(const struct tt_stage_team *team, int me, struct tt_sta
 {
     tt_stage_node(team, me, false, s);
     for (int i = 0; i < tt_team_size(team, me); i++)
-        team->counts[i] = i < tt_stage_parts(team) ? part_bytes(team, i) / team->call->sz : 0;
+        team->counts[i] =
+            i < tt_stage_parts(team) ? tt_stage_part_bytes(team, i) / team->call->sz : 0;
     s->algorithm = &tt_reduce_scatter_flat;
     s->call.coll = TT_COLL_reduce_scatter;
     s->call.n = tt_call_block_at(team->call, team->map->p) / team->call->sz;
@@ -100,11 +74,11 @@ static void reduce_parts(const struct tt_stage_team *team, int me, struct tt_sta
 
 static void scatter_part(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
-    int j = part_of(team, me);
-    int64_t bytes = part_bytes(team, j);
+    int j = tt_stage_part_of(team, me);
+    int64_t bytes = tt_stage_part_bytes(team, j);
     tt_stage_peers(team, me, j, s);
     for (int k = 0; k < team->nodes.n; k++)
-        team->counts[k] = share_bytes(team, k, j) / team->call->sz;
+        team->counts[k] = tt_stage_share_bytes(team, k, j) / team->call->sz;
     s->algorithm = tt_stage_scattering(team, bytes);
     s->call.coll = TT_COLL_reduce_scatter;
     s->call.n = bytes / team->call->sz;
@@ -121,12 +95,13 @@ static void hand_out(struct tt_builder *b, const struct tt_stage_team *team, int
     int64_t at = kept_bytes + share_at(team, me);
     tt_started send[TT_OPERANDS];
     int sends = 0;
-    if (!owns_part(team, me)) {
-        tt_wait(b, tt_recv(b, rank[part_of(team, me)], tt_own(TT_OUT, 0),
+    if (!tt_stage_owns_part(team, me)) {
+        tt_wait(b, tt_recv(b, rank[tt_stage_part_of(team, me)], tt_own(TT_OUT, 0),
                            tt_call_block_bytes(team->call, me)));
         return;
     }
-    for (int i = part_of(team, me); i < tt_team_size(team, me); i += tt_stage_parts(team)) {
+    for (int i = tt_stage_part_of(team, me); i < tt_team_size(team, me);
+         i += tt_stage_parts(team)) {
         int64_t bytes = tt_call_block_bytes(team->call, rank[i]);
         if (rank[i] == me)
             tt_copy(b, tt_own(TT_OUT, 0), tt_own(TT_TMP, at), bytes);

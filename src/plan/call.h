@@ -207,8 +207,18 @@ static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
     return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;
 }
 
+/* Sets the slice and the radix of the call from TUTTI_SLICE and TUTTI_RADIX if the call itself does
+ * not set them. */
+static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
+{
+    if (call->coll == TT_COLL_barrier) slice = 0; /* it has no bytes */
+    if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;
+    if (call->radix == 0) call->radix = (int32_t)radix;
+}
+
 /* The block of rank r in the input of a reduce_scatter(_block), in bytes: tt_call_block_at is where
- * it begins (r == p: where the last block ends), tt_call_block_bytes is its length. */
+ * it begins (r == p: where the last block ends), tt_call_block_bytes is its length, which is also
+ * that of the piece of rank r in an allgather(v). */
 int64_t tt_call_block_at(const struct tt_call *call, int r);
 static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
 {
