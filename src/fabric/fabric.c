@@ -189,8 +189,19 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     return status;
 }
 
+void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory)
+{
+    *parked = (struct tt_parked){atomic_load(&f->parked), memory};
+    while (!atomic_compare_exchange_weak(&f->parked, &parked->next, parked)) continue;
+}
+
 void tt_fabric_close(struct tt_fabric *f)
 {
+    struct tt_parked *parked = atomic_exchange(&f->parked, NULL);
+    for (struct tt_parked *next; parked; parked = next) {
+        next = parked->next;
+        tt_free(parked->memory);
+    }
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
     tt_free(f->node);

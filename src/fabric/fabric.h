@@ -82,6 +82,12 @@ struct tt_fabric_ops {
     void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
 };
 
+/* Memory that outlives its use (tt_fabric_park). */
+struct tt_parked {
+    struct tt_parked *next;
+    void *memory;
+};
+
 /* The fabric as one rank sees it. */
 struct tt_fabric {
     const struct tt_fabric_ops *ops;
@@ -122,6 +128,7 @@ struct tt_fabric {
     _Atomic unsigned char *forbidden;
     struct tt_wait_policy policy;
     struct tt_arena arena;
+    _Atomic(struct tt_parked *) parked;
     struct tt_tally *tally; /* what is counted for a report (tally.h); NULL: nothing */
     struct tt_watch *watch; /* watches the processes of the peers; NULL: the launcher does */
     int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
@@ -149,6 +156,10 @@ struct tt_fabric {
  * as `direct`). */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
+/* Keeps memory from tt_alloc until the fabric is closed: after a failure, a member that has not
+ * noticed it may still read what it was sent from there. `parked` lies behind its contents. Any
+ * thread may call this. */
+void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory);
 
 /* Accesses by the system to another rank's memory. */
 enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };

@@ -244,7 +244,7 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
     if (base == MAP_FAILED) {
         tutti_status status = tt_fail_errno(
             TUTTI_ERR_LIMIT, "cannot map %lld bytes of shared memory%s", (long long)bytes,
-            limits_addresses() ? ", because this rank's address space is limited (ulimit -v)" : "");
+            limits_addresses() ? " (this rank has a limit on address space: ulimit -v)" : "");
         refuse(fd, rank);
         return status;
     }

@@ -143,6 +143,24 @@ static bool is_shared(const struct tt_exec *exec)
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
+/* Scratch that is not shared has room behind it to be parked (tt_fabric_park). */
+static int64_t parked_at(int64_t bytes)
+{
+    return tt_round_up(bytes, _Alignof(struct tt_parked));
+}
+
+static void free_scratch(struct tt_exec *exec)
+{
+    struct tt_fabric *f = exec->team->fabric;
+    char *scratch = exec->buffer[TT_TMP];
+    if (exec->tmp_offset >= 0)
+        tt_arena_put(&f->arena, exec->tmp_offset);
+    else if (scratch && exec->team->broken != TUTTI_OK)
+        tt_fabric_park(f, (struct tt_parked *)(scratch + parked_at(exec->bytes[TT_TMP])), scratch);
+    else
+        tt_free(scratch);
+}
+
 static tutti_status make_scratch(struct tt_exec *exec)
 {
     int64_t bytes = exec->plan->tmp_bytes;
@@ -154,7 +172,7 @@ static tutti_status make_scratch(struct tt_exec *exec)
         exec->buffer[TT_TMP] = tt_fabric_at(exec->team->fabric, exec->tmp_offset);
         return TUTTI_OK;
     }
-    exec->buffer[TT_TMP] = tt_alloc((size_t)bytes);
+    exec->buffer[TT_TMP] = tt_alloc((size_t)parked_at(bytes) + sizeof(struct tt_parked));
     if (exec->buffer[TT_TMP]) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of scratch", (long long)bytes);
 }
@@ -247,10 +265,7 @@ void tt_exec_free(struct tt_exec *exec)
     tt_assert(exec->state == TT_EXEC_IDLE);
     if (exec->remote) tt_remote_forget(exec);
     if (!exec->team->remote) tt_free(exec->remote);
-    if (exec->tmp_offset >= 0)
-        tt_arena_put(&exec->team->fabric->arena, exec->tmp_offset);
-    else
-        tt_free(exec->buffer[TT_TMP]);
+    free_scratch(exec);
     tt_free(exec);
 }
 

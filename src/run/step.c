@@ -481,7 +481,7 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
     enum tt_coll coll = (enum tt_coll)tt_team_signature(t, t->me, slot)->coll;
     bool counts = coll == TT_COLL_allgatherv || coll == TT_COLL_reduce_scatter;
     return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but %s%s", one, me, mine,
-                   counts ? "with different counts"
+                   counts ? "with different counts or by different algorithms"
                           : "by different algorithms (is TUTTI_ALGORITHM the same on all ranks?)",
                    tt_step_which_team(t, team, sizeof team));
 }
