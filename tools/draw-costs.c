@@ -50,7 +50,7 @@ struct draw_costs {
 /* The call with the i-th size. Returns false if the type has no such size. */
 static bool call_of(const struct draw_costs *d, int i, struct tt_call *call)
 {
-    *call = tt_problem_call(&d->c.problem, 0, d->c.room);
+    *call = tt_case_given(&d->c);
     int64_t bytes = (int64_t)LEAST << i;
     if (bytes % call->sz) return false;
     call->n = bytes / call->sz;

@@ -130,7 +130,7 @@ static bool collect(struct explanation *e)
 /* Finds the line of the wisdom that decides, which tt_wisdom_load has put in force. */
 static void find_wisdom(struct explanation *e)
 {
-    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
+    struct tt_call call = tt_case_given(&e->c);
     const struct tt_wise *wise = tt_wisdom_find(&call, &e->c.map);
     if (!tt_wisdom_path(e->wisdom_path, e->wisdom_why)) return;
     (void)tt_wisdom_read(e->wisdom_path, &e->wisdom, e->wisdom_why);
@@ -145,7 +145,7 @@ static bool is_about(const struct explanation *e, const struct tt_wisdom_entry *
 {
     char problem[TT_WISDOM_LINE], layout[TT_WISDOM_LAYOUT];
     struct tt_wise place;
-    struct tt_call call = tt_problem_call(&e->c.problem, 0, e->c.room);
+    struct tt_call call = tt_case_given(&e->c);
     if (entry->fits || !tt_wisdom_place(&call, &e->c.map, &place, layout)) return false;
     size_t n = strlen(tt_wisdom_problem(&place, layout, problem));
     return strncmp(entry->text, problem, n) == 0 && entry->text[n] == ' ';

@@ -94,7 +94,8 @@ struct tt_launch_options {
  * lost), or one of the codes above. Prints errors on stderr. The ranks inherit descriptors without
  * close-on-exec. Blocks; the calling process must have one thread. */
 int tt_launch(const struct tt_launch_options *options);
-/* Ends this process by the signal by which the user ended a job; 0: does nothing. */
+/* Ends this process by the signal by which the user ended a job, unless it ignores this signal, as
+ * under nohup. 0: does nothing. */
 void tt_launch_obey(int signal);
 
 #endif

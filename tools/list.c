@@ -116,7 +116,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const char *refusal(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     if (!a->problem) return NULL;
-    struct tt_call call = tt_problem_call(&a->c.problem, 0, a->c.room);
+    struct tt_call call = tt_case_given(&a->c);
     return algorithm->refuse(&call, &a->c.map);
 }
 

@@ -213,6 +213,14 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
     return false;
 }
 
+struct tt_call tt_case_given(const struct tt_case *c)
+{
+    struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    call.slice = c->given.slice;
+    call.radix = c->given.radix;
+    return call;
+}
+
 void tt_case_close(struct tt_case *c)
 {
     if (c->rankings) tt_rankings_keep(&c->machine.model, c->rankings);

@@ -74,6 +74,8 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
  * unless the problem has a map of nodes. Returns false after printing the error. The caller ends
  * with tt_case_close. */
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text);
+/* Returns the call of rank 0 without what the wisdom sets, for what compares algorithms. */
+struct tt_call tt_case_given(const struct tt_case *c);
 void tt_case_close(struct tt_case *c);
 
 #endif

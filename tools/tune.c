@@ -272,11 +272,13 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
 /* ---- Problems ---- */
 
 /* Why the problem cannot be tuned; NULL: it can be. */
-static const char *refusal(const struct tt_problem *p)
+static const char *refusal(const struct tt_case *tuned)
 {
+    const struct tt_problem *p = &tuned->problem;
     const struct tt_call *c = &p->call;
-    if (p->map[0])
-        return "it is measured on one node; TUTTI_CHOICE=measure measures on several hosts";
+    if (p->map[0] || tuned->map.nodes > 1)
+        return "it is measured on one node, without TUTTI_NODES; TUTTI_CHOICE=measure measures on "
+               "several";
     if (tt_call_counts(c)) return "each rank has counts of its own, which no line of wisdom knows";
     if (c->in_place || c->root || p->seed || c->op >= TUTTI_OP_USER ||
         (tt_coll_has_op(c->coll) && !c->commutes))
@@ -308,7 +310,7 @@ static void tune_problem(struct tuning *t, const char *problem)
     }
     t->c.map.wisdom = NULL;
     t->c.problem.call = t->c.given; /* without what the wisdom has set */
-    const char *why = refusal(&t->c.problem);
+    const char *why = refusal(&t->c);
     if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
     if (why || !tune_open(t, problem)) t->failed = true;
     tt_case_close(&t->c);

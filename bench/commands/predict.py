@@ -82,7 +82,7 @@ class Predictions:
         if self.run(["calibrate"]) is None:
             raise peers.Stop("tutti calibrate failed")
         with open(self.settings["TUTTI_MACHINE"]) as model:
-            line = next(int(words[1]) for words in map(str.split, model) if words[0] == "line")
+            line = next(int(words[1]) for words in map(str.split, model) if words[:1] == ["line"])
         before, self.line = self.line or line, line
         return max(before, line) <= STEADY * min(before, line)
 

@@ -458,8 +458,10 @@ static void signal(struct tt_parser *to)
         nobody = to->p == 1;
     }
     uint32_t raised = parse_value(to, inc);
-    if (in->failed || nobody) return;
-    if (to->listed)
+    if (in->failed) return;
+    if (nobody)
+        tt_signal_set(to->b, to->list, 0, raised); /* it is left out, with all that follows */
+    else if (to->listed)
         tt_signal_set(to->b, to->list, (uint32_t)to->listed, raised);
     else
         tt_signal(to->b, peer, raised);

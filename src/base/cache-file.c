@@ -130,14 +130,6 @@ bool tt_file_refuse(char why[TT_FILE_WHY], const char *format, ...)
     return false;
 }
 
-/* Frees the text. */
-static char *without(char *text, bool refused)
-{
-    (void)refused;
-    tt_free(text);
-    return NULL;
-}
-
 char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FILE_WHY])
 {
     struct stat is;
@@ -153,11 +145,13 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
     else if (!(text = tt_calloc(1, (size_t)is.st_size + 1)))
         (void)tt_file_refuse(why, "there is no memory for %.300s", path);
     else if (read(fd, text, (size_t)is.st_size) != is.st_size)
-        text = without(text, tt_file_refuse(why, "%.300s could not be read", path));
+        good = tt_file_refuse(why, "%.300s could not be read", path);
     else if (memchr(text, '\0', (size_t)is.st_size))
-        text = without(text, tt_file_refuse(why, "%.300s is no text: it has a byte 0", path));
+        good = tt_file_refuse(why, "%.300s is no text: it has a byte 0", path);
     if (fd >= 0) close(fd);
-    return text;
+    if (good) return text;
+    tt_free(text);
+    return NULL;
 }
 
 /* ---- Writing ---- */
@@ -194,8 +188,10 @@ static tutti_status find_target(const char *path, struct place_of_file *t)
         why = "a directory";
     else if (t->exists && !S_ISREG(t->is.st_mode))
         why = "no regular file";
-    else if (!t->exists && lstat(path, &t->is) == 0)
+    else if (!t->exists && errno == ENOENT && lstat(path, &t->is) == 0)
         why = "a symbolic link to nothing";
+    else if (!t->exists && *path && path[strlen(path) - 1] == '/')
+        why = "the name of a folder";
     if (why) return tt_fail(TUTTI_ERR_SYSTEM, "%.300s cannot be written: it is %s", path, why);
     _Static_assert(TT_FILE_PATH >= PATH_MAX, "realpath stores a path");
     if (t->exists && !realpath(path, t->path))
@@ -218,15 +214,17 @@ static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, c
 }
 
 /* Makes a new file in the folder of the target, under a name that no other process uses. It gets
- * the mode of the old one and, if the system allows it, its owner. */
+ * the mode of the old one and, if the system allows it, its owner and its group. */
 static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_PATH + 16],
                                 int *fd)
 {
     snprintf(temporary, TT_FILE_PATH + 16, "%s.XXXXXX", t->path);
     *fd = mkostemp(temporary, O_CLOEXEC);
     if (*fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", t->path);
-    bool given = t->exists && fchown(*fd, t->is.st_uid, t->is.st_gid) == 0;
-    if (t->exists) (void)fchmod(*fd, t->is.st_mode & (given ? 0777 : 0755));
+    if (!t->exists) return TUTTI_OK;
+    bool grouped =
+        fchown(*fd, t->is.st_uid, t->is.st_gid) == 0 || fchown(*fd, (uid_t)-1, t->is.st_gid) == 0;
+    (void)fchmod(*fd, t->is.st_mode & (grouped ? 0777 : 0707)); /* another group gets no access */
     return TUTTI_OK;
 }
 

@@ -235,7 +235,7 @@ static enum tt_data_place place_of_message(const struct tt_predictor *s, const s
                                            int from, const struct tt_sent *sent)
 {
     if (sent->early) return TT_DATA_CACHED;
-    if (streams_message(s, sent->len)) return TT_DATA_MEMORY;
+    if (!sent->rendezvous && streams_message(s, sent->len)) return TT_DATA_MEMORY;
     return shares_core(s, r, from) ? TT_DATA_CACHED : TT_DATA_OTHER;
 }
 

@@ -258,8 +258,8 @@ static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *
     tt_step_takes(s, r, posted, sent);
     posted->taken = true;
     sent->taken_ps = tt_core_of(s, r)->now_ps;
-    if (!sent->early) put_aside(s, r);
     wake(s, r, A_MESSAGE);
+    if (!sent->early) put_aside(s, r);
     return true;
 }
 
@@ -782,6 +782,7 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
     const char *why = unpredictable(map);
     if (why) return tt_fail(TUTTI_ERR_UNSUPPORTED, "%s", why);
     struct tt_map with = tt_plan_map(algorithm, call, map, &is_short);
+    bool streams = TT_STREAMS && map->cores > 1;
     struct tt_predictor s = {.machine = map->machine,
                              .map = &with,
                              .call = call,
@@ -790,9 +791,9 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,
                              .lanes = 1,
-                             .streams = tt_machine_streams(map->machine, TT_STORES_SLOW),
-                             .rings_stream =
-                                 map->p <= map->cores && tt_machine_streams(map->machine, 1)};
+                             .streams = streams && tt_machine_streams(map->machine, TT_STORES_SLOW),
+                             .rings_stream = streams && map->p <= map->cores &&
+                                             tt_machine_streams(map->machine, 1)};
     s.status = open_all(&s, algorithm);
     while (s.status == TUTTI_OK && follow_one(&s)) continue;
     if (s.more)

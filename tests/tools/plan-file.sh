@@ -39,10 +39,21 @@ for command in check sim draw bench; do
     expect 2 tutti "$command" flat.plan
     says err '^\(a file has this name; check, sim, draw and bench read a plan with --plan FILE\)$'
 done
-for p in 2 9 17; do
+for p in 1 2 9 17; do
     expect 0 tutti check --plan flat.plan allreduce/f64/sum/1K/p$p
     says out '^mine +proven'
 done
+# A signal to nobody is left out, with the turn from which on it would be given.
+cat >nobody.plan <<'END'
+tutti plan 1
+plan allreduce algorithm x rank r of p type f64 op sum
+lane 0
+  loop 4 {
+  copy OUT[0 + i*16] <- IN[0 + i*16] len 16
+  signal all 1 + i from 2
+  }
+END
+expect 0 tutti check --plan nobody.plan allreduce/f64/sum/64/p1
 expect 1 tutti check --plan flat.plan allreduce/f64/sum/64/p4@nodes:2,2
 says out '^mine +refuted: memory out of reach'
 expect 1 tutti check --plan flat.plan --window 64 allreduce/f64/sum/1K/p4
