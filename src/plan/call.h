@@ -207,8 +207,8 @@ static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
     return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;
 }
 
-/* Sets the slice and the radix of the call from TUTTI_SLICE and TUTTI_RADIX if the call itself does
- * not set them. */
+/* Sets the slice and the radix of the call, as far as the call itself does not: to those of
+ * TUTTI_SLICE and TUTTI_RADIX, or of a line of wisdom. */
 static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
 {
     if (call->coll == TT_COLL_barrier) slice = 0; /* it has no bytes */

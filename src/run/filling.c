@@ -33,7 +33,7 @@ struct tt_filling tt_filling(bool slow, bool fixed)
 static void judge(struct tt_filling *f)
 {
     bool past = f->least[0] >= factor(f) * tt_max(1, f->least[1]);
-    if (past != f->past && tt_log_on(TT_LOG_choice))
+    if (past != f->past && tt_log_on(TT_LOG_boot))
         tt_log("windows are filled by %s from now on",
                past ? "stores that bypass the caches" : "plain stores");
     f->past = past;
