@@ -226,7 +226,7 @@ static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
 }
 
 /* A rank that reads its rings reads all that is in them, up to a number of messages from each rank.
- * What it has posted no receive for, it puts aside. */
+ * It puts aside those for which it has posted no receive. */
 static void put_aside(struct tt_predictor *s, struct tt_follow *r)
 {
     enum { AT_A_TIME = 64 };

@@ -85,12 +85,7 @@ static void pass_pieces(struct tt_builder *b, const struct tt_stage_team *team, 
 static void exchange_runs(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_leaders(team, me, s);
-    s->algorithm = &tt_allgatherv_ring;
-    s->call.coll = TT_COLL_allgatherv;
-    s->call.n = 0;
-    s->call.in_place = true;
-    s->call.out_counts = team->counts;
-    s->call.out_displs = team->displs;
+    tt_stage_allgatherv(team, &tt_allgatherv_ring, s);
     if (packs(team)) tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 

@@ -76,12 +76,7 @@ static void exchange_part(const struct tt_stage_team *team, int me, struct tt_st
         team->displs[k] = at;
         at += team->counts[k];
     }
-    s->algorithm = &tt_allgatherv_ring;
-    s->call.coll = TT_COLL_allgatherv;
-    s->call.n = 0;
-    s->call.in_place = true;
-    s->call.out_counts = team->counts;
-    s->call.out_displs = team->displs;
+    tt_stage_allgatherv(team, &tt_allgatherv_ring, s);
     tt_stage_puts(s, TT_OUT, TT_TMP, part_at(team, j));
 }
 
@@ -93,12 +88,7 @@ static void spread_parts(const struct tt_stage_team *team, int me, struct tt_sta
         team->counts[i] = i < parts ? tt_stage_part_bytes(team, i) / team->call->sz : 0;
         team->displs[i] = i < parts ? part_at(team, i) / team->call->sz : 0;
     }
-    s->algorithm = &tt_allgatherv_flat;
-    s->call.coll = TT_COLL_allgatherv;
-    s->call.n = 0;
-    s->call.in_place = true;
-    s->call.out_counts = team->counts;
-    s->call.out_displs = team->displs;
+    tt_stage_allgatherv(team, &tt_allgatherv_flat, s);
     int64_t own = team->displs[tt_team_index(team, me)] * team->call->sz;
     tt_stage_puts(s, TT_IN, TT_TMP, own);
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
@@ -130,21 +120,7 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
 static const struct tt_composition composition = {
     .stages = 4, .stage = stage, .kept = kept, .units = 2};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_refuse(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composition_build(&composition, b, call, map, me, phase);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_phases(&composition, call, map);
-}
+TT_COMPOSITION_FUNCTIONS(composition)
 
 const struct tt_algorithm tt_allgather_parts = {
     .coll = TT_COLL_allgather,

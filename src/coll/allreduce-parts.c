@@ -65,12 +65,7 @@ static void sum_part(const struct tt_stage_team *team, int me, int64_t at, struc
 static void collect_parts(const struct tt_stage_team *team, int me, int64_t at, struct tt_stage *s)
 {
     tt_stage_node(team, me, true, s);
-    s->algorithm = &tt_allgatherv_flat;
-    s->call.coll = TT_COLL_allgatherv;
-    s->call.n = 0;
-    s->call.in_place = true;
-    s->call.out_counts = team->counts;
-    s->call.out_displs = team->displs;
+    tt_stage_allgatherv(team, &tt_allgatherv_flat, s);
     tt_stage_puts(s, TT_IN, TT_OUT, at);
 }
 
@@ -98,21 +93,7 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
 static const struct tt_composition composition = {
     .stages = 3, .stage = stage, .slices = true, .units = 2, .each = true};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_refuse(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composition_build(&composition, b, call, map, me, phase);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_phases(&composition, call, map);
-}
+TT_COMPOSITION_FUNCTIONS(composition)
 
 const struct tt_algorithm tt_allreduce_parts = {
     .coll = TT_COLL_allreduce,

@@ -76,6 +76,22 @@ int tt_composition_phases(const struct tt_composition *how, const struct tt_call
 void tt_composition_build(const struct tt_composition *how, struct tt_builder *b,
                           const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
+/* Defines the functions of such a row: refuse, build and phases. */
+#define TT_COMPOSITION_FUNCTIONS(HOW)                                                              \
+    static const char *refuse(const struct tt_call *call, const struct tt_map *map)                \
+    {                                                                                              \
+        return tt_composition_refuse(&(HOW), call, map);                                           \
+    }                                                                                              \
+    static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,  \
+                      int me, int phase)                                                           \
+    {                                                                                              \
+        tt_composition_build(&(HOW), b, call, map, me, phase);                                     \
+    }                                                                                              \
+    static int phases(const struct tt_call *call, const struct tt_map *map)                        \
+    {                                                                                              \
+        return tt_composition_phases(&(HOW), call, map);                                           \
+    }
+
 /* ---- For the rows ---- */
 
 /* Sets *stage to a stage within the node of `me`. The first of two such stages uses one half of the
@@ -120,6 +136,19 @@ static inline void tt_stage_puts(struct tt_stage *stage, enum tt_buffer buf, enu
                                  int64_t off)
 {
     stage->part.at[buf] = tt_own(at, off);
+}
+
+/* Makes the stage an allgatherv in place by this algorithm, with the team's counts and
+ * displacements. */
+static inline void tt_stage_allgatherv(const struct tt_stage_team *team,
+                                       const struct tt_algorithm *algorithm, struct tt_stage *stage)
+{
+    stage->algorithm = algorithm;
+    stage->call.coll = TT_COLL_allgatherv;
+    stage->call.n = 0;
+    stage->call.in_place = true;
+    stage->call.out_counts = team->counts;
+    stage->call.out_displs = team->displs;
 }
 
 /* Whether `me` is the leader of its node. */

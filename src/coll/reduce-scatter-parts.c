@@ -123,21 +123,7 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
 static const struct tt_composition composition = {
     .stages = 4, .stage = stage, .kept = kept, .units = 2, .each = true};
 
-static const char *refuse(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_refuse(&composition, call, map);
-}
-
-static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
-                  int me, int phase)
-{
-    tt_composition_build(&composition, b, call, map, me, phase);
-}
-
-static int phases(const struct tt_call *call, const struct tt_map *map)
-{
-    return tt_composition_phases(&composition, call, map);
-}
+TT_COMPOSITION_FUNCTIONS(composition)
 
 const struct tt_algorithm tt_reduce_scatter_block_parts = {
     .coll = TT_COLL_reduce_scatter_block,
