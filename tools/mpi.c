@@ -37,13 +37,27 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* Appends a word to a variable of the environment, behind a separator, if it is not there. */
+/* Whether the word stands in a list of words between separators. In LD_PRELOAD, blanks separate
+ * words, too. */
+static bool is_listed(const char *list, char separator, const char *word)
+{
+    const char between[] = {separator, ' ', '\0'};
+    size_t n = strlen(word);
+    for (list += strspn(list, between); *list; list += strspn(list, between)) {
+        size_t length = strcspn(list, between);
+        if (length == n && memcmp(list, word, n) == 0) return true;
+        list += length;
+    }
+    return false;
+}
+
+/* Appends a word to a list in a variable of the environment, if the list does not have it. */
 static bool append(const char *variable, char separator, const char *word)
 {
     const char *old = getenv(variable);
     char *value;
     if (!old || !*old) return setenv(variable, word, 1) == 0;
-    if (strstr(old, word)) return true;
+    if (is_listed(old, separator, word)) return true;
     if (asprintf(&value, "%s%c%s", old, separator, word) < 0) return false;
     bool set = setenv(variable, value, 1) == 0;
     free(value);
@@ -81,8 +95,8 @@ static int start(const struct mpi_arguments *a)
 {
     char library[PATH_MAX];
     if (!find_library(library)) {
-        fprintf(stderr, "tutti mpi: there is no " LIBRARY " beside this command: Tutti was built "
-                        "without MPI's headers\n");
+        fprintf(stderr, "tutti mpi: no " LIBRARY " is found beside this command: Tutti was built "
+                        "without MPI's headers, or /proc/self/exe cannot be read\n");
         return TT_EXIT_FAILED;
     }
     if (strpbrk(library, " :;")) {

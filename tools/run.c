@@ -141,11 +141,18 @@ static void print_program(const struct tt_launch_program *p, const char *after, 
     print_words("", p->argv, INT_MAX);
 }
 
+/* The number of ranks of all programs; 0 if the user gave none. */
+static int ranks_of(const struct wanted_run *run)
+{
+    int ranks = 0;
+    for (int i = 0; i < run->programs; i++) ranks += run->program[i].ranks;
+    return ranks;
+}
+
 static void print_line(int launcher, const struct wanted_run *run)
 {
     bool slots = launchers[launcher].slots;
-    int ranks = 0;
-    for (int i = 0; i < run->programs; i++) ranks += run->program[i].ranks;
+    int ranks = ranks_of(run);
     fprintf(stderr, "    %s", launchers[launcher].before);
     print_hosts(run->hosts, slots, ranks ? slots_for(run->hosts, ranks) : 0);
     for (int i = 0; i < run->programs; i++) {
@@ -171,6 +178,8 @@ static const char *fault_of_host(const char *host)
 {
     size_t name = strcspn(host, ",:");
     if (name == 0) return "a name is empty";
+    if (*host == '-' || *host == '[')
+        return "a host name or IPv4 address does not begin with '-' or '['";
     if (host[name] != ':') return NULL;
     const char *slots = host + name + 1;
     size_t digits = strspn(slots, "0123456789");
@@ -352,6 +361,13 @@ static void read_hostfile(const struct argp_state *state, struct wanted_run *run
 
 /* ---- The command lines to type ---- */
 
+/* Whether an option was given of which the printed lines show nothing. */
+static bool has_other_options(const struct tt_launch_options *o)
+{
+    return o->output || o->timeout_ns || o->tag || o->on_failure != TT_ON_FAILURE_END ||
+           o->report_bindings || o->display_map;
+}
+
 /* Prints which launchers are installed and how each of them would start the programs on these
  * hosts. Returns the exit code TT_LAUNCH_REFUSED. */
 static int run_elsewhere(const struct wanted_run *run)
@@ -369,6 +385,11 @@ static int run_elsewhere(const struct wanted_run *run)
         fprintf(stderr, "    none of mpirun, srun, prun: install one on all machines (Debian: "
                         "openmpi-bin), then\n");
     if (!found) print_line(0, run);
+    if (has_other_options(&run->launch))
+        fprintf(stderr, "Of the options of tutti run, these lines have -n, -x and --wdir only.\n");
+    if (run->slots > 0 && run->slots < ranks_of(run))
+        fprintf(stderr, "But these hosts take %d ranks, and %d are wanted.\n", run->slots,
+                ranks_of(run));
     if (tt_pmix_version(&version) != TUTTI_OK) fprintf(stderr, "But %s\n", tutti_error());
     return TT_LAUNCH_REFUSED;
 }

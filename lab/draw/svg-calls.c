@@ -434,21 +434,21 @@ static void axis(const struct view *v)
 
 static void tip(const struct view *v, const struct tt_call_bar *bar)
 {
-    char what[96], begin[32], lasted[32], waited[32] = "", number[TT_CALLS_COUNT];
+    char text[512], what[96], begin[32], lasted[32], waited[64] = "", number[TT_CALLS_COUNT];
     const struct tt_calls *c = v->calls;
-    fprintf(v->out, "<title>rank %d: %s, by %s, %s of %s; from %s, %s%s", bar->rank,
-            tt_calls_text(c, bar, what, sizeof what), c->name[bar->algorithm],
-            tt_calls_number_text(bar, number), c->team[bar->team].label,
-            tt_svg_time_text(begin, (double)bar->begin_ps),
-            tt_svg_time_text(lasted, (double)(bar->end_ps - bar->begin_ps)),
-            bar->open ? ", it did not end" : "");
     if (bar->waited_ps > 0)
-        fprintf(v->out, "; waited %s for rank %d", tt_svg_time_text(waited, (double)bar->waited_ps),
-                bar->late);
-    if (tt_calls_blocked_from(bar) < 0)
-        fputs("; nonblocking, its caller did not wait for it", v->out);
-    if (bar->status) fprintf(v->out, "; %s", tutti_status_text((tutti_status)bar->status));
-    fputs("</title>", v->out);
+        snprintf(waited, sizeof waited, "; waited %s for rank %d",
+                 tt_svg_time_text(begin, (double)bar->waited_ps), bar->late);
+    snprintf(text, sizeof text, "rank %d: %s, by %s, %s of %s; from %s, %s%s%s%s%s%s", bar->rank,
+             tt_calls_text(c, bar, what, sizeof what), c->name[bar->algorithm],
+             tt_calls_number_text(bar, number), c->team[bar->team].label,
+             tt_svg_time_text(begin, (double)bar->begin_ps),
+             tt_svg_time_text(lasted, (double)(bar->end_ps - bar->begin_ps)),
+             bar->open ? ", it did not end" : "", waited,
+             tt_calls_blocked_from(bar) < 0 ? "; nonblocking, its caller did not wait for it" : "",
+             bar->status ? "; " : "",
+             bar->status ? tutti_status_text((tutti_status)bar->status) : "");
+    tt_svg_tip(text, v->out);
 }
 
 static void write_label(const struct view *v, double x, double y, const char *text)

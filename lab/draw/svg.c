@@ -65,6 +65,13 @@ static void escaped(const char *text, size_t length, FILE *out)
     }
 }
 
+void tt_svg_tip(const char *text, FILE *out)
+{
+    fputs("<title>", out);
+    escaped(text, strlen(text), out);
+    fputs("</title>", out);
+}
+
 static void text_piece(double x, double y, const char *class, const char *anchor, const char *text,
                        size_t length, FILE *out)
 {
@@ -133,10 +140,10 @@ void tt_svg_open(const char *title, const char *about, double width, double heig
 {
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
-            "height=\"%.0f\" role=\"img\">\n<title>",
+            "height=\"%.0f\" role=\"img\">\n",
             width, height, width, height);
-    escaped(title, strlen(title), out);
-    fputs("</title>\n<desc>", out);
+    tt_svg_tip(title, out);
+    fputs("\n<desc>", out);
     escaped(about, strlen(about), out);
     fprintf(out, "</desc>\n<style>\n%s", shapes);
     tt_palette_style(colours, scheme, out);

@@ -36,6 +36,10 @@ void tt_svg_end(FILE *out);
 void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
                  FILE *out);
 
+/* Writes the element that a viewer shows where the pointer rests on the element around it, with the
+ * text escaped. */
+void tt_svg_tip(const char *text, FILE *out);
+
 /* Estimates the width of a text of this font size, in points. */
 double tt_svg_text_width(const char *text, double size);
 

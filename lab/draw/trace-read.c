@@ -752,7 +752,7 @@ tutti_status tt_trace_add(struct tt_trace *trace, const char *text, size_t n,
     *error = (struct tt_trace_error){.line = 0};
     tt_json_begin(&r.json, text, n);
     bool good = trace->whole
-                    ? tt_json_expect(&r.json, text, "no file beside that of a whole trace:")
+                    ? tt_json_expect(&r.json, text, "only the file that holds a whole trace")
                     : read_text(&r);
     trace->files++;
     if (good) return TUTTI_OK;

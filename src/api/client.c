@@ -44,7 +44,8 @@ static tutti_status make_world(tutti_client *client)
     return tt_team_extend(&client->world->run);
 }
 
-static void destroy(tutti_client *client)
+/* Ends the client, because the user did so (TUTTI_OK) or because it could not be made. */
+static void destroy(tutti_client *client, tutti_status status)
 {
     while (client->teams) tt_team_delete(client->teams, false);
     tt_msg_close(client->msg);
@@ -52,7 +53,7 @@ static void destroy(tutti_client *client)
     tt_agree_close(client->agree);
     tt_watch_close(&client->fabric);
     if (client->fabric.ops) tt_fabric_close(&client->fabric);
-    if (client->owns_seat) tt_boot_detach(&client->seat);
+    if (client->owns_seat) tt_boot_detach(&client->seat, status);
     tt_net_free(&client->net);
     tt_lock_free(client->lock);
     tt_handle_free(&clients, client);
@@ -112,7 +113,7 @@ static void give_up(const struct tt_seat *seat, tutti_status status)
 static tutti_status cannot_join(struct tt_seat *seat, bool owns)
 {
     give_up(seat, TUTTI_ERR_MEMORY);
-    if (owns) tt_boot_detach(seat);
+    if (owns) tt_boot_detach(seat, TUTTI_ERR_MEMORY);
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a client");
 }
 
@@ -126,7 +127,7 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
     tutti_status status = set_up(client);
     if (status != TUTTI_OK) {
         give_up(seat, status);
-        destroy(client);
+        destroy(client, status);
         return status;
     }
     client->fabric.policy.wake = tt_msg_wake_descriptor(tt_msg_context(client->msg, 0));
@@ -232,7 +233,7 @@ tutti_status tutti_finalize(tutti_client *client)
     tt_common_leave(f->job, f->common, f->me);
     tt_report_write(client);
     keep_rankings(f);
-    destroy(client);
+    destroy(client, status);
     return return_last(status, text);
 }
 

@@ -174,10 +174,12 @@ static tutti_status map_again(void)
     return tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
 }
 
-static void unmap(void)
+/* Ends this process' part in the job when it has no client left. `status` says why the last one
+ * ended. */
+static void unmap(tutti_status status)
 {
     if (launched.users > 0 || !launched.segment.base) return;
-    tt_machines_leave(TUTTI_OK);
+    tt_machines_leave(status);
     tt_segment_unmap(&launched.segment);
 }
 
@@ -186,11 +188,11 @@ static tutti_status attach_launched(struct tt_seat *seat)
     TT_TRY(map_again());
     tutti_status status = tt_seat_take(seat, &launched.segment, launched.rank, launched.made++);
     launched.users += status == TUTTI_OK;
-    unmap();
+    unmap(status);
     return status;
 }
 
-void tt_boot_detach(struct tt_seat *seat)
+void tt_boot_detach(struct tt_seat *seat, tutti_status status)
 {
     if (!seat->segment.store) {
         tt_segment_close(&seat->segment);
@@ -199,7 +201,7 @@ void tt_boot_detach(struct tt_seat *seat)
     tt_machines_hide(seat->number);
     pthread_mutex_lock(&launched.lock);
     launched.users--;
-    unmap();
+    unmap(status);
     pthread_mutex_unlock(&launched.lock);
 }
 

@@ -15,8 +15,9 @@
  * LIMIT, ARG (in a child of the process that joined, or it joined another job), and those of the
  * segment. Any thread. */
 tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather);
-/* Releases the memory that tt_boot_attach mapped, after the seat was left. Any thread. */
-void tt_boot_detach(struct tt_seat *seat);
+/* Releases the memory that tt_boot_attach mapped, after the seat was left. `status` is an error if
+ * the client could not be made: nodes that still wait for this one learn it. Any thread. */
+void tt_boot_detach(struct tt_seat *seat, tutti_status status);
 
 /* Collective over the job: blocks until all ranks have come. Sets f->everywhere, fences,
  * the cost of reading, cores, policy (the wait policy) and one_kernel. Errors: PEER if a rank

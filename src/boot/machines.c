@@ -543,7 +543,7 @@ static void refuse_fence(const struct machines_member *m, tutti_status status)
  * it. */
 static void come_in_vain(struct machines_member *m, tutti_status status)
 {
-    struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1};
+    struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};
     if (!tt_directory()->at_once) refuse_fence(m, status);
     if (m->agreed || m->nodes < 2 || !tt_directory()->at_once) return;
     snprintf(terms.version, sizeof terms.version, "%s", tutti_version());

@@ -338,7 +338,7 @@ static char *cause_text(const struct tt_job_page *job, const struct tt_rank_stat
         snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
                  tt_setting_must_match_name((enum tt_must_match)code));
         break;
-    case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached any more", rank); break;
+    case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached", rank); break;
     case TT_CAUSE_GONE:
         snprintf(buffer, n, "rank %d%s%s is gone: its process ended", rank, on, host);
         break;

@@ -90,6 +90,14 @@ expect 0 tutti draw well --what time -o steps.svg
 expect 2 tutti draw barrier/p4 --what calls -o no.svg
 says err 'calls are known of real runs only'
 
+# Names that stand in a trace are escaped.
+cp -r well named
+sed -i 's/"algorithm":"[a-z-]*"/"algorithm":"<b>\&\\u0001"/' named/rank-1.json
+grep -q '"algorithm":"<b>' named/rank-1.json || fail 'the trace names no algorithm'
+expect 0 tutti draw named -o named.svg
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' named.svg || fail 'the picture is no XML'
+grep -q 'by &lt;b&gt;&amp;,' named.svg || fail 'the picture does not show the name'
+
 # ---- A job that runs ----
 
 # Its ranks wait for a reader of this file after their first calls.

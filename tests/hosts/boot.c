@@ -32,12 +32,12 @@ enum { ADDRESS = 700 };
 static struct tt_seat seat;
 static struct tt_fabric fabric;
 
-static void leave(void)
+static void leave(tutti_status status)
 {
     tt_common_leave(fabric.job, fabric.common, fabric.me);
     tt_watch_close(&fabric);
     tt_fabric_close(&fabric);
-    tt_boot_detach(&seat);
+    tt_boot_detach(&seat, status);
 }
 
 static void must(tutti_status status, const char *what)
@@ -47,7 +47,7 @@ static void must(tutti_status status, const char *what)
     fflush(stdout);
     if (fabric.job) {
         tt_common_fail(fabric.job, fabric.common, fabric.me, TT_CAUSE_STATUS, (int)status);
-        leave();
+        leave(status);
     }
     exit(1);
 }
@@ -207,6 +207,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "left") == 0) left(whom);
     if (strcmp(what, "reach") == 0) reach(whom);
     fflush(stdout);
-    leave();
+    leave(TUTTI_OK);
     return 0;
 }

@@ -12,6 +12,17 @@ installed=$(find "$work/prefix" -name libtutti_mpi.so)
 env LD_LIBRARY_PATH="${installed%/*}" "$work/prefix/bin/tutti" mpi sh -c 'echo "$LD_PRELOAD"' >out
 grep -qx "$(realpath "$installed")" out || fail 'the installed command preloads another library'
 
+# A library whose name begins like this one's is another library, and so it is with settings.
+env LD_PRELOAD="$installed.old" "$work/prefix/bin/tutti" mpi sh -c 'echo "$LD_PRELOAD"' 2>/dev/null >out
+grep -qx "$installed.old:$(realpath "$installed")" out || fail 'the library is not preloaded beside another one'
+mkdir bin
+printf '#!/bin/sh\necho "$OMPI_MCA_mca_base_env_list"\n' >bin/mpirun
+chmod +x bin/mpirun
+PATH=$work/bin:$PATH OMPI_MCA_mca_base_env_list=TUTTI_MPI_REPORT TUTTI_MPI=off TUTTI_MPI_REPORT=0 \
+    "$work/prefix/bin/tutti" mpi mpirun >out
+grep -q '^TUTTI_MPI_REPORT;LD_PRELOAD;TUTTI_MPI\(;\|$\)' out || fail 'TUTTI_MPI is not passed to other hosts'
+rm -r bin
+
 mkdir "$work/with a space"
 mv "$work/prefix" "$work/with a space/prefix"
 code=0
@@ -23,7 +34,7 @@ rm "$installed"
 code=0
 "$work/prefix/bin/tutti" mpi true 2>err || code=$?
 [ "$code" -eq 1 ] || fail "exit code $code without the library"
-grep -q 'there is no libtutti_mpi.so' err || fail 'no word about the missing library'
+grep -q 'no libtutti_mpi.so is found' err || fail 'no word about the missing library'
 
 for host in openmpi mpich; do
     command -v "mpicc.$host" >/dev/null && command -v "$(launcher $host)" >/dev/null || continue

@@ -156,6 +156,15 @@ for hosts in h1:,h2 h1:x h2,h1:0 h1:2:3; do
     expect 125 tutti run --hosts "$hosts" -n 5 ./app
     says err "^tutti run: --hosts: a ':' is not followed by how many ranks the host takes in '$hosts'\$"
 done
+for hosts in '[::1]:2' -x,h2 'h1,[h2]'; do
+    expect 125 tutti run --hosts "$hosts" -n 5 ./app
+    says err '^tutti run: --hosts: a host name or IPv4 address does not begin with '
+done
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:4,h2:2 --tag --timeout 5 -n 7 ./app
+says err '^But these hosts take 6 ranks, and 7 are wanted[.]$'
+says err '^Of the options of tutti run, these lines have -n, -x and --wdir only[.]$'
+expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:4,h2:2 -n 6 ./app
+[ "$(lines err '^But these|^Of the options')" -eq 0 ] || fail 'finds fault with what can be started'
 
 # Other users may not be allowed to enter the build folder.
 for_others() {

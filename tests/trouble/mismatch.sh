@@ -211,7 +211,7 @@ maybe 1 allreduce 'cannot go on: an argument is wrong: (in of )?allreduce\(n=100
 # that the data go to. The others learn of the death from the network first, or from the launcher.
 if [ -n "$apart" ] && TUTTI_WIRE=1 go under-way 1 barrier/p3 >out 2>&1; then
     export TUTTI_WIRE=1 TUTTI_NODES=1,1,1
-    maybe 0 bcast 'cannot be reached any more|its process ended'
-    maybe 2 allreduce 'cannot be reached any more|its process ended'
+    maybe 0 bcast 'cannot be reached|its process ended'
+    maybe 2 allreduce 'cannot be reached|its process ended'
 fi
 nothing_left "$TUTTI_TEST"
