@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages between the contexts of a job's ranks. This is the implementation of tutti/message.h,
- * which documents each function. Plans also send their messages and signals between nodes by it
- * (src/run).
+ * which documents each function. Plans (src/run) use it, too, for their messages and signals
+ * between nodes.
  *
  * A message to a rank whose arena lies in this rank's segment goes through shared memory. A message
  * to any other rank goes over the network (fabric/wire.h). Dispatch ids below TUTTI_DISPATCHES

@@ -10,7 +10,7 @@
 
 #define WIRE_MAGIC 0x7474u
 
-/* Stands before the mark on a network. */
+/* The sender of a packet. On a network it stands before the packet's mark. */
 struct packet_origin {
     uint16_t magic, context;
     uint32_t rank;

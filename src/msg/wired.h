@@ -24,8 +24,8 @@ void tt_wired_publish(const tutti_context *context);
 #define TT_PARTING_NS INT64_C(1000000000)
 
 /* tt_wired_goodbye notifies the other ranks that this rank leaves, so that they do not take the end
- * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to them are
- * still waiting. */
+ * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to other
+ * ranks are still waiting. */
 void tt_wired_goodbye(struct tt_msg *msg);
 bool tt_wired_is_unsaid(const struct tt_msg *msg);
 /* Closes all links. Takes up to a second if other ranks do not receive what was sent to them. After
