@@ -71,8 +71,8 @@ struct tt_pending_handlers {
     void (*lost)(tutti_context *context, struct tt_pending *pending);
 };
 
-/* An operation that a context started and that is pending. Packets name the operation by `id`, which
- * contains its index in the context's table of operations; an id is never used twice. */
+/* An operation that a context started and that is pending. Packets name the operation by `id`,
+ * which contains its index in the context's table of operations. An id is never used twice. */
 struct tt_pending {
     enum tt_pending_kind kind;
     uint64_t id;
@@ -311,8 +311,10 @@ struct tutti_context {
     const tutti_context *outer;
 };
 
-/* Whether the kernel takes at least twice as long for one copy between processes as two processors
- * take for two copies through a packet ring at the same time. */
+/* Whether reading another process' memory is so slow that long messages go through packet rings:
+ * the ranks of this node cannot all read each other's memory, or reading takes at least 1.25 times
+ * as long as moving the bytes through shared memory (`stored_times` of struct tt_cost is above
+ * 1). */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_stored_cost > 1;
