@@ -89,7 +89,7 @@ static int left(const struct wire_lost_work *work)
     return work->sends.left + work->gets.left + work->puts.left;
 }
 
-/* No operation can start over a lost link, and no key can be opened. */
+/* Checks that no operation can start over a lost link, and no key can be opened. */
 static void nothing_goes(struct side *side, struct wire_lost_work *work)
 {
     struct tt_wire_key *key;

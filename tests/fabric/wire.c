@@ -200,7 +200,8 @@ static void nothing_comes(void *arg, const void *head, size_t head_bytes, const 
 
 enum { PIECES = 300, AREA = 4 * MIB };
 
-/* Disjoint pieces of all lengths at uneven places: returns the offset of piece i, sets *bytes. */
+/* Returns the offset of piece i of an area, and sets *bytes to its length. The pieces are disjoint,
+ * and their lengths and offsets are odd and even. */
 static size_t piece_at(int i, size_t *bytes)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 63, 64, 65, 4096, 4097, 8193, 65536, 65537, 30001};
@@ -211,8 +212,7 @@ static size_t piece_at(int i, size_t *bytes)
     return at;
 }
 
-/* Reads the whole area of the other side in pieces, all under way at once; then put_all writes it
- * in the same way. */
+/* Reads the area of the other side in pieces, which are all under way at once. */
 static void get_all(struct side *side, struct area *area)
 {
     struct tally tally = {0};
@@ -385,7 +385,8 @@ static void send_byte(struct side *side)
     tally_wait(side, &tally);
 }
 
-/* One side sends now and then while the other sleeps; then they swap. */
+/* One side sends a byte every 20 ms while the other side sleeps; then the sides swap their
+ * roles. */
 static void play_sleep(struct side *side)
 {
     int came = 0;
@@ -420,7 +421,8 @@ struct echo {
     int inside, came;
 };
 
-/* Messages 0 .. 99 arrive in order, although each is sent while another is delivered. */
+/* Checks that messages 0 to 99 arrive in order, although each of them but the first is sent while
+ * another is delivered. */
 static void echo_came(void *arg, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes)
 {
