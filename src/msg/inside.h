@@ -184,8 +184,8 @@ struct tt_peer {
     int users_send_entries;  /* entries of `send_entries` with a user's message or put */
     int lent;                /* entries of `send_entries` whose data belong to the caller */
     int wire_puts;           /* puts that the network executes now */
-    bool asked;              /* context 0 of the rank was asked for the address of this context */
-    int64_t ask_first_ns;    /* when to ask context 0, at the earliest */
+    bool asked;              /* context 0 of the peer's rank was asked for the peer's address */
+    int64_t ask_first_ns;    /* when to ask context 0 of the rank, at the earliest */
     struct tt_asked address; /* the question to the job's server for the address of the peer */
     /* ADDRESS packets from the peer that ask for contexts of this rank which do not exist yet */
     struct tt_send_queue address_requests;
@@ -227,7 +227,7 @@ struct tt_msg {
     struct tt_endpoints **endpoints; /* by rank; NULL: no endpoint to the rank was made */
     tutti_region *regions;
     uint64_t regions_made;
-    struct tt_mark *free_marks; /* region.h */
+    struct tt_mark *free_marks; /* marks that no region uses: region.h */
     pthread_mutex_t region_lock;
     /* how packets travel within the node (`ring`) and to other nodes (`network`, which is used if
      * `ops` is not NULL) */
@@ -282,7 +282,7 @@ struct tutti_context {
     struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
     /* split copies that targets asked this context for: pull.h */
     struct tt_split_copy *split_copies;
-    int pulling; /* pieces asked for that have not arrived */
+    int pulling; /* pieces that this context has asked for and that have not arrived */
     int depth;   /* how many completion functions are running inside one another */
     int events;
     tutti_status status; /* the first error that no completion function received, and its text */
@@ -290,7 +290,7 @@ struct tutti_context {
     struct tt_pending **pending; /* the table of operations */
     struct tt_pending *free_pending;
     int pendings, pending_room;
-    struct tt_transfer *spare_entry; /* free list */
+    struct tt_transfer *spare_entry; /* the first of the free records */
     int spare_entries;
     struct tutti_pending *spare; /* the record for the next message that arrives */
     /* memory for the payload of a message that is put off, in case no other can be allocated */

@@ -54,7 +54,8 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
     return !peer->gone && !peer->going && !leaves(c, peer);
 }
 
-/* How long to wait for the send queue of a peer: packets of the library get a limited time. */
+/* Returns how long to wait for the send queue of a peer. Packets of the library get a limited
+ * time. */
 static enum leave_wait in_queue(const struct tt_peer *peer)
 {
     if (peer->users_send_entries > 0) return TAKEN;

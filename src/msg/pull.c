@@ -582,8 +582,8 @@ static struct tt_pending *new_pull(tutti_context *c, struct tutti_pending *r, st
     return pending;
 }
 
-/* Starts a get of the network, if it can access the data; otherwise the owner asks the origin to
- * send them. UNSUPPORTED: only the owner can get the piece. */
+/* Starts a get of the network, if the network can access the data; otherwise, in the owner's
+ * context, asks the origin to send the data. UNSUPPORTED: only the owner can get the piece. */
 static tutti_status start_pull(tutti_context *c, struct tutti_pending *r,
                                struct tt_pending *pending, int64_t begin)
 {
@@ -745,8 +745,8 @@ static void give_back(struct tutti_pending *r, int piece)
 
 /* ---- The whole message ---- */
 
-/* Claims a piece of this context's own portions and takes a reference to the message. With the last
- * piece of a portion it takes over the reference of the portion. */
+/* Claims a piece of this context's own portions and takes a reference to the message. For the last
+ * piece of a portion, this is the reference that the portion held. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
     struct tt_pull_range *range;

@@ -77,7 +77,8 @@ struct tutti_pending {
     enum tt_receipt_state state;
     tutti_context *context; /* the context whose handler received the message: the owner */
     struct tt_peer *peer;
-    uint64_t id; /* of the send operation at the origin; 0: the origin needs no acknowledgement */
+    /* id of the send operation at the origin; 0: the origin needs no acknowledgement */
+    uint64_t id;
     bool is_long;
     int64_t bytes;
     tt_address address; /* long message: where the data are at the origin */
@@ -91,25 +92,25 @@ struct tutti_pending {
     /* How the data are pulled. */
     struct tt_pieces pieces;
     int ranges;
-    struct tt_pull_range *range; /* &one, or allocated */
+    struct tt_pull_range *range; /* the portions: &one, or allocated */
     struct tt_pull_range one;
     struct tt_pending *split_copy; /* the operation of the split copy; NULL: there is none */
     tutti_work_fn *ready;          /* completes the message in the owner's context */
     struct tt_work finish;
-    struct tutti_pending *next_shared, **link; /* in the client's list */
+    struct tutti_pending *next_shared, **link; /* in the list of messages that all contexts pull */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces that have not ended */
     _Atomic int refs, status;
 };
 
-/* Pulls receipt->take bytes to receipt->to. When they have arrived or failed, receipt->ready is
- * called in the owner's context, possibly before this function returns. */
+/* Pulls receipt->take bytes to receipt->to. When all these bytes have arrived or failed,
+ * receipt->ready is called in the owner's context, possibly before this function returns. */
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
 /* Ends the pull of a message whose pieces have all ended: no context looks for pieces of the
  * message after that. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
-/* Drops the context's references to messages, before it is freed. */
+/* Drops the context's references to messages, before the context is freed. */
 void tt_pull_close(tutti_context *context);
 /* Frees what is needed to receive the payload. */
 void tt_receipt_release(struct tutti_pending *receipt);

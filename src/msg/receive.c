@@ -526,7 +526,8 @@ void tt_take_from_wire(void *arg, const void *head, size_t head_bytes, const voi
     if (tt_unlikely(!peer || peer->context != context)) peer = tt_peer_of(c, rank, context);
     tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) return;
-    /* The packet is lost; this rank fails, so that the sender does not believe it was received. */
+    /* The packet is lost. This rank fails, so that the sender does not believe that the packet was
+     * received. */
     tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
     tt_context_fault(c, status);
 }

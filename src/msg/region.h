@@ -30,7 +30,7 @@ struct tutti_region {
 
 /* The contents of a tutti_key. */
 struct tt_region_key {
-    uint64_t hash; /* of all other members */
+    uint64_t hash; /* a hash of all other members */
     int32_t rank, client;
     uint64_t region;
     int64_t mark; /* offset of the mark in the segment */

@@ -104,7 +104,7 @@ struct tt_mailbox {
  * bytes of the bulk area. Invariants (tt_out_valid): position <= limit, where `limit` is the first
  * position that may not be written yet. Data in the bulk area end at bulk_limit at most. */
 struct tt_out {
-    struct tt_msg_ring *ring; /* NULL: not made yet */
+    struct tt_msg_ring *ring; /* NULL: the ring is not made yet */
     struct tt_cell *cell;
     char *bulk;
     uint32_t cells, cells_log2, bulk_bytes;

@@ -137,7 +137,7 @@ static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
 
 static void offer_here(tutti_context *c, struct tt_pending *pending, struct tt_packet *p, char *key)
 {
-    (void)key; /* the target needs none */
+    (void)key; /* the target needs no key */
     p->arg[2] = tt_fabric_address(c->f, pending->data);
 }
 
@@ -472,7 +472,7 @@ static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const t
     tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
     if (status == TUTTI_OK) return TUTTI_OK;
     peer->risked -= !send->delivered;
-    pending->packed = NULL; /* still belongs to the caller */
+    pending->packed = NULL; /* the packed data still belong to the caller */
     tt_pending_free(c, pending);
     return status;
 }
@@ -507,7 +507,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     peer->transport->offer(c, pending, &p, key);
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
-    pending->packed = NULL; /* still belongs to the caller */
+    pending->packed = NULL; /* the packed data still belong to the caller */
     tt_pending_free(c, pending);
     return status;
 }

@@ -31,7 +31,8 @@ struct tt_transfer {
     /* Called when everything was sent: OK, or PEER if the peer is gone. NULL: the record belongs to
      * the pool of the context, which gets it back, and `pending` is notified. */
     tt_transfer_fn *done;
-    struct tt_pending *pending; /* notified (tt_pending_gone) when everything was sent */
+    /* the operation that is notified (tt_pending_gone) when everything was sent */
+    struct tt_pending *pending;
     char *owned;
     tutti_context *context;
     struct tt_peer *peer; /* the destination */

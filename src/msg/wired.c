@@ -26,7 +26,8 @@
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
 
-enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, if no network card is behind it */
+/* bytes of the longest key to memory that no network card accesses (are_worth_it) */
+enum { SOFTWARE_KEY = 8 + 9 + 6 };
 
 #define ASK_FIRST_NS INT64_C(50000000)
 
@@ -114,7 +115,9 @@ tutti_status tt_wired_context(tutti_context *c)
     c->wake = (struct tt_wake_descriptor){
         .descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
-    tt_context_used(c); /* always, since packets of a network do not show in `news` */
+    /* a context with a port always counts as used, since packets of a network do not show in
+     * `news` */
+    tt_context_used(c);
     return ops->port_address(c->port, c->address, &c->address_bytes);
 }
 
@@ -221,7 +224,8 @@ static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
     size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
     if (peer->gone) return tt_fail(TUTTI_ERR_PEER, "rank %d is gone", peer->rank);
-    if (c->msg->parting) return TUTTI_AGAIN; /* nothing is sent any more */
+    /* the links are being closed, so nothing is sent any more */
+    if (c->msg->parting) return TUTTI_AGAIN;
     tutti_status status = address_of(c, peer, address, &bytes);
     if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
     bool published_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);

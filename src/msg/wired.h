@@ -40,7 +40,7 @@ bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer
 /* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);
 
-/* Handle packets of these kinds (packet.h). */
+/* Handle packets of the kinds ADDRESS, ADDRESS_IS and BYE (packet.h). */
 void tt_wired_address(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
