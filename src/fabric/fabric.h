@@ -36,8 +36,9 @@ struct tt_trace_record {
     /* the collective for which the rank did it, and its algorithm, static texts; NULL: none */
     const char *call, *algorithm;
     int64_t begin_ns, bytes;
-    int peer;       /* rank in the job; -1: none */
-    uint32_t value; /* of a flag; for the start of an operation and its wait: an id */
+    int peer; /* rank in the job; -1: none */
+    /* the value of a flag; for the start of an operation and its wait: the operation's id */
+    uint32_t value;
     uint32_t lane;
     uint64_t execution;
     const void *key; /* the key of the call that the event is a step of; NULL: there is none */
@@ -120,9 +121,9 @@ struct tt_fabric {
     /* processors that the ranks may use together, the same number on all ranks; before they have
      * met, those of this rank */
     int cores;
-    /* Whether the ranks are on one node and share processors. All ranks agree on it. Before they
-     * have met, it is true on one node, because a block that is large enough for a crowded team is
-     * large enough for any other team (run/team.c). */
+    /* Whether the ranks are on one node and share processors. All ranks have the same value. Before
+     * the ranks have met, it is true if they are on one node, because a block that is large enough
+     * for a crowded team is large enough for any other team (run/team.c). */
     bool crowded;
     /* longest message in bytes that goes through the byte ring; longer ones are read */
     int64_t eager_most;
@@ -220,8 +221,8 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, int rank, tt_addr
     return tt_fabric_maps(f, rank) ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Wakes the threads for context 0 of job ranks[0..n-1], if they sleep, after a release store; n <
- * 0: wakes all ranks. */
+/* Wakes the threads that sleep for context 0 of the ranks ranks[0..n-1] of the job, after a release
+ * store; n < 0: wakes those of all ranks. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
@@ -229,7 +230,7 @@ static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, in
     if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
 }
 
-/* Wakes the threads for one context of a rank, if they sleep, after a release store. */
+/* Wakes the threads that sleep for one context of a rank, after a release store. */
 static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
 {
     if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_wake_word_of(context));
@@ -288,7 +289,7 @@ struct tt_cost {
     /* The time of reading in per cent of the time of moving the bytes through shared memory that
      * plain stores or tt_stream fill, whichever is faster. */
     int percent;
-    bool streams; /* tt_stream is the faster of the two */
+    bool streams; /* tt_stream is faster than plain stores */
     /* Plain stores take more than three times as long as tt_stream, or TUTTI_FILL says so:
      * tt_stream fills the windows. Where the difference is smaller, plain stores fill most windows
      * faster. The block that is measured is still in the caches of the process that has read it,

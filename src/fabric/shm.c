@@ -189,8 +189,8 @@ static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabr
 const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
-/* The write stores the value that the word has already, so several peers may probe at the same
- * time. */
+/* Tries to read and to write the rank's probe word. The write stores the value that the word has
+ * already, so several peers may probe at the same time. */
 int tt_cma_works(const struct tt_job_page *job, int rank)
 {
     const struct tt_job_rank *r = &job->rank[rank];

@@ -14,7 +14,7 @@ struct tallier {
     const struct tt_fabric_ops *below;
     struct tt_tally tally;
     struct running {
-        const void *key; /* NULL: free */
+        const void *key; /* NULL: the entry is free */
         struct tt_tally_row *row;
         int64_t begin_ns;
     } running[OPEN];

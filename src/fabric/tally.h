@@ -18,11 +18,11 @@ struct tt_tally_row {
     int ranks;
     bool blocks;
     int64_t calls, ns, least_ns, most_ns;
-    int64_t waited_ns; /* for flags of other ranks and for messages */
+    int64_t waited_ns; /* time of waiting for flags of other ranks and for messages */
 };
 
 struct tt_tally {
-    struct tt_tally_row *row; /* TT_TALLY_ROWS */
+    struct tt_tally_row *row; /* an array of TT_TALLY_ROWS rows */
     int rows;
     int64_t lost; /* calls that are in no row, because there was no room */
     int64_t begin_ns;

@@ -70,13 +70,15 @@ struct tt_part_entry {
             union {
                 char name[16]; /* for a step */
                 struct {
-                    _Atomic int64_t blocked_ns; /* when its caller began to wait; 0: it did not */
-                    int64_t n;                  /* elements */
+                    /* when the caller began to wait; 0: the caller did not */
+                    _Atomic int64_t blocked_ns;
+                    int64_t n; /* elements */
                 };
             };
         };
         struct {
-            char coll[20], algorithm[20], type[8], op[8]; /* without a final 0 if they are full */
+            /* a text that fills its array has no final 0 */
+            char coll[20], algorithm[20], type[8], op[8];
         } names;
         struct {
             uint64_t id;

@@ -33,7 +33,7 @@ enum {
 /* A call under way. */
 struct open_call {
     const void *key;
-    struct tt_part_entry *entry; /* NULL: it was not recorded */
+    struct tt_part_entry *entry; /* NULL: the call was not recorded */
     uint64_t execution;
     uint16_t team;
 };

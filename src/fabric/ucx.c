@@ -555,7 +555,8 @@ struct frame {
     uint32_t bytes, sum;
 };
 
-/* FNV-1a: detects damage, not malice; only processes of the job send each other such bytes. */
+/* Returns the checksum of n bytes (FNV-1a). It detects damage, not malice; only processes of the
+ * job send each other such bytes. */
 static uint32_t sum_of(const void *from, size_t n)
 {
     uint32_t sum = 0x811c9dc5u;

@@ -110,7 +110,7 @@ static inline void tt_ring_move(struct tt_list *ring, struct tt_list *item)
 
 struct tt_wire {
     ucp_context_h context;
-    _Atomic bool left; /* one of its workers was not destroyed (ucx-link.c) */
+    _Atomic bool left; /* a worker of this wire was not destroyed (ucx-link.c) */
     bool reaches;      /* UCX may read and write registered memory, here and at peers */
     int64_t delay_us;  /* TUTTI_FAULT=delay=US: each operation is delayed by up to this time */
 };
@@ -131,7 +131,7 @@ struct tt_ucx_watch {
     int64_t next_ms, last_ms;
     struct tt_ucx_stuck {
         uint64_t inode;
-        int64_t since_ms, seen_ms; /* when it was first, and last, found stuck */
+        int64_t since_ms, seen_ms; /* when the socket was first, and last, found stuck */
     } * stuck;
     size_t n, room, next; /* next: where a search begins */
 };
@@ -140,7 +140,7 @@ struct tt_port {
     struct tt_wire *wire;
     ucp_worker_h worker;
     struct tt_ucx_order *order;
-    uint64_t pass; /* a packet without it is refused: ucx-order.h */
+    uint64_t pass; /* packets to this port without this number are refused: ucx-order.h */
     struct tt_list links, completed;
     unsigned advances;
     /* the worker's epoll set: its wake descriptor, by which its sockets are found, too */
@@ -225,8 +225,8 @@ tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes
 void tt_ucx_key_close(struct tt_wire_key *key);
 /* Marks a link as failed: nothing is sent on it any more, and the next advance calls `lost`. */
 void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why);
-/* A part of advance: begins flushes, reports failures, and frees links that have ended. Returns the
- * number of events. */
+/* Does the part of port_advance that concerns links: begins flushes, reports failures, and frees
+ * links that have ended. Returns the number of events. */
 int tt_ucx_links_settle(struct tt_port *port);
 /* Prepares for destroying the worker: UCX requires that no request to close an endpoint exists at
  * that time. */
