@@ -193,8 +193,8 @@ static void *run_side(void *arg)
     return NULL;
 }
 
-/* The main thread advances context 0. It also advances the idle context once all sides have
- * received their last messages. */
+/* Plays one rank. Its main thread advances context 0, and also advances the idle context once all
+ * sides have received their last messages. */
 static void storm(struct rank *r)
 {
     struct storm *storm = calloc(1, sizeof *storm);
