@@ -38,8 +38,8 @@ static void slow_stores_are_avoided(void **state)
     assert_int_equal(cost.percent, 100 * 7900 / 3300);
 }
 
-/* Plain stores that are less than three times as slow are kept, since the lines of windows have
- * mostly left the other processor's caches. */
+/* Checks that plain stores fill the windows if they take less than three times as long as
+ * tt_stream, since the lines of windows have mostly left the other processor's caches. */
 static void other_stores_are_kept(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ void pair_close_port(struct side *side);
 /* Sends bytes to the other process over the socket and receives as many, and advances the port
  * meanwhile. */
 void pair_swap(struct side *side, const void *mine, void *other, size_t bytes);
-/* Returns when both processes have called it. */
+/* Returns when both processes have called this function. */
 void pair_sync(struct side *side);
 
 /* pair_wait returns when the other process calls pair_signal; neither advances the port. */
@@ -76,7 +76,8 @@ void tally_done(struct tally *tally, tutti_status status);
 void tally_begun(struct tally *tally, tutti_status status);
 void tally_wait(struct side *side, struct tally *tally);
 
-/* Bytes that identify the packet or the place to which they belong. */
+/* pattern_fill writes bytes that depend on the seed, which stands for a packet or a place;
+ * pattern_holds returns whether the memory contains the bytes of this seed. */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
 bool pattern_holds(const void *memory, size_t bytes, uint64_t seed);
 

@@ -24,8 +24,8 @@ struct wire_message {
     size_t head_bytes, data_bytes;
 };
 
-/* The lengths of a packet, which both sides compute from its seed. Lengths are near those at which
- * a transport changes its protocol. */
+/* Returns the lengths of a packet, which both sides compute from the packet's seed. Lengths are
+ * near those at which a transport changes its protocol. */
 static struct wire_message message_at(uint64_t seed)
 {
     static const size_t edges[] = {0,    1,    8,     255,   256,   257,     1024,    8191,
@@ -40,15 +40,15 @@ static struct wire_message message_at(uint64_t seed)
 }
 
 struct wire_post {
-    int from; /* the sender's number */
+    int from; /* the number, 0 or 1, of the side that sends */
     uint64_t next;
     int apart; /* messages whose data do not follow the head immediately */
     int alike; /* messages counted in `apart` whose data are aligned in the packet as at the
                 * sender */
 };
 
-/* The offset of data within a cache line at the sender. In the packet the data follow UCX's 13
- * bytes, the packet head and a gap, and must have the same offset. */
+/* Returns the offset of a message's data within a cache line at the sender. In the packet the data
+ * follow UCX's 13 bytes, the packet head and a gap, and must have the same offset. */
 static size_t offset_of(uint64_t seed)
 {
     return seed * 7 % TT_LINE;
@@ -93,7 +93,8 @@ static void message_sent(struct tt_wire_op *op, tutti_status status)
     struct place *place = tt_container_of(op, struct place, packet.op);
     must(place->lent && status == TUTTI_OK);
     place->lent = false;
-    /* The buffer and the packet are ours again: whatever is read from them now is wrong. */
+    /* The network has returned the buffer and the packet: if it still read them, wrong bytes would
+     * arrive. */
     pattern_fill(place->data, 2 * TT_LINE, 99);
     pattern_fill(place->packet.bytes, sizeof place->packet.bytes, 99);
     tally_done(&place->outbox->tally, status);
@@ -288,7 +289,7 @@ static void memory_is_read_and_written(void **state)
 enum { THREADS = 2, ROUNDS = 3000 };
 
 struct fellow {
-    struct side side; /* its own port and link; the socket is common */
+    struct side side; /* with its own port and link; all threads share the socket */
     int index;
     int64_t came;
 };
