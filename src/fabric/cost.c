@@ -9,17 +9,17 @@
  *                  way
  *   giving         writing lines that another processor has read: its cache must give them up first
  *
- * Taking is fast from another cache and slow from memory. Giving may be slow by plain stores and is
- * fast by non-temporal stores, but then the data taken are in memory. Computers differ in all
- * three. If taking and giving 64 KiB take less than 2 microseconds and the kernel's cost is 5,
- * reading is expensive. If giving takes 8 microseconds with the same kernel, reading is cheap
- * compared with plain stores, and takes half as long again as streaming.
+ * Taking is fast from another cache and slow from memory. Giving may be slow by plain stores. It is
+ * fast by non-temporal stores, but these leave the data in memory, from which taking is slow.
+ * Computers differ in all three. If taking and giving 64 KiB take less than 2 microseconds and the
+ * kernel's cost is 5, reading is expensive. If giving takes 8 microseconds with the same kernel,
+ * reading is cheap compared with plain stores, and takes half as long again as streaming.
  *
- * If a process has read the buffer of another one, giving is slow there, too: before the next call
- * the other program may write the buffer again, and must get the lines back. Where giving takes
- * very long, the cost of reading in a collective contains it. Between two processors that shared no
- * cache, a call that read 256 KiB took 160 microseconds if the owner wrote them before each call,
- * and 20 if it did not.
+ * If a process has read the buffer of another one, writing this buffer is slow, too: before the
+ * next call the owner may write the buffer again, and its processor must get the lines back. Where
+ * giving takes very long, the cost of reading in a collective contains it. Between two processors
+ * that shared no cache, a call that read 256 KiB took 160 microseconds if the owner wrote its
+ * buffer before each call, and 20 if it did not.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -109,8 +109,9 @@ static int rounded(int64_t whole, int64_t other)
     return at_least_1((4 * whole + 3 * other) / (4 * other), MOST);
 }
 
-/* Where reading took 0.75 to 1.5 times as long, algorithms that use windows were faster. So the
- * table's limit between 1 and 2 must not lie there, or every job would choose at random. */
+/* Returns `times` of struct tt_cost. Where reading took 0.75 to 1.5 times as long as moving the
+ * bytes through windows, algorithms that use windows were faster. So the limit between 1 and 2 must
+ * not lie in this range, or every job would choose at random. */
 static int beside_windows(int64_t whole, int64_t window)
 {
     return 4 * whole < 3 * window ? 1 : (int)tt_max(2, rounded(whole, window));

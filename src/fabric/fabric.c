@@ -117,7 +117,7 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
 }
 
 /* Sets the nodes of the ranks: the job's or, if it is on one node, those that TUTTI_NODES names. A
- * job of endpoints is on one node; the setting is for the job that it was made in. */
+ * nested job (of endpoints) is on one node; TUTTI_NODES is only for the job that contains it. */
 static tutti_status map_nodes(struct tt_fabric *f)
 {
     if (f->job->nested) return TUTTI_OK;

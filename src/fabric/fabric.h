@@ -9,7 +9,7 @@
  *   self, thread   all ranks are in one address space: plain loads and stores
  *   shm            the ranks are processes: process_vm_readv and process_vm_writev (CMA), where the
  *                  system allows them. Ranks that are threads of this process are reached by plain
- *                  loads before this is asked (tt_fabric_reach)
+ *                  loads, without a call of these functions (tt_fabric_reach)
  *
  * A wrapper (fault.c, trace.c, tally.c) stands in front of another fabric and passes on what it
  * does not alter.
@@ -32,14 +32,16 @@ struct tt_tally;   /* tally.h */
 
 /* A trace event: something that a rank did. */
 struct tt_trace_record {
-    const char *name;             /* static text; so are the next two, which name the collective */
-    const char *call, *algorithm; /* NULL: none */
+    const char *name; /* what the rank did, a static text */
+    /* the collective for which the rank did it, and its algorithm, static texts; NULL: none */
+    const char *call, *algorithm;
     int64_t begin_ns, bytes;
-    int peer;       /* rank in the job; -1: none */
-    uint32_t value; /* of a flag; for the start of an operation and its wait: an id */
+    int peer; /* rank in the job; -1: none */
+    /* the value of a flag; for the start of an operation and its wait: the operation's id */
+    uint32_t value;
     uint32_t lane;
     uint64_t execution;
-    const void *key; /* of the call that the event is a step of; NULL: of none */
+    const void *key; /* the key of the call that the event is a step of; NULL: there is none */
 };
 
 /* The execution of a collective that begins, for a trace. The texts are static or copied by the
@@ -57,9 +59,9 @@ struct tt_traced_call {
 /* `rank` is a rank of the job, not this one. [from, from + len) or [to, to + len) is a buffer that
  * its owner has opened and keeps open during the call; len > 0. The functions return when the bytes
  * are in place. Errors: PEER (the rank's memory is gone), ARG (this rank's or the other rank's
- * buffer is no valid memory; tt_fabric_is_memory tells which), SYSTEM, UNSUPPORTED (the system
- * forbids the access from now on; the owner has to be asked to send the bytes). `self` is the table
- * itself; the table of a wrapper is the first member of the wrapper. */
+ * buffer is no valid memory; tt_fabric_is_memory finds out which of the two), SYSTEM, UNSUPPORTED
+ * (the system forbids the access from now on; the owner has to be asked to send the bytes). `self`
+ * is the table itself; the table of a wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
@@ -82,7 +84,7 @@ struct tt_fabric_ops {
     void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
 };
 
-/* Memory that outlives its use (tt_fabric_park). */
+/* The record of memory that is kept until the fabric is closed (tt_fabric_park). */
 struct tt_parked {
     struct tt_parked *next;
     void *memory;
@@ -103,23 +105,25 @@ struct tt_fabric {
     /* the client's number in the job, from 0: the same on all ranks of the client */
     int client;
     bool reads, writes; /* read, or write, works between all pairs of ranks of this node */
-    int everywhere;     /* the TT_ACCESSES that work so on each node of the job */
-    bool mapped;        /* plain loads reach every buffer of every rank */
+    /* the TT_ACCESSES that work between all ranks of a node, on each node of the job */
+    int everywhere;
+    bool mapped; /* plain loads reach every buffer of every rank */
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *near;
     int read_cost;                      /* as in struct tt_map */
     int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
     bool streams, stores_slow;          /* as in struct tt_cost */
-    struct tt_machine_in_force machine; /* rank 0's: the same on all ranks of the job */
-    bool fences;     /* signals need a fence (wait.h); always before the ranks have met */
+    /* the machine model of rank 0, which all ranks of the job use */
+    struct tt_machine_in_force machine;
+    bool fences;     /* signals need a fence (wait.h); true until the ranks have met */
     bool one_kernel; /* all ranks run under one kernel: on one host, perhaps in containers */
     /* processors that the ranks may use together, the same number on all ranks; before they have
      * met, those of this rank */
     int cores;
-    /* Whether the ranks are on one node and share processors. All ranks agree on it. Before they
-     * have met, it is true on one node, because a block that is large enough for a crowded team is
-     * so for any other (run/team.c). */
+    /* Whether the ranks are on one node and share processors. All ranks have the same value. Before
+     * the ranks have met, it is true if they are on one node, because a block that is large enough
+     * for a crowded team is large enough for any other team (run/team.c). */
     bool crowded;
     /* longest message in bytes that goes through the byte ring; longer ones are read */
     int64_t eager_most;
@@ -132,33 +136,37 @@ struct tt_fabric {
     struct tt_tally *tally; /* what is counted for a report (tally.h); NULL: nothing */
     struct tt_watch *watch; /* watches the processes of the peers; NULL: the launcher does */
     int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
-    /* Prints the roll call when this wait has lasted watchdog_ns; NULL: nothing is printed. */
+    /* Prints the roll call when a wait has lasted watchdog_ns; NULL: nothing is printed. */
     void (*call_roll)(struct tt_fabric *f, const struct tt_waiting *waiting);
     /* Answers another node's question what the ranks of this node do, and closes the connection;
      * NULL: there is no answer. */
     void (*answer_roll)(struct tt_fabric *f, int connection);
-    tt_machine_measure *measure_machine; /* measures a model if none is known; NULL: nothing does */
-    struct tt_wisdom wisdom; /* rank 0's, as `machine`; it is set there before the ranks meet */
-    /* Reads the rankings under a model that are known for at most so many ranks; NULL: none are
+    /* measures a machine model if none is known; NULL: none is measured */
+    tt_machine_measure *measure_machine;
+    /* the wisdom of rank 0, which all ranks use; rank 0 sets it before the ranks meet */
+    struct tt_wisdom wisdom;
+    /* Reads the rankings under a model that are known for at most `ranks` ranks; NULL: none are
      * known. One rank of each node of a job that estimates calls it. */
     void (*load_rankings)(const struct tt_machine *machine, int ranks,
                           struct tt_rankings *rankings);
-    /* All teams of the client use these; NULL: the job does not estimate. Owned by the fabric. */
+    /* The rankings that all teams of the client use; NULL: the job does not estimate. Owned by the
+     * fabric. */
     struct tt_rankings *rankings;
-    /* Finds the settings of this process that have no effect; NULL: nothing does. */
+    /* Calls fn for the settings of this process that have no effect; NULL: nobody checks the
+     * settings. */
     void (*check_settings)(tt_setting_warn_fn *fn, void *arg);
-    struct tt_warnings warnings; /* this rank's */
+    struct tt_warnings warnings; /* this rank's warnings about its settings */
 };
 
 /* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The
  * kind of job decides between self, thread and shm; then come the wrappers that TUTTI_FAULT,
  * TUTTI_TRACE and TUTTI_REPORT ask for. Boot sets later what the ranks must find out together (such
- * as `direct`). */
+ * as `reads`). */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
 /* Keeps memory from tt_alloc until the fabric is closed: after a failure, a member that has not
- * noticed it may still read what it was sent from there. `parked` lies behind its contents. Any
- * thread may call this. */
+ * noticed the failure may still read the data there that were sent to it. `parked` lies in the
+ * memory, after these data. Any thread may call this. */
 void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory);
 
 /* Accesses by the system to another rank's memory. */
@@ -213,8 +221,8 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, int rank, tt_addr
     return tt_fabric_maps(f, rank) ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Wakes the threads for context 0 of job ranks[0..n-1], if they sleep, after a release store; n <
- * 0: wakes all ranks. */
+/* Wakes the threads that sleep for context 0 of the ranks ranks[0..n-1] of the job, after a release
+ * store; n < 0: wakes those of all ranks. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
@@ -222,7 +230,7 @@ static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, in
     if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
 }
 
-/* Does the same for one context of a rank. */
+/* Wakes the threads that sleep for one context of a rank, after a release store. */
 static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
 {
     if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_wake_word_of(context));
@@ -244,41 +252,44 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
  * the text of an error only. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
-/* The connection to a rank of this node has ended, or its process has. If the launcher records how
- * ranks end (f->watch is NULL), waits until it has recorded the end of this one, or the rank has
- * left the client. If the process seems to live, or the launcher has collected it without a record,
- * waits for a second only. */
+/* Waits until it is recorded how a rank of this node ended. The caller has noticed that the
+ * connection to the rank, or its process, has ended. Does nothing unless the launcher records how
+ * ranks end (f->watch is NULL). Returns when the launcher has recorded the end of this rank, or the
+ * rank has left the client; after 10 seconds at the latest; and after one second if the process
+ * seems to live, or was collected by the launcher without a record. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
-/* Put a wrapper in front of f->ops if TUTTI_FAULT, TUTTI_TRACE or TUTTI_REPORT ask for it. */
+/* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,
+ * TUTTI_TRACE or TUTTI_REPORT ask for it. */
 tutti_status tt_fault_wrap(struct tt_fabric *f);
-/* Check the texts of TUTTI_FAULT, which returns ARG if a word is wrong, and TUTTI_NODES. They do
- * not check whether the job has such ranks. */
+/* tt_fault_check checks the text of TUTTI_FAULT (ARG: a word is wrong), and tt_fabric_nodes_valid
+ * the text of TUTTI_NODES. Neither checks whether the job has such ranks. */
 tutti_status tt_fault_check(const char *text);
 bool tt_fabric_nodes_valid(const char *text);
 /* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
  * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
-/* Records in the traces of a rank how its process ended, unless it had finished them. To be called
- * by the launcher after tt_job_fail for this rank. */
+/* Records in the traces of a rank how its process ended, unless the rank had finished its traces.
+ * To be called by the launcher after tt_job_fail for this rank. */
 void tt_trace_ended(const struct tt_segment *segment, int rank);
 tutti_status tt_tally_wrap(struct tt_fabric *f);
 
 /* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
 struct tt_cost {
-    /* how many times as long as through the windows of collectives, rounded up from a quarter above
-     * a whole number on; 1 is less than three quarters of the time, 2 is up to 2.25 times. If plain
-     * stores are slow, it contains the time in which the owner writes its memory again, and is at
-     * least TT_VERY_DEAR. */
+    /* Reading takes so many times as long as moving the bytes through the windows of collectives.
+     * The number is rounded up from a quarter above a whole number on, so 3 means 2.25 to 3.25
+     * times. But 1 means less than three quarters of the time, and 2 means three quarters up to
+     * 2.25 times. If plain stores are slow, the time of reading contains the time in which the
+     * owner writes its memory again, and the number is at least TT_VERY_DEAR. */
     int times;
-    /* how many times as long as through shared memory that plain stores fill, rounded so; 1 is up
-     * to 1.25 times */
+    /* Reading takes so many times as long as moving the bytes through shared memory that plain
+     * stores fill. The number is rounded in the same way, but 1 means up to 1.25 times. */
     int stored_times;
-    /* per cent of the time through shared memory by plain stores or tt_stream, whichever is
-     * faster */
+    /* The time of reading in per cent of the time of moving the bytes through shared memory that
+     * plain stores or tt_stream fill, whichever is faster. */
     int percent;
-    bool streams; /* tt_stream is the faster of the two */
+    bool streams; /* tt_stream is faster than plain stores */
     /* Plain stores take more than three times as long as tt_stream, or TUTTI_FILL says so:
      * tt_stream fills the windows. Where the difference is smaller, plain stores fill most windows
      * faster. The block that is measured is still in the caches of the process that has read it,
@@ -291,22 +302,23 @@ struct tt_cost {
 struct tt_taking {
     int64_t stored, streamed;
 };
-/* The ns that moving 64 KiB took in each way. `taking` is 0, and `storing` and `streaming` too, if
- * there is no other process. */
+/* The ns that moving 64 KiB took in each way. `taking`, `storing` and `streaming` are 0 if there is
+ * no other process. */
 struct tt_cost_times {
-    int64_t reading;            /* this process' own memory by a system call */
-    int64_t copy;               /* the same memory by plain stores */
-    struct tt_taking taking;    /* what this process had written, by another process */
-    int64_t storing, streaming; /* into what another process had taken */
+    int64_t reading;         /* reading this process' own memory by a system call */
+    int64_t copy;            /* copying this process' own memory by plain stores */
+    struct tt_taking taking; /* copying, in another process, what this process had written */
+    /* writing, by plain stores and by tt_stream, what another process had copied */
+    int64_t storing, streaming;
 };
-/* Computes the cost from such times. `fill` is TUTTI_FILL; -1: it is not set. */
+/* Computes the cost from measured times. `fill` is TUTTI_FILL; -1: it is not set. */
 struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill);
 enum { TT_COST_BYTES = 128 << 10 };
-/* Measure that cost. If TUTTI_READ_COST is set, it replaces the multiples. There are three steps,
- * about 200 us in all. One process writes a block of shared memory (begin). Another process copies
- * it and reports the times (take). The first process writes the block again and computes the cost
- * (end). If block is NULL or `taking` is 0, there is no other process, and the process' own cache
- * stands for the other's. */
+/* tt_cost_begin, tt_cost_take and tt_cost_end measure the cost. If TUTTI_READ_COST is set, its
+ * value replaces the measured multiples. The three steps take about 200 us in all. One process
+ * writes a block of shared memory (begin). Another process copies it and reports the times (take).
+ * The first process writes the block again and computes the cost (end). If block is NULL or
+ * `taking` is 0, there is no other process, and the process' own cache stands for the other's. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);

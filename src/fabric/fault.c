@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A wrapper that makes operations fail, for tests of the promises to survive that:
+ * A wrapper that makes operations fail, to test what the library does after failures:
  *
  *     TUTTI_FAULT=kill,rank=2,after=100      rank 2 kills itself at its 100th operation
  *     TUTTI_FAULT=fail,after=7               every rank's 7th operation fails (SYSTEM)

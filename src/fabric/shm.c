@@ -26,12 +26,13 @@
 typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                        unsigned long, unsigned long);
 
-/* One byte of each page goes through a pipe and back. */
+/* Writes one byte of each page into a pipe and reads it back, since the kernel reports bad
+ * addresses. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written)
 {
     int ends[2];
     bool good = true;
-    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* cannot be found out */
+    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* without a pipe this cannot be found out */
     for (char *at = here; good && at < here + len; at = (char *)(((uintptr_t)at | 4095) + 1)) {
         char byte;
         good = write(ends[1], at, 1) == 1 && read(ends[0], written ? at : &byte, 1) == 1;
@@ -62,10 +63,10 @@ static bool moves_word(const struct tt_job_rank *r, enum tt_access access)
     return fn(atomic_load(&r->pid), &mine, 1, &its, 1, 0) == sizeof word && word == TT_JOB_MAGIC;
 }
 
-/* Whether the process has given up its memory, as it does before the kernel closes its files. The
- * calls above cannot tell, because a filter may make them fail as if the process had ended. The
- * kernel shows the sizes of a process to every user, and all of them are 0 without memory. If
- * /proc does not show the process, it counts as ended. */
+/* Whether the process has given up its memory, as it does before the kernel closes its files.
+ * process_vm_readv and process_vm_writev cannot show this, because a filter may make them fail as
+ * if the process had ended. The kernel shows the sizes of a process to every user, and all of them
+ * are 0 without memory. If /proc does not show the process, it counts as ended. */
 static bool has_ended(pid_t pid)
 {
     char path[32];
@@ -80,9 +81,9 @@ static bool has_ended(pid_t pid)
 
 /* Whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but a filter
  * of system calls may return any error, or 0. The arguments are valid and never of length 0, so for
- * other reasons the kernel returns only the four errors below. They come from a filter if the call
- * also fails for a word that is there, though the process has not ended. If it has ended, the error
- * becomes ESRCH, whatever the filter returned. */
+ * other reasons the kernel returns only the four errors below. These come from a filter if the call
+ * also fails for a word that is surely there, though the process has not ended. If it has ended,
+ * the error becomes ESRCH, whatever the filter returned. */
 static bool is_refusal(const struct tt_job_rank *r, enum tt_access access, ssize_t n, int *error)
 {
     if (n == 0) return true;
@@ -102,9 +103,9 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
     return TUTTI_ERR_UNSUPPORTED;
 }
 
-/* The kernel knows that a process is gone before the launcher's guard does, so the guard's record
- * is waited for. A process stays in the process table until its parent, the guard, has collected
- * it, which may take long on a busy machine. The record comes soon after that. */
+/* Waits for the record of the launcher's guard, since the kernel knows that a process is gone
+ * before the guard does. A process stays in the process table until its parent, the guard, has
+ * collected it, which may take long on a busy machine. The record comes soon after that. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank)
 {
     enum { MOST_MS = 10000, SHORT_MS = 1000 };
@@ -119,8 +120,10 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     }
 }
 
-/* A rank that failed because of another rank may also have freed what it had opened. A process
- * without memory has ended, and all that it sent is in the memory that the ranks share. */
+/* Returns the error of an access that the kernel could not do. If a rank has failed, this is PEER
+ * with its cause: the rank that owns the memory may have failed because of another rank, and have
+ * freed its buffers. After ESRCH the owner's process has ended, and all that it sent is in the
+ * memory that the ranks share. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there, int error)
 {
     char text[160];
@@ -141,7 +144,8 @@ static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t th
                          (long long)len, (unsigned long long)there, rank);
 }
 
-/* The kernel moves at most MAX_RW_COUNT bytes per call, and fewer if a page is missing. */
+/* Reads or writes memory of another rank, by as many calls as necessary: the kernel moves at most
+ * MAX_RW_COUNT bytes per call, and fewer if a page is missing. */
 static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, char *here,
                          tt_address there, int64_t len)
 {
@@ -185,7 +189,8 @@ static tutti_status write_there(const struct tt_fabric_ops *self, struct tt_fabr
 const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
-/* The probe writes the value that is there already, so several peers may probe at the same time. */
+/* Tries to read and to write the rank's probe word. The write stores the value that the word has
+ * already, so several peers may probe at the same time. */
 int tt_cma_works(const struct tt_job_page *job, int rank)
 {
     const struct tt_job_rank *r = &job->rank[rank];

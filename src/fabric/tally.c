@@ -14,7 +14,7 @@ struct tallier {
     const struct tt_fabric_ops *below;
     struct tt_tally tally;
     struct running {
-        const void *key; /* NULL: free */
+        const void *key; /* NULL: the entry is free */
         struct tt_tally_row *row;
         int64_t begin_ns;
     } running[OPEN];
@@ -58,7 +58,8 @@ static struct tt_tally_row *row_of(struct tt_tally *tally, const struct tt_trace
     return &tally->row[tally->rows++];
 }
 
-/* A call that was queued begins again when it runs. */
+/* Records that a call begins. A call that was queued begins a second time when it runs, which is
+ * not counted. */
 static void began(const struct tt_fabric_ops *self, struct tt_fabric *f,
                   const struct tt_traced_call *call)
 {
@@ -94,7 +95,7 @@ static void ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const v
     *r = (struct running){.key = NULL};
 }
 
-/* A step that awaits a flag, or a message, has waited since it was first tried. */
+/* Counts how long a step has awaited a flag or a message: since it was first tried. */
 static void did(const struct tt_fabric_ops *self, struct tt_fabric *f,
                 const struct tt_trace_record *event)
 {
@@ -146,7 +147,8 @@ static void close_below(const struct tt_fabric_ops *self, struct tt_fabric *f)
     free_tallier(t);
 }
 
-/* A nested job has ranks of other processes, whose reports would have the same name. */
+/* Puts the wrapper in front of the fabric. A nested job has no report: it has ranks of several
+ * processes, whose reports would have the same name. */
 tutti_status tt_tally_wrap(struct tt_fabric *f)
 {
     if (!tt_setting("TUTTI_REPORT") || f->job->nested || f->client > 0) return TUTTI_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A rank counts its calls for the report (TUTTI_REPORT) in a wrapper in front of the fabric, as for
- * traces. A job without a report has no wrapper, and its calls do not know of reports.
+ * traces. A job without a report has no wrapper, and its calls cost no time for reports.
  */
 #ifndef TT_TALLY_H
 #define TT_TALLY_H
@@ -18,16 +18,18 @@ struct tt_tally_row {
     int ranks;
     bool blocks;
     int64_t calls, ns, least_ns, most_ns;
-    int64_t waited_ns; /* for flags of other ranks and for messages */
+    int64_t waited_ns; /* time of waiting for flags of other ranks and for messages */
 };
 
 struct tt_tally {
-    struct tt_tally_row *row; /* TT_TALLY_ROWS */
+    struct tt_tally_row *row; /* an array of TT_TALLY_ROWS rows */
     int rows;
-    int64_t lost; /* calls that found no room */
+    int64_t lost; /* calls that are in no row, because there was no room */
     int64_t begin_ns;
-    int64_t *for_rank_ns;    /* by rank of the job: how long this rank has waited for its flags */
-    int64_t for_messages_ns; /* for messages, whose sender is not known */
+    /* by rank of the job: how long this rank has waited for the flags of that rank */
+    int64_t *for_rank_ns;
+    /* how long this rank has waited for messages, whose senders are not known */
+    int64_t for_messages_ns;
 };
 
 #endif

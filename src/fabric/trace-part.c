@@ -19,8 +19,9 @@ struct printing {
     int64_t n, last_ns;
     FILE *out;
     enum tt_part_end end;
-    const struct tt_part_entry *recent[RECENT]; /* calls by execution, which name the steps */
-    bool line[LINES];                           /* lines that have an event */
+    /* the last calls, by execution: they give names to steps */
+    const struct tt_part_entry *recent[RECENT];
+    bool line[LINES]; /* lines that have an event */
 };
 
 void tt_part_clock(char *name, size_t n)
@@ -60,8 +61,8 @@ static bool is_time(int64_t ns)
     return ns >= 0 && ns < INT64_MAX / 16;
 }
 
-/* Stores begin and end of an event; the end of one that goes on is now. False: it makes no
- * sense. */
+/* Stores begin and end of an event. An event that has not ended gets the time p->last_ns as its
+ * end. False: the entry has impossible values. */
 static bool times_of(const struct printing *p, const struct tt_part_entry *e, int64_t *begin,
                      int64_t *end)
 {

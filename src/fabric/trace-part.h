@@ -2,9 +2,9 @@
  *
  * What a traced rank has recorded so far: a file that the rank maps, so that everything is there
  * however the rank ends. It has a head and then entries of one size. At an orderly end the file is
- * converted to rank-R.json and removed. If the rank was killed the file stays, and
- * `tutti draw --trace` reads it as it is. The launcher, if it is that of `tutti run`, then writes
- * `end` into it.
+ * converted to rank-R.json and removed. If the rank was killed the file stays, and `tutti draw
+ * --trace` reads it as it is. The launcher of `tutti run` also writes into the file how the rank's
+ * process ended (`end`).
  *
  * One thread writes. It fills in an entry and then increments `entries` (release), so an entry that
  * is counted is complete even if the rank is killed between any two instructions. Only the times of
@@ -21,7 +21,7 @@
 #define TT_PART_MAGIC "tutti part 1"
 
 enum {
-    TT_PART_ENTRIES = 1 << 20, /* of a rank; later ones are only counted */
+    TT_PART_ENTRIES = 1 << 20, /* entries of a rank, at most; later ones are only counted */
     TT_PART_STEPS = 3 << 18,   /* limit for steps, which is lower, so that calls have room */
     TT_PART_TRACKS = 64,       /* calls under way at a time that are drawn on tracks of their own */
     TT_PART_LANES = 8          /* as many as TT_LANES */
@@ -70,13 +70,15 @@ struct tt_part_entry {
             union {
                 char name[16]; /* for a step */
                 struct {
-                    _Atomic int64_t blocked_ns; /* when its caller began to wait; 0: it did not */
-                    int64_t n;                  /* elements */
+                    /* when the caller began to wait; 0: the caller did not */
+                    _Atomic int64_t blocked_ns;
+                    int64_t n; /* elements */
                 };
             };
         };
         struct {
-            char coll[20], algorithm[20], type[8], op[8]; /* without a final 0 if they are full */
+            /* a text that fills its array has no final 0 */
+            char coll[20], algorithm[20], type[8], op[8];
         } names;
         struct {
             uint64_t id;
@@ -88,17 +90,17 @@ struct tt_part_entry {
 };
 _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 
-/* Stores the kernel's boot id, which identifies the clock: it counts from the start of the
- * kernel. */
+/* Stores the kernel's boot id, which identifies the clock, because the clock counts from the start
+ * of the kernel. */
 void tt_part_clock(char *name, size_t n);
-/* Whether these bytes begin such a file. */
+/* Whether these bytes are the beginning of a trace part. */
 bool tt_part_is_one(const void *bytes, size_t n);
 /* How far a rank had come when its part was read. A rank holds a write lock (fcntl) on its part, so
  * a reader can tell a rank that runs from one that was lost. */
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
-/* Prints the file as a Chrome trace, an array of events. Leaves out what makes no sense. Calls of a
- * rank that runs and has the clock of this machine go on until now. */
+/* Prints the file as a Chrome trace, an array of events. Leaves out entries with impossible values.
+ * Calls of a rank that runs and has the clock of this machine go on until now. */
 void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out);
 
 #endif

@@ -25,7 +25,7 @@
 _Static_assert(TT_TRACE_PATH >= PATH_MAX + 128, "publish_path() counts on it");
 
 enum {
-    TEAMS = 256, /* that have numbers of their own; all later teams share the number TEAMS */
+    TEAMS = 256, /* teams that have numbers of their own; all later teams share the number TEAMS */
     GROWS = 1 << 20,
     FILE_BYTES = (int)sizeof(struct tt_part_head) + TT_PART_ENTRIES * 64
 };
@@ -33,7 +33,7 @@ enum {
 /* A call under way. */
 struct open_call {
     const void *key;
-    struct tt_part_entry *entry; /* NULL: it was not recorded */
+    struct tt_part_entry *entry; /* NULL: the call was not recorded */
     uint64_t execution;
     uint16_t team;
 };
@@ -97,7 +97,8 @@ static void set_time(_Atomic int64_t *time, int64_t ns)
     atomic_store_explicit(time, ns, memory_order_relaxed);
 }
 
-/* Records what ranks of several nodes learn about their job only when they meet. */
+/* Records the job's stamp and this rank's node, which ranks of several nodes learn only when they
+ * meet. */
 static void fill_run(const struct trace *trace, const struct tt_fabric *f)
 {
     trace->head->run = f->job->stamp;
@@ -132,9 +133,9 @@ static struct open_call *find_call(struct trace *trace, const void *key)
     return NULL;
 }
 
-/* Records why each failed rank failed, again only when more ranks have failed. Must not be called
- * at the end: a rank that has left the client must not read the shared data, which the last rank
- * clears. */
+/* Records why each failed rank failed, if more ranks have failed since the last call. Must not be
+ * called after the rank has left the client: it must not read the shared data then, since the last
+ * rank that leaves clears them. */
 static void trace_rank_statuses(struct trace *trace, const struct tt_fabric *f)
 {
     uint32_t failures = atomic_load_explicit(&f->job->failures, memory_order_acquire);
@@ -174,7 +175,7 @@ static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
 {
     struct trace *trace = (struct trace *)self;
     struct open_call *place = find_call(trace, call->key);
-    if (place) return; /* it was queued before it ran */
+    if (place) return; /* the call was queued and now runs; it is recorded already */
     trace_rank_statuses(trace, f);
     int64_t now = tt_clock_ns();
     uint16_t team = number_of(trace, f, call);
@@ -308,7 +309,7 @@ static void name_file(const struct trace *trace, const char *ending, char *path,
 }
 
 /* Creates a file that only its owner can read. It unlinks a file of the same name first: another
- * job may have mapped that file, which must not become shorter under it. */
+ * job may have mapped that file, and a mapped file must not become shorter. */
 static int create_own(const char *path)
 {
     unlink(path);
@@ -390,15 +391,15 @@ static void fill_head(const struct trace *trace, const struct tt_fabric *f)
     fill_run(trace, f);
 }
 
-/* Tells readers of the part that its rank runs. The system drops the lock when the process ends,
- * however it does. A child that the process forks does not have it. */
+/* Locks the part, by which readers know that its rank runs. The system drops the lock when the
+ * process ends, in whatever way. A child that the process forks does not have the lock. */
 static void lock_part(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     (void)fcntl(fd, F_SETLK, &all);
 }
 
-/* Leaves the mapping out of core dumps, like the other shared memory. */
+/* Creates and maps the part. Leaves the mapping out of core dumps, like the other shared memory. */
 static bool map_file(struct trace *trace, const struct tt_fabric *f)
 {
     char part[PATH_MAX + 128];
@@ -436,8 +437,8 @@ static bool find_folder(const char *dir, struct trace *trace, const struct tt_fa
     return map_file(trace, f);
 }
 
-/* Tells the launcher where the part is, in case the process ends without removing it. If there is
- * no memory for that, a picture only says less. */
+/* Publishes where the part is, for the launcher, in case the process ends without removing the
+ * part. If there is no memory for the path, pictures of the trace lack only how the rank ended. */
 static void publish_path(const struct trace *trace, struct tt_fabric *f)
 {
     int64_t at;
@@ -449,7 +450,7 @@ static void publish_path(const struct trace *trace, struct tt_fabric *f)
 tutti_status tt_trace_wrap(struct tt_fabric *f)
 {
     const char *dir = tt_setting("TUTTI_TRACE");
-    /* The names of the files have room for the ranks of one job. */
+    /* the names of the files cannot distinguish the ranks of a nested job from others */
     if (!dir || f->job->nested) return TUTTI_OK;
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
@@ -477,7 +478,7 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
 /* ---- The launcher ---- */
 
 /* Opens the part of a rank. The path comes from memory that the rank could write, so it may be
- * anything. -1: it is not that rank's part in this job. */
+ * anything. -1: the file is not the part of that rank in this job. */
 static int open_part(const char *path, const struct tt_job_page *job, int rank)
 {
     struct tt_part_head head;
@@ -492,8 +493,9 @@ static int open_part(const char *path, const struct tt_job_page *job, int rank)
     return -1;
 }
 
-/* The process has ended, and only it allocates in its arena, so the path does not change while it
- * is read. In a client that the rank has left, the memory may have had another use since. */
+/* Reads the paths of the parts from the arena of the rank. Its process has ended, and only that
+ * process allocates in this arena, so a path does not change while it is read. A client that the
+ * rank has left is left out: its memory may contain something else by now. */
 void tt_trace_ended(const struct tt_segment *segment, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(segment);
@@ -511,7 +513,7 @@ void tt_trace_ended(const struct tt_segment *segment, int rank)
         int fd = open_part(path, job, rank);
         if (fd < 0) continue;
         ssize_t written = pwrite(fd, end, sizeof end, offsetof(struct tt_part_head, end));
-        (void)written; /* a picture then says less */
+        (void)written; /* if this fails, pictures lack only how the rank ended */
         close(fd);
     }
 }

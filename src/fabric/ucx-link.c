@@ -26,10 +26,8 @@ static void op_event(struct tt_wire_op *op, ucs_status_t status)
     if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
 }
 
-/* Records such an event for all operations of a list: the flush that covered them is over, or they
- * are given up.
- * An operation that still waits for its request goes back to the list of those that UCX has a
- * request for. */
+/* Records for all operations of a list that the flush which covered them is over, or that they are
+ * given up. An operation that still waits for its request moves to the list link->under_way. */
 static void ops_event(struct tt_list *ring, ucs_status_t status)
 {
     while (!tt_ring_empty(ring)) {
@@ -67,8 +65,8 @@ __attribute__((noinline, cold)) static void pause_randomly(struct tt_port *port)
     nanosleep(&time, NULL);
 }
 
-/* Readies an operation, which is in no list until UCX has a request for it, and what UCX needs to
- * complete it. */
+/* Readies an operation, and in *param what UCX needs to complete it. The operation is in no list
+ * until UCX has a request for it. */
 static tutti_status begin(struct tt_link *link, struct tt_wire_op *op, ucp_request_param_t *param)
 {
     struct tt_port *port = link->port;
@@ -84,7 +82,8 @@ static tutti_status begin(struct tt_link *link, struct tt_wire_op *op, ucp_reque
     return TUTTI_OK;
 }
 
-/* Handles UCX's answer to a request: it is complete, under way, or refused. */
+/* Handles UCX's answer to a request: the operation is complete (OK), under way (AGAIN), or
+ * refused. */
 static tutti_status begun(struct tt_link *link, struct tt_wire_op *op, ucs_status_ptr_t request,
                           const char *doing)
 {
@@ -104,9 +103,9 @@ enum { UCX_HEADS = 13 };
 /* Returns the gap between a header of this many bytes and its data.
  *
  * TCP copies what is sent into pages, and the first byte of a packet mostly to the beginning of a
- * page. On some processors (AMD's Zen 4) a copy takes four times as long if the destination is less
- * than 16 bytes behind the source, counted within their pages (bench/results). Data at the
- * beginning of a page, as in large arrays, would be copied like that because of UCX's 13 bytes.
+ * page. On some processors (AMD's Zen 4) a copy takes four times as long if the destination's
+ * offset in its page is above the source's offset by less than 16 bytes (bench/results). Data at
+ * the beginning of a page, as in large arrays, would be copied like that because of UCX's 13 bytes.
  * With the gap the data have the same offset in a cache line in the copy as they have here. */
 static size_t gap_before(const void *data, size_t head_bytes)
 {
@@ -114,7 +113,8 @@ static size_t gap_before(const void *data, size_t head_bytes)
     return ((uintptr_t)data - before) % TT_LINE;
 }
 
-/* Writes what stands before the head, and the gap behind it. Returns the bytes up to the data. */
+/* Writes the bytes before a packet's head and the gap after the head. Returns the bytes up to the
+ * data. */
 static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t gap)
 {
     struct tt_link *link = packet->op.link;
@@ -129,7 +129,8 @@ static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t
     return sizeof before + head_bytes + gap;
 }
 
-/* Sends everything in what UCX calls the header, which takes the shorter path through UCX. */
+/* Sends a packet completely in what UCX calls the header, which takes the shorter path through
+ * UCX. */
 static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_request_param_t *param,
                                    size_t head_bytes, const void *data, size_t data_bytes)
 {
@@ -146,12 +147,12 @@ static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_requ
  * any time. */
 static void touch(const void *data, size_t bytes)
 {
-    enum { PAGE = 4096 }; /* or a part of one */
+    enum { PAGE = 4096 }; /* bytes of the smallest page */
     const volatile char *at = data, *end = at + bytes;
     for (; at < end; at += PAGE - (uintptr_t)at % PAGE) (void)*at;
 }
 
-/* Sends nothing in UCX's header, since UCX may put that behind the data. */
+/* Sends a packet without a header in UCX's sense, since UCX may put its header after the data. */
 static ucs_status_ptr_t send_long(struct tt_wire_packet *packet, ucp_request_param_t *param,
                                   size_t head_bytes, const void *data, size_t data_bytes)
 {
@@ -310,8 +311,9 @@ tutti_status tt_ucx_link_open(struct tt_port *port, const void *address, size_t 
 
 /* ---- Closing ---- */
 
-/* Completes all operations that UCX has not returned: it will not access them any more. Closing the
- * endpoint was also a flush, so puts that no other flush covered share its result. */
+/* Completes all operations that UCX has not returned. UCX does not access them any more, since it
+ * has closed the endpoint. Closing the endpoint was also a flush, so puts that no other flush
+ * covered get the result of the closing. */
 static void give_up(struct tt_link *link)
 {
     struct tt_list *rings[] = {&link->under_way, &link->in_flush};
@@ -340,7 +342,8 @@ static void closed(void *request, ucs_status_t status, void *arg)
     endpoint_closed(arg, status);
 }
 
-/* force: nothing more is sent, and what is under way is cancelled. */
+/* Asks UCX to close the endpoint. force: nothing more is sent, and operations under way are
+ * cancelled. */
 static void close_endpoint(struct tt_link *link, bool force)
 {
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS |
@@ -357,9 +360,9 @@ static void close_endpoint(struct tt_link *link, bool force)
         endpoint_closed(link, UCS_PTR_STATUS(request));
 }
 
-/* Closes without force, unless the link has failed. UCX does not notify a live peer of an endpoint
- * that was closed by force, and the peer's UCX (1.13) can even stop at an assertion when it gets
- * another packet from it. */
+/* Closes the endpoint without force, unless the link has failed. UCX does not notify a live peer of
+ * an endpoint that was closed by force, and the peer's UCX (1.13) can even stop at an assertion
+ * when another packet from that endpoint arrives. */
 void tt_ucx_link_close(struct tt_link *link)
 {
     link->dropped = link->notified = true;
@@ -407,7 +410,8 @@ static void settle_end(struct tt_link *link)
     tt_free(link);
 }
 
-/* `lost` may close any link but frees none. Only this function frees `link`, as its last action. */
+/* Does for one link what tt_ucx_links_settle does for all, and returns its events. `lost` may close
+ * any link but frees none. Only this function frees `link`, as its last action. */
 static int settle(struct tt_link *link)
 {
     int n = link->failed ? settle_failure(link) : 0;
@@ -484,7 +488,8 @@ void tt_ucx_key_close(struct tt_wire_key *key)
 /* A port is a worker of UCX. Any thread may advance it, one at a time; UCX calls this mode
  * serialized and guarantees no less for it than for a single thread. */
 
-/* While there are events all the time, the clock is read once in so many advances. */
+/* While every advance has events, only one of so many advances reads the clock and checks the
+ * sockets. */
 enum { BUSY = 4096 };
 
 static ucs_status_t packet_came(void *arg, const void *header, size_t header_length, void *data,
@@ -560,9 +565,9 @@ static tutti_status create_worker(struct tt_port *port)
     return checked;
 }
 
-/* Draws random numbers from the system. 64 random bits identify links, so they are not met twice.
- * The pass has its own 64 bits, so it cannot be guessed, and no other number that is sent reveals
- * it. */
+/* Draws random numbers from the system. 64 random bits identify a link, so two links hardly ever
+ * get the same ones. The pass has its own 64 bits, so it cannot be guessed, and no other number
+ * that is sent reveals it. */
 static tutti_status draw(struct tt_port *port)
 {
     uint64_t bits[2];
@@ -601,9 +606,9 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 
 /* ---- Closing ---- */
 
-/* Whether nothing waits to be sent. UCX shows connections that peers open only by a flush of the
- * whole worker, which waits for them, too. What the peers send may arrive until the last advance.
- * So only a flush that completed at once shows that nothing waits. */
+/* Whether nothing waits to be sent. Only a flush of the whole worker also waits for connections
+ * that peers open. Peers may open connections until the last advance. So only a flush that
+ * completes at once shows that nothing waits. */
 static bool is_drained(struct tt_port *port)
 {
     ucp_request_param_t param = {0};
@@ -634,10 +639,11 @@ bool tt_ucx_port_drain(struct tt_port *port)
 #define KEEPS_WORKERS true
 #endif
 
-/* UCX 1.13 stops at an assertion (ucp_request.c: wireup; fixed by openucx/ucx pull request 8175) if
- * a worker is destroyed while messages that set up a connection still wait in it. They do so after
- * a peer was given up, or if the peer never received them. Such a worker is not destroyed: it, its
- * context (ucx_close) and its sockets go with the process. */
+/* Destroys the worker of a port, if UCX can do so. UCX 1.13 stops at an assertion (ucp_request.c:
+ * wireup; fixed by openucx/ucx pull request 8175) if a worker is destroyed while messages that set
+ * up a connection still wait in it. Such messages wait after a peer was given up, or if the peer
+ * never received them. Such a worker is not destroyed: the worker, its context (ucx_close) and its
+ * sockets end with the process. */
 static void end_worker(struct tt_port *port)
 {
     if (port->drain) tt_ucx.ucp_request_free(port->drain);

@@ -25,5 +25,5 @@ tutti_status tt_wire_ucx_version(const char **version)
     return not_built();
 }
 
-/* Nothing else can be called, since nothing can be opened. */
+/* The wire without UCX has no other functions than `open`, since nothing can be opened. */
 const struct tt_wire_ops tt_wire_ucx = {.name = "ucx", .open = open_none};

@@ -13,8 +13,8 @@ struct early {
     size_t head_bytes, data_bytes;
 };
 
-/* The packets of one link. Those that wait are sorted by number; they mostly arrive in that
- * order. */
+/* A link from another process, and its packets that wait, sorted by number. Packets mostly arrive
+ * in this order. */
 struct origin {
     uint64_t id;
     struct early *first, **last;
@@ -30,7 +30,7 @@ struct tt_ucx_order {
     /* hash table by id, which is random; its size is a power of two, and it is at most half full */
     struct origin **table;
     size_t room, n;
-    /* of the last packet, since packets of one link mostly follow each other */
+    /* the link of the last packet, since the next packet mostly comes over the same link */
     struct origin *latest;
     struct origin *ready; /* links whose first waiting packet may be delivered now */
     uint64_t strangers;   /* packets with a wrong pass */
@@ -132,7 +132,7 @@ static int32_t ahead(const struct origin *origin, uint32_t number)
     return (int32_t)(number - origin->expected);
 }
 
-/* Returns where to insert a packet; mostly that is the end. */
+/* Returns where to insert a packet in the list of those that wait; mostly at the end. */
 static struct early **place_early(struct origin *origin, uint32_t number)
 {
     struct early **at = &origin->first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * UCX as a network: loading the library, its context and the memory registered with it, its
- * workers, and the watch over their sockets.
+ * UCX as a network: loading the library, its context and the memory registered with it, and the
+ * watch over the sockets of its workers.
  */
 #include "fabric/ucx.h"
 
@@ -24,7 +24,7 @@
 
 pthread_mutex_t tt_ucx_environment = PTHREAD_MUTEX_INITIALIZER;
 
-/* TCP_USER_TIMEOUT of each socket that was looked at: 24 days. */
+/* The TCP_USER_TIMEOUT that this file sets for each socket of UCX, in milliseconds: 24 days. */
 enum { NEVER_MS = 0x7fffff00 };
 
 static int64_t peer_timeout_ms(void);
@@ -54,8 +54,9 @@ __attribute__((format(printf, 1, 2))) static bool no(const char *format, ...)
     return false;
 }
 
-/* UCX installs handlers for crash signals when it is loaded. These signals belong to the
- * program. */
+/* Loads UCX. UCX installs handlers for crash signals when it is loaded, but these signals belong to
+ * the program, so this function restores the program's handlers, unless UCX_HANDLE_ERRORS or
+ * UCX_ERROR_SIGNALS is set. */
 static void *load_quietly(const char *name)
 {
     static const int crashes[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
@@ -68,7 +69,8 @@ static void *load_quietly(const char *name)
     return library;
 }
 
-/* Tutti reports itself that a peer is gone, with its rank; UCX's log lines would only confuse. */
+/* Turns off UCX's log unless UCX_LOG_LEVEL is set. Tutti itself reports that a peer is gone, with
+ * its rank, and UCX's log lines would only confuse. */
 static void be_silent(void *library)
 {
     ucs_status_t (*set)(const char *, const char *);
@@ -159,11 +161,11 @@ tutti_status tt_ucx_fail(ucs_status_t status, const char *doing)
 
 /* ---- Sockets ---- */
 
-/* How soon a peer behind TCP is given up. UCX leaves that to the kernel. It can make TCP probe a
+/* How soon a peer behind TCP is given up. UCX leaves that to the kernel. UCX can make TCP probe a
  * silent peer (UCX_TCP_KEEP...), but only at one end of a connection, and TCP sends probes only
- * while no data are in flight. UCX's own keepalive messages mostly are, and TCP retransmits them
- * for a quarter of an hour (seen with UCX 1.13). The option TCP_USER_TIMEOUT would end that, but it
- * would also cut off a peer that lives and merely does not read for as long.
+ * while no data are in flight. UCX's own keepalive messages are mostly in flight, and TCP
+ * retransmits them for a quarter of an hour (seen with UCX 1.13). The option TCP_USER_TIMEOUT would
+ * end that, but it would also cut off a peer that lives and merely does not read for as long.
  *
  * So the sockets of a port's worker are checked from time to time. A socket is stuck if it has
  * retransmitted data, or has probed its peer or its peer's window, and has had no answer since the
@@ -172,9 +174,9 @@ tutti_status tt_ucx_fail(ucs_status_t status, const char *doing)
  *
  * The kernel knows which sockets these are: a worker has an epoll set, which contains the sets of
  * its interfaces, and those contain the sockets, by number and inode (/proc/self/fdinfo). A thread
- * of UCX may remove and close a socket while this is read, and the program may get the same number
- * for another file. So the inode is compared before anything is done, and only a socket that was
- * stuck at every check for seconds is shut down. */
+ * of UCX may remove and close a socket while this file is read, and the program may get the same
+ * number for another file. So the inode is compared before anything is done, and only a socket that
+ * was stuck at every check for seconds is shut down. */
 
 /* ---- Finding the sockets ---- */
 
@@ -256,8 +258,8 @@ static bool is_stuck(int fd, int64_t since_last_ms)
     return (repeated || probed) && info.tcpi_last_ack_recv >= since_last_ms;
 }
 
-/* Finds a socket. The kernel lists sockets in the same order each time, so the next one is mostly
- * the right one. */
+/* Finds the record of a socket; NULL: there is none. The kernel lists sockets in the same order
+ * each time, so the record after the one found last is mostly the right one. */
 static struct tt_ucx_stuck *find_stuck(struct tt_ucx_watch *watch, uint64_t inode)
 {
     for (size_t i = 0; i < watch->n; i++) {
@@ -269,7 +271,7 @@ static struct tt_ucx_stuck *find_stuck(struct tt_ucx_watch *watch, uint64_t inod
     return NULL;
 }
 
-/* NULL: no memory; the socket is found again at the next check. */
+/* Adds a record for a stuck socket. NULL: no memory; the next check finds the socket again. */
 static struct tt_ucx_stuck *add_stuck(struct tt_ucx_watch *watch, uint64_t inode, int64_t now_ms)
 {
     if (watch->n == watch->room) {
@@ -318,8 +320,9 @@ tutti_status tt_ucx_room(const char *doing)
                    doing, (long long)limit);
 }
 
-/* Peers that connect to this process use up its descriptors. Once UCX has found no descriptor for a
- * connection, it accepts no connection any more. */
+/* Warns once if almost no descriptor is left. Peers that connect to this process use up its
+ * descriptors. Once UCX has found no descriptor for a connection, it accepts no connection any
+ * more. */
 static void warn_if_few_are_left(void)
 {
     static atomic_bool logged;
@@ -358,8 +361,8 @@ static int64_t coarse_ms(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* Shuts down connections whose peer has not answered for too long. Looks at the clock at each call,
- * and at more only from time to time. */
+/* Shuts down connections whose peer has not answered for too long. Reads the clock at each call,
+ * and checks the sockets eight times in TUTTI_PEER_TIMEOUT. */
 void tt_ucx_watch(struct tt_port *port)
 {
     struct look look = {.watch = &port->watch, .now_ms = coarse_ms()};
@@ -381,7 +384,7 @@ void tt_ucx_watch(struct tt_port *port)
 
 /* ---- Settings of UCX ---- */
 
-enum { ROOM_FOR_HEADS = 4 << 10 }; /* for the headers of a packet, ours and those of UCX */
+enum { ROOM_FOR_HEADS = 4 << 10 }; /* bytes for the headers of a packet: Tutti's and UCX's */
 
 /* Returns how long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
 static int64_t peer_timeout_ms(void)
@@ -421,9 +424,10 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* Whether the user wants UCX to use shared memory. By default UCX would open it and then not use
- * it: it offers no such path if the death of a peer is to be reported, unless that is asked for.
- * UCX's segments are open to the user's group; users who ask for them accept that. */
+/* Whether the user wants UCX to use shared memory. By default UCX would open shared memory and not
+ * use it: if the death of a peer is to be reported, UCX moves data through shared memory only if
+ * the user asks for that. UCX's segments are open to the user's group; users who ask for them
+ * accept that. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||
@@ -483,11 +487,12 @@ static void ucx_close(struct tt_wire *wire)
     tt_free(wire);
 }
 
-/* Between containers of one host, sending copies data into a queue of the receiver. The kernel
- * would let megabytes lie there, which are out of the caches when they are read; and if a sender
- * moves to another processor, its packets overtake each other and are sent again. With this limit
- * (which the kernel doubles) an alltoall of 1 MiB among 8 ranks on 2 processors takes 0.6 of the
- * time (bench/results). */
+/* Sets a limit for TCP's send buffers, unless the user has set one. Between containers of one host,
+ * sending copies data into a queue of the receiver. The kernel would let megabytes lie there, which
+ * are out of the caches when they are read; and if a sender moves to another processor, its packets
+ * overtake each other and are sent again. With this limit (which the kernel doubles) an alltoall of
+ * 1 MiB among 8 ranks on 2 processors takes 0.6 of the time that it takes without the limit
+ * (bench/results). */
 static bool ucx_set_one_kernel(struct tt_wire *wire)
 {
     (void)wire;
@@ -550,7 +555,8 @@ struct frame {
     uint32_t bytes, sum;
 };
 
-/* FNV-1a: detects damage, not malice; only processes of the job send each other such bytes. */
+/* Returns the checksum of n bytes (FNV-1a). It detects damage, not malice; only processes of the
+ * job send each other such bytes. */
 static uint32_t sum_of(const void *from, size_t n)
 {
     uint32_t sum = 0x811c9dc5u;

@@ -11,9 +11,9 @@
  *     link->in_flush    a put that the current flush covers
  *     port->completed   complete: the port's next advance calls `done`
  *
- * UCX calls back from anywhere. The callbacks only move operations and links between lists, and
- * advance calls the user's functions from one place. So these may call everything but port_advance
- * and port_close.
+ * UCX calls back from any of its functions. The callbacks only move operations and links between
+ * lists, and advance calls the user's functions from one place. So the user's functions may call
+ * everything but port_advance and port_close.
  */
 #ifndef TT_UCX_H
 #define TT_UCX_H
@@ -25,7 +25,8 @@
 #include "fabric/ucx-order.h"
 #include "fabric/wire.h"
 
-/* The oldest version that has all functions that follow, as they are used here. */
+/* The oldest version of UCX that has all functions in TT_UCX_LIST, in the form in which Tutti calls
+ * them. */
 enum { TT_UCX_MAJOR = 1, TT_UCX_MINOR = 12 };
 
 /* All functions of UCX that are used. */
@@ -109,7 +110,7 @@ static inline void tt_ring_move(struct tt_list *ring, struct tt_list *item)
 
 struct tt_wire {
     ucp_context_h context;
-    _Atomic bool left; /* a worker of it was left undestroyed (ucx.c) */
+    _Atomic bool left; /* a worker of this wire was not destroyed (ucx-link.c) */
     bool reaches;      /* UCX may read and write registered memory, here and at peers */
     int64_t delay_us;  /* TUTTI_FAULT=delay=US: each operation is delayed by up to this time */
 };
@@ -124,12 +125,13 @@ struct tt_wire_key {
     struct tt_link *link;
 };
 
-/* The sockets of a port whose peers did not answer when they were last looked at. */
+/* The sockets of a port whose peers did not answer at the last check. */
 struct tt_ucx_watch {
-    int64_t next_ms, last_ms; /* when to look again; when it last looked, 0: never */
+    /* times of the next and of the last check; last_ms 0: there was none */
+    int64_t next_ms, last_ms;
     struct tt_ucx_stuck {
         uint64_t inode;
-        int64_t since_ms, seen_ms; /* when it was first, and last, found stuck */
+        int64_t since_ms, seen_ms; /* when the socket was first, and last, found stuck */
     } * stuck;
     size_t n, room, next; /* next: where a search begins */
 };
@@ -138,7 +140,7 @@ struct tt_port {
     struct tt_wire *wire;
     ucp_worker_h worker;
     struct tt_ucx_order *order;
-    uint64_t pass; /* a packet without it is refused: ucx-order.h */
+    uint64_t pass; /* packets to this port without this number are refused: ucx-order.h */
     struct tt_list links, completed;
     unsigned advances;
     /* the worker's epoll set: its wake descriptor, by which its sockets are found, too */
@@ -162,7 +164,7 @@ struct tt_link {
     uint64_t origin;  /* a random number by which receivers distinguish links */
     uint64_t pass;    /* pass of the other port */
     uint32_t number;  /* number of the next packet */
-    ucs_status_t why; /* why it failed */
+    ucs_status_t why; /* why the link failed */
     ucs_status_t end; /* how the closing of the endpoint ended */
     /* failed: nothing more can be started. dropped: the user has closed it. notified: `lost` was
      * called or must not be called. closing: UCX was asked to close the endpoint. flushing: a flush
@@ -184,18 +186,18 @@ _Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&
 /* Returns UNSUPPORTED, because the wire was opened for packets only. */
 __attribute__((cold)) tutti_status tt_ucx_no_reach(void);
 /* Returns the bytes, at least `least`, inside a frame (length and checksum, which ucx.c adds to
- * bytes that UCX packed). NULL: they are damaged (ARG), and tutti_error() has the reason. */
+ * bytes that UCX packed). NULL: the frame is damaged (ARG), and tutti_error() has the reason. */
 const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least);
 
 /* Checks that enough descriptors are left. Errors: LIMIT (UCX might find no descriptor and take
  * that for the end of a peer). */
 tutti_status tt_ucx_room(const char *doing);
-/* Returns UCX's address inside the address of a port, and the port's pass in *pass; NULL: it is
- * damaged (ARG), and tutti_error() has the reason. */
+/* Returns UCX's address inside the address of a port, and the port's pass in *pass; NULL: the
+ * address is damaged (ARG), and tutti_error() has the reason. */
 const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pass);
 
-/* Held while UCX reads the environment or this library changes it, because other threads may change
- * it meanwhile. */
+/* This lock is held while UCX reads the environment or this library changes it, because several
+ * threads may do so at a time. */
 extern pthread_mutex_t tt_ucx_environment;
 
 /* Adds length and checksum to bytes that UCX packed. Errors: LIMIT. */
@@ -223,11 +225,11 @@ tutti_status tt_ucx_key_open(struct tt_link *link, const void *key, size_t bytes
 void tt_ucx_key_close(struct tt_wire_key *key);
 /* Marks a link as failed: nothing is sent on it any more, and the next advance calls `lost`. */
 void tt_ucx_link_fails(struct tt_link *link, ucs_status_t why);
-/* A part of advance: begins flushes, reports failures, and frees links that have ended. Returns the
- * number of events. */
+/* Does the part of port_advance that concerns links: begins flushes, reports failures, and frees
+ * links that have ended. Returns the number of events. */
 int tt_ucx_links_settle(struct tt_port *port);
-/* Prepares for destroying the worker: UCX requires that nobody waits for an endpoint to close
- * then. */
+/* Prepares for destroying the worker: UCX requires that no request to close an endpoint exists at
+ * that time. */
 void tt_ucx_links_abandon(struct tt_port *port);
 /* Frees all links in any state, when their worker is gone. Their operations complete with PEER. */
 void tt_ucx_links_drop(struct tt_port *port);

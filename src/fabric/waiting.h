@@ -19,9 +19,11 @@ struct tt_waiting {
     const void *arg;
     /* All further members are zero at first. */
     struct tt_activity is;
-    int64_t shown_ns;  /* when the record was last written; 0: never */
-    bool holds, moved; /* this wait has taken the line; it has made progress since the last write */
-    bool called;       /* the roll call was printed for it */
+    int64_t shown_ns; /* when the record was last written; 0: never */
+    /* holds: this wait uses the rank's activity line; moved: it has made progress since
+     * `shown_ns` */
+    bool holds, moved;
+    bool called; /* the roll call was printed for this wait */
 };
 
 /* Adds a rank of the job that is waited for. */
@@ -31,9 +33,9 @@ static inline void tt_waiting_name(struct tt_activity *is, int rank)
     is->waits++;
 }
 
-/* Clears the record if this wait has taken it. */
+/* Clears the rank's published record if this wait has written it. */
 void tt_waiting_clear(struct tt_waiting *w);
-/* To be called after each look in vain of a wait that has become long. moved: the wait has made
+/* To be called each time that a long wait has found nothing to do. moved: the wait has made
  * progress since the last look. */
 void tt_waiting_look(struct tt_waiting *w, bool moved);
 /* Ends the wait, however long it was. */

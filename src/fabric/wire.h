@@ -4,7 +4,7 @@
  *
  *   wire   one per client: the network library and the memory registered with it
  *   port   one per context; one thread at a time advances it; its address is plain data
- *   link   a connection from a port to another port, which need not know of it
+ *   link   a connection from a port to another port, which needs no link in the other direction
  *
  * The packets of a link arrive completely, once, and in the order of sending, or the link fails. No
  * function here blocks.
@@ -31,12 +31,14 @@ struct tt_wire_op;
 struct tt_wire_region; /* registered memory */
 struct tt_wire_key;    /* registered memory of another process, as a link uses it */
 
-/* A packet has arrived; head and data are valid during the call. */
+/* Called for each packet that arrives; head and data are valid during the call. */
 typedef void tt_wire_arrive_fn(void *arg, const void *head, size_t head_bytes, const void *data,
                                size_t data_bytes);
-/* An operation is complete: OK, or PEER. The wire does not use it any more. */
+/* Called when an operation is complete, with OK or PEER. The wire does not use the operation any
+ * more. */
 typedef void tt_wire_done_fn(struct tt_wire_op *op, tutti_status status);
-/* The process behind a link is gone, or its node cannot be reached. Called once. */
+/* Called once, when the process at the other end of a link is gone or its node cannot be
+ * reached. */
 typedef void tt_wire_lost_fn(void *arg, tutti_status status);
 
 enum {
@@ -64,7 +66,7 @@ struct tt_wire_op {
 };
 
 /* A packet and the operation that sends it. The caller writes the head to bytes + TT_WIRE_BEFORE.
- * The network also uses the room behind the head. */
+ * The network also uses the room after the head. */
 struct tt_wire_packet {
     struct tt_wire_op op;
     struct tt_wire_part {
@@ -81,9 +83,9 @@ struct tt_wire_ops {
     const char *name;
     /* `reach`: registered memory is needed. If no network card gives access to the memory, the
      * network library reads and writes it in software, and does so for everybody who reaches this
-     * process by the network and speaks the library's protocol. Without `reach` it does not, and
-     * map and key_open return UNSUPPORTED. Errors: UNSUPPORTED (the network library is missing or
-     * too old; the text says which), MEMORY. */
+     * process by the network and speaks the library's protocol. Without `reach` the library does
+     * not do that, and map and key_open return UNSUPPORTED. Errors: UNSUPPORTED (the network
+     * library is missing or too old; the text says which), MEMORY. */
     tutti_status (*open)(bool reach, struct tt_wire **wire);
     /* the ports and regions of the wire must be closed before */
     void (*close)(struct tt_wire *wire);
@@ -96,8 +98,9 @@ struct tt_wire_ops {
     tutti_status (*port_open)(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
     /* Advances a port whose links are closed, and receives no more packets. True: there is nothing
-     * left to wait for. A port that is closed before that may cut connections that its peers are
-     * still setting up. If a process has several ports that peers wait for, drain them in turn. */
+     * left to wait for. A port that is closed before port_drain has returned true may cut
+     * connections that its peers are still setting up. If a process has several ports that peers
+     * wait for, drain them in turn. */
     bool (*port_drain)(struct tt_port *port);
     /* the links of the port must be closed before; does not wait */
     void (*port_close)(struct tt_port *port);
@@ -118,12 +121,12 @@ struct tt_wire_ops {
     tutti_status (*link_open)(struct tt_port *port, const void *address, size_t bytes,
                               tt_wire_lost_fn *lost, void *arg, struct tt_link **link);
     /* Gives the link to the wire: `lost` is not called any more. The keys of the link must be
-     * closed before. What is under way completes while the port is advanced or drained, as if
-     * nothing had been closed, or with PEER if the link fails. Closing the port completes the rest
-     * with PEER. */
+     * closed before. Operations under way complete while the port is advanced or drained, as if
+     * nothing had been closed, or with PEER if the link fails. Closing the port completes all
+     * remaining operations with PEER. */
     void (*link_close)(struct tt_link *link);
     /* Makes the link fail, as if the wire had noticed that the peer is gone. The next advance calls
-     * `lost`, and what is under way completes with PEER. */
+     * `lost`, and the operations under way complete with PEER. */
     void (*link_fail)(struct tt_link *link);
     /* Whether nothing is under way on the link and none of its keys is open. */
     bool (*link_is_idle)(const struct tt_link *link);

@@ -132,9 +132,9 @@ static void set_sizes(struct tt_msg *msg)
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
-/* If long messages are sent in packets in any case, it pays to send every message eagerly that one
- * packet holds. If there are more ranks than processors, the origin has no idle processor for a
- * split copy. */
+/* Sets the limits that depend on what the ranks measured when they met. If long messages are sent
+ * in packets in any case, it pays to send every message eagerly that one packet holds. If there are
+ * more ranks than processors, the origin has no idle processor for a split copy. */
 static void settle(struct tt_msg *msg)
 {
     int64_t packet = msg->ring.packet_most;
@@ -185,8 +185,8 @@ static void free_endpoints(struct tt_msg *msg)
     tt_free(msg->endpoints);
 }
 
-/* What refers to pending messages is closed first, since they are freed with their last
- * reference. */
+/* Drops posted work and pulls first: they hold references to messages that are being received, and
+ * such a message is freed with its last reference. */
 void tt_msg_close(struct tt_msg *msg)
 {
     if (!msg) return;
@@ -256,7 +256,7 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
     if (!tt_wired_is_set_up(c, peer)) {
-        c->losing = true; /* then tried again at the next advance */
+        c->losing = true; /* the next advance tries again */
         return;
     }
     peer->gone = c->lost_some = true;
@@ -265,8 +265,8 @@ static void lose(tutti_context *c, struct tt_peer *peer)
     tt_pending_end_lost(c, peer);
 }
 
-/* Completes what is under way to the peers that are `going` with PEER. Called after everything that
- * came from them was read, because that may contain acknowledgements of what they received. */
+/* Ends all operations to the peers that are `going` with PEER. The caller has handled all packets
+ * of these peers before, because the packets may acknowledge what the peers received. */
 static void lose_peers(tutti_context *c)
 {
     c->losing = false;

@@ -13,10 +13,10 @@
  *                    completes it
  *       tt_transfer  a packet that waits for room, or for a connection (transfer.h)
  *
- * Only the thread that uses a context uses that context and everything that the context points to.
- * The exceptions are `posted`, the members on the same cache line, and the data of pull.h. So
- * threads that use different contexts never write the same cache line, unless they pull one message
- * together.
+ * At any time at most one thread uses a context. Only that thread accesses the context and
+ * everything that the context points to. The exceptions are the member `posted`, the members on the
+ * cache line of `posted`, and the data of pull.h. So threads that use different contexts never
+ * write the same cache line, unless they pull one message together.
  */
 #ifndef TT_MSG_INSIDE_H
 #define TT_MSG_INSIDE_H
@@ -32,24 +32,26 @@
 struct tt_layout;
 struct tt_pending;
 
-/* Posted work: a stack. Any thread pushes; the thread that advances takes all of it at once. */
+/* Posted work: a node of a context's stack `posted`. Any thread pushes a node; the thread that
+ * advances the context takes the whole stack at once. */
 struct tt_work {
     struct tt_work *next;
     tutti_work_fn *work;
     void *arg;
-    /* called if the work is never done; NULL: posted by a user, and freed after it was done */
+    /* called if the work is never done; NULL: a user posted the work, and the library frees the
+     * node after the work was done */
     void (*drop)(struct tt_work *work);
 };
 
-/* A message of a peer that was received and is not done. The list of a peer is in the order of
+/* A message of a peer that has arrived and whose payload is not stored yet: its handler has put the
+ * message off, or the payload is being pulled. The list of a peer's messages is in the order of
  * arrival. */
 struct tt_open {
     struct tt_open *prev, *next;
     uint64_t number;
 };
 
-/* An operation that this context started and that is pending. Packets name it by `id`, which
- * contains its index in the table of operations; an id is never used twice. */
+/* The kinds of pending operations (struct tt_pending). */
 enum tt_pending_kind {
     TT_PENDING_NONE,    /* the entry of the table is free */
     TT_PENDING_TRACKED, /* a short message that waits for room, or that has completion functions */
@@ -60,14 +62,17 @@ enum tt_pending_kind {
     TT_PENDING_PUT,
     TT_PENDING_FENCE
 };
-/* The functions of operations that end in their own way (pull.c). */
+/* The functions of an operation that tt_pending_end does not end: of a pull or a split copy
+ * (pull.c). */
 struct tt_pending_handlers {
-    /* Handles an acknowledgement. False: nothing is to be acknowledged. */
+    /* Handles an acknowledgement. False: the operation expects none, so the packet is wrong. */
     bool (*answered)(tutti_context *context, struct tt_pending *pending, tutti_status status);
-    /* The peer is gone; the operation has to end. */
+    /* Ends the operation, because its peer is gone. */
     void (*lost)(tutti_context *context, struct tt_pending *pending);
 };
 
+/* An operation that a context started and that is pending. Packets name the operation by `id`,
+ * which contains its index in the context's table of operations. An id is never used twice. */
 struct tt_pending {
     enum tt_pending_kind kind;
     uint64_t id;
@@ -78,11 +83,11 @@ struct tt_pending {
     const char *data; /* of a long message: its payload */
     int64_t bytes;
     char *packed; /* a packed copy of the payload, freed with the operation */
-    char *to;     /* where to store arriving DATA; `left` bytes have not arrived yet */
+    char *to;     /* where to store the data of DATA packets; `left` bytes have not arrived yet */
     int64_t left;
-    bool users;    /* of a long message: it is a user's, not the library's */
+    bool users;    /* of a long message: a user sent it, not the library */
     uint64_t upto; /* of a fence: the peer's `risked` when the fence began */
-    bool missed;   /* of a fence: something was lost with the peer */
+    bool missed;   /* of a fence: messages to the peer may be lost, since the peer is gone */
     int flows;     /* of a long message: send-queue entries that send parts of `data` */
     bool answered; /* the acknowledgement has come; the operation ends when `flows` is 0 */
     /* The message that is received, if the operation is a pull or a split copy (TT_PENDING_SPLIT).
@@ -90,15 +95,17 @@ struct tt_pending {
     struct tutti_pending *receipt;
     tutti_status status;
     bool ended;   /* complete; its functions are called at the next advance */
-    bool on_wire; /* the network executes it and will end it */
+    bool on_wire; /* the network executes the operation and will report its end */
     struct tt_wire_op wire;
     struct tt_pending *next;
-    struct tt_wire_region *region; /* of a long message on a network */
+    /* of a long message over a network: the registration of `data` */
+    struct tt_wire_region *region;
     struct tt_wire_key *key;
 };
 
-/* A fence may consist of one fence to each peer, an operation whose `arg` is this; the last one to
- * end calls `done`. `left` counts these operations and one more until all have been started. */
+/* A fence to one peer or to all peers. The fence starts an operation (TT_PENDING_FENCE) for each of
+ * these peers, whose `arg` is this struct; the operation that ends last calls `done`. `left` counts
+ * the operations that have not ended, and one more until all have been started. */
 struct tt_fence {
     tutti_done_fn *done; /* NULL: nobody waits for the result */
     void *arg;
@@ -112,19 +119,20 @@ struct tt_send_queue {
 
 /* How packets travel to a peer: through a packet ring (tt_transport_ring in send.c) or over the
  * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. A
- * client has a copy of each with its own sizes. */
+ * client has a copy of each of the two tables, with its own `packet_most` and `eager_most`. */
 struct tt_transport {
     /* True: the peer's rank shares memory with this one. A packet has been copied when `send`
      * returns, and the fabric may reach the peer's memory. False: the network may read a packet
-     * until its entry's `on_wire` is 0, and it reaches memory only by a key. */
+     * until its entry's `on_wire` is 0, and the network reaches the peer's memory only by a key. */
     bool shares;
     int64_t packet_most; /* bytes of data that a packet holds, at most */
     int64_t eager_most;  /* bytes of the largest message that is sent eagerly */
     /* Sends a packet. Preconditions: no packet to the peer waits before this one; the packet holds
      * at most packet_most bytes of data, and if it is a fence, the network has completed all puts
      * to the peer; `entry` has the packet, or is NULL if the transport shares memory. OK: the
-     * packet was sent, or entry->on_wire counts it. AGAIN: there is no room or no connection yet.
-     * Other errors: MEMORY, LIMIT, PEER (the peer is gone), and those of the wire. */
+     * packet was sent, or entry->on_wire counts it as a packet that the network still reads. AGAIN:
+     * there is no room or no connection yet. Other errors: MEMORY, LIMIT, PEER (the peer is gone),
+     * and those of the wire. */
     tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet, struct tt_transfer *entry);
     /* Stores in the request to send (RTS) where the target finds the data of the long message: an
@@ -146,18 +154,21 @@ struct tt_peer {
     /* this rank, while leaving, dropped a message of the peer; no fence has reported that yet */
     bool dropped;
     int rank, context;
-    /* the rank has failed or left; the packets that it sent before are handled first */
+    /* the peer's rank has failed or left; packets that it sent before are still to be handled */
     bool going;
-    bool gone;     /* everything that came from it was handled; nothing is sent to it any more */
+    /* the peer's rank has failed or left, and all its packets were handled; nothing is sent to the
+     * peer any more */
+    bool gone;
     bool leaving;  /* the peer notified this context that it leaves */
     bool notified; /* this context notified the peer that this rank leaves */
     bool listed;   /* in the list of peers with send-queue entries */
-    /* the packet ring that it writes; NULL: nothing came by shared memory */
+    /* the packet ring that the peer writes; NULL: no packet of the peer came by shared memory */
     struct tt_msg_ring *from;
-    unsigned claim_words; /* bit mask of the claim words of `from` in use: pull.h */
+    unsigned claim_words; /* bit mask: which claim words of `from` are in use (pull.h) */
     struct tt_peer *next_of_rank, *next_waiting;
-    /* The messages from the peer that are not done, in ascending order of their numbers. A fence
-     * waits for those with lower numbers than its own. */
+    /* The messages from the peer whose payload is not stored yet, in ascending order of their
+     * numbers. A fence of the peer has the number of the last message that arrived before it; it
+     * waits in `fences` for the messages up to that number. */
     struct tt_open *oldest, *newest;
     uint64_t arrived;
     struct tt_send_queue fences;
@@ -165,17 +176,18 @@ struct tt_peer {
     tutti_context *owner;
     struct tt_link *link;
     int64_t linked_ns; /* when the link was opened */
-    bool bye;          /* it sent BYE, its last packet */
-    /* the rank has left: when to make the link fail if it is not idle by then */
+    bool bye;          /* the peer has sent BYE, its last packet */
+    /* if the peer's rank has left: when the link is made to fail if it is not idle by then */
     int64_t part_by_ns;
-    int send_entries;        /* send-queue entries that wait or that the network has not ended */
-    int users_send_entries;  /* of these, entries that carry a user's messages */
-    int lent;                /* of these, entries whose data belong to the caller */
+    /* send-queue entries that wait, or whose packets the network still reads */
+    int send_entries;
+    int users_send_entries;  /* entries of `send_entries` with a user's message or put */
+    int lent;                /* entries of `send_entries` whose data belong to the caller */
     int wire_puts;           /* puts that the network executes now */
-    bool asked;              /* context 0 of the rank was asked for the address of this context */
-    int64_t ask_first_ns;    /* when to ask context 0, at the earliest */
-    struct tt_asked address; /* the question to the job's server for the address of this context */
-    /* ADDRESS packets from it that ask for contexts which do not exist here yet */
+    bool asked;              /* context 0 of the peer's rank was asked for the peer's address */
+    int64_t ask_first_ns;    /* when to ask context 0 of the rank, at the earliest */
+    struct tt_asked address; /* the question to the job's server for the address of the peer */
+    /* ADDRESS packets from the peer that ask for contexts of this rank which do not exist yet */
     struct tt_send_queue address_requests;
 };
 
@@ -212,13 +224,13 @@ struct tt_msg {
     void *plan_packet_arg;
     _Atomic int contexts;
     tutti_context *context[TUTTI_CONTEXTS];
-    struct tt_endpoints **endpoints; /* by rank; NULL: nobody has asked for one */
+    struct tt_endpoints **endpoints; /* by rank; NULL: no endpoint to the rank was made */
     tutti_region *regions;
     uint64_t regions_made;
-    struct tt_mark *free_marks; /* region.h */
+    struct tt_mark *free_marks; /* marks that no region uses: region.h */
     pthread_mutex_t region_lock;
-    /* how packets travel within the node and to other nodes; the second is used if `ops` is not
-     * NULL */
+    /* how packets travel within the node (`ring`) and to other nodes (`network`, which is used if
+     * `ops` is not NULL) */
     struct tt_transport ring, network;
     const struct tt_wire_ops *ops; /* NULL: all ranks are on this node */
     tt_wire_arrive_fn *arrive;     /* handles the packets of the network */
@@ -228,7 +240,8 @@ struct tt_msg {
     bool splits;          /* long messages within the node may be moved by split copies: pull.h */
     tt_opened_fn *opened; /* decides whether peers may access memory that is in no region */
     void *opened_arg;
-    bool leaving; /* messages that arrive are dropped and posted work is not done */
+    /* this rank leaves: messages that arrive are dropped, and work that users posted is not done */
+    bool leaving;
     bool parting; /* the links are being closed */
     struct tt_shared_pulls pulls;
 };
@@ -239,7 +252,7 @@ struct tutti_endpoint {
     int rank, context;
 };
 
-/* The endpoints of a rank by context index; NULL: nobody has asked for it. */
+/* The endpoints of a rank by context index; NULL: the endpoint was not made yet. */
 struct tt_endpoints {
     tutti_endpoint *to[TUTTI_CONTEXTS];
 };
@@ -253,21 +266,23 @@ struct tutti_context {
     /* a wrapper of the fabric wants to be called before each signal (fabric/fault.c) */
     bool signals;
     _Alignas(TT_LINE) struct tt_work *_Atomic posted;
-    _Atomic bool has_portion; /* a portion of a long message was posted and not taken yet: pull.h */
-    /* Only the thread that uses the context accesses the rest. */
+    /* a portion of a long message was posted to this context, which has not taken it yet: pull.h */
+    _Atomic bool has_portion;
+    /* Only the thread that uses the context accesses the members from here on. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;
-    /* The list of packet rings that was taken from the mailbox and not looked at yet; 0: none. */
+    /* The offset of the first packet ring in the list that was taken from the mailbox and whose
+     * rings are not open yet; 0: the list is empty. */
     int64_t announced;
     uint32_t failures;     /* the job's count of failures when it was last read */
     struct tt_peer **peer; /* by rank; contexts of a rank are linked by next_of_rank */
     struct tt_peer *waiting;
-    /* operations whose functions are called at the next advance, the last first */
+    /* operations whose functions are called at the next advance, those that ended last first */
     struct tt_pending *ended;
     struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
     /* split copies that targets asked this context for: pull.h */
     struct tt_split_copy *split_copies;
-    int pulling; /* pieces asked for that have not arrived */
+    int pulling; /* pieces that this context has asked for and that have not arrived */
     int depth;   /* how many completion functions are running inside one another */
     int events;
     tutti_status status; /* the first error that no completion function received, and its text */
@@ -275,16 +290,17 @@ struct tutti_context {
     struct tt_pending **pending; /* the table of operations */
     struct tt_pending *free_pending;
     int pendings, pending_room;
-    struct tt_transfer *spare_entry; /* free list */
+    struct tt_transfer *spare_entry; /* the first of the free records */
     int spare_entries;
-    struct tutti_pending *spare; /* for the next message whose handler puts it off */
-    char *spare_data;            /* for the payload of that message, if there is no other memory */
+    struct tutti_pending *spare; /* the record for the next message that arrives */
+    /* memory for the payload of a message that is put off, in case no other can be allocated */
+    char *spare_data;
     struct tt_port *port;
     struct tt_wake_descriptor wake; /* the port's wake descriptor */
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
     int address_requests; /* ADDRESS packets not answered yet */
-    /* number of contexts when `address_requests` was last looked through */
+    /* number of contexts when the unanswered ADDRESS packets were last looked through */
     int address_requests_seen;
     bool losing;    /* some peers are `going` */
     bool lost_some; /* links of peers that are gone have to be closed */
@@ -295,8 +311,10 @@ struct tutti_context {
     const tutti_context *outer;
 };
 
-/* Whether the kernel takes at least twice as long for one copy between processes as two processors
- * take for two copies through a packet ring at the same time. */
+/* Whether reading another process' memory is so slow that long messages go through packet rings:
+ * the ranks of this node cannot all read each other's memory, or reading takes at least 1.25 times
+ * as long as moving the bytes through shared memory (`stored_times` of struct tt_cost is above
+ * 1). */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_stored_cost > 1;
@@ -323,10 +341,10 @@ void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 
 /* ---- Sending packets (send.c) ---- */
 
-/* Sends a packet, or queues it. `bytes` of packet->data are sent; for DATA and PUT that may be more
- * than one packet holds. If `lent`, the data must stay valid until they are sent and pending, if
- * any, is notified (tt_pending_gone); otherwise the call copies them. On an error nothing is sent.
- * Errors: MEMORY, LIMIT. */
+/* Sends a packet with `bytes` bytes of packet->data, or queues it. For DATA and PUT, `bytes` may be
+ * more than one packet holds. If `lent`, the data must stay valid until they are sent and pending,
+ * if any, is notified (tt_pending_gone); otherwise the call copies them. On an error nothing is
+ * sent. Errors: MEMORY, LIMIT. */
 tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
                             const struct tt_packet *packet, int64_t bytes,
                             struct tt_pending *pending, bool lent);
@@ -337,8 +355,8 @@ tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
  * network cannot be used now, the next advance tries again and reports the error. */
 tutti_status tt_post_transfer(tutti_context *context, struct tt_peer *peer,
                               struct tt_transfer *transfer);
-/* Sends an answer without data. Cannot fail for want of memory, since a send-queue entry was
- * reserved (tt_transfer_reserve). */
+/* Sends an answer with the arguments a and b and without data. Cannot fail for want of memory,
+ * since a send-queue entry was reserved (tt_transfer_reserve). */
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
 /* Sends the queued packets that can be sent now. Errors: those of making a packet ring or a
@@ -347,9 +365,9 @@ tutti_status tt_post_waiting(tutti_context *context);
 /* Ends a transfer that was sent completely and that no network reads any more. */
 void tt_post_finish(tutti_context *context, struct tt_transfer *entry);
 
-/* Entries that the handling of one received packet may need. */
+/* The number of send-queue entries that the handling of one received packet may need. */
 enum { TT_SEND_ENTRIES_RESERVED = 4 };
-/* Fills the reserve up to TT_SEND_ENTRIES_RESERVED. False: no memory. */
+/* Allocates send-queue entries until TT_SEND_ENTRIES_RESERVED are free. False: no memory. */
 bool tt_transfer_reserve(tutti_context *context);
 struct tt_transfer *tt_transfer_take(tutti_context *context); /* NULL: no memory */
 void tt_transfer_give(tutti_context *context, struct tt_transfer *entry);
@@ -380,8 +398,8 @@ void tt_pending_end(tutti_context *context, struct tt_pending *pending, tutti_st
 void tt_pending_call_ended(tutti_context *context);
 /* Ends all operations of a peer that is gone. */
 void tt_pending_end_lost(tutti_context *context, struct tt_peer *peer);
-/* Handles the acknowledgement of an operation. False: nothing is to be acknowledged, so the packet
- * is wrong. */
+/* Handles the acknowledgement of an operation. False: the operation expects none, so the packet is
+ * wrong. */
 bool tt_pending_answer(tutti_context *context, struct tt_pending *pending, tutti_status status);
 /* Closes the network keys of all operations, before the links and ports are closed. */
 void tt_pending_close_keys(tutti_context *context);
@@ -392,7 +410,8 @@ void tt_pending_close(tutti_context *context);
 /* Handles a packet from the peer. Errors: MEMORY (the packet was not handled; pass it again
  * later). */
 tutti_status tt_take(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-/* Handles a packet that has come over the network; `context` is the context. */
+/* Handles a packet that has come over the network; `context` is the tutti_context that it came
+ * to. */
 void tt_take_from_wire(void *context, const void *head, size_t head_bytes, const void *data,
                        size_t data_bytes);
 
@@ -401,7 +420,7 @@ void tt_receive_drop(struct tt_peer *peer);
 
 /* ---- Packet rings that peers write (receive.c) ---- */
 
-/* Looks for new packet rings. Errors: MEMORY. */
+/* Opens the packet rings that peers have announced. Errors: MEMORY. */
 tutti_status tt_inbox_adopt(tutti_context *context);
 /* Handles the packets in the rings. Errors: MEMORY (the next packet stays in its ring). */
 tutti_status tt_inbox_read(tutti_context *context);

@@ -17,12 +17,12 @@
  * notification, and no cycle of such edges lasts. In shared memory the notification is a flag in
  * the mailbox, which the waiting rank reads. Over a network it is a packet, LEAVING, from each
  * context to each context that it knows or gets to know later. A context that waits for a rank has
- * sent something to it, at least the question for a context's address, so that rank knows it and
- * notifies it. The packet may be queued behind messages that wait, but it does arrive: its
- * receiver, which leaves too, receives and drops all messages until its own wait has ended. What
- * remains is a wait for a rank that goes on and does not advance the context that a message is for.
- * This wait ends when that rank advances the context, leaves or fails; tutti_finalize documents
- * this.
+ * sent something to it, at least the question for a context's address, so that rank knows the
+ * context and notifies it. The packet may be queued behind messages that wait, but it does arrive:
+ * its receiver, which leaves too, receives and drops all messages until its own wait has ended.
+ * What remains is a wait for a rank that goes on and does not advance the context that a message is
+ * for. This wait ends when that rank advances the context, leaves or fails; tutti_finalize
+ * documents this.
  */
 #include <sched.h>
 #include <time.h>
@@ -36,8 +36,9 @@ enum {
     PAUSE_NS = 100000
 };
 
-/* How long to wait: not at all; for a limited time; until the messages were received; or until no
- * other rank writes to this rank's memory any more, whatever happens. */
+/* How long a rank that leaves waits. NOT: not at all. AWHILE: for a limited time. TAKEN: until the
+ * messages were received. WRITTEN: until no other rank writes to this rank's memory any more,
+ * whatever happens. */
 enum leave_wait { NOT, AWHILE, TAKEN, WRITTEN };
 
 /* Whether the peer's rank has notified this rank that it leaves. */
@@ -53,7 +54,8 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
     return !peer->gone && !peer->going && !leaves(c, peer);
 }
 
-/* How long to wait for the send queue of a peer: packets of the library get a limited time. */
+/* Returns how long to wait for the send queue of a peer. Packets of the library get a limited
+ * time. */
 static enum leave_wait in_queue(const struct tt_peer *peer)
 {
     if (peer->users_send_entries > 0) return TAKEN;
@@ -98,14 +100,16 @@ static void notify(tutti_context *c, struct tt_peer *peer)
     peer->notified = tt_post_packet(c, peer, &p, 0, NULL, false) == TUTTI_OK;
 }
 
-/* Includes peers that became known only by a packet from them, after the wait began. */
+/* Notifies all peers that were not notified yet. A peer may become known after the wait began, by a
+ * packet from it. */
 static void notify_all(struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
     for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], notify);
 }
 
-/* From now on no message that arrives has a handler (receive_packet). */
+/* Begins to leave: removes all handlers, so that receive_packet drops messages that arrive, stops
+ * the split copies, and notifies the other ranks. */
 static void begin(struct tt_msg *msg)
 {
     msg->leaving = true;
@@ -173,7 +177,8 @@ static void go_on(struct tt_msg *msg)
     tt_waiting_end(&waiting);
 }
 
-/* Gives up on notifications that cannot be sent in time. */
+/* Sends BYE to the peers on other nodes, and gives up on those to which it cannot be sent within
+ * TT_PARTING_NS. */
 static void say_goodbye(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;

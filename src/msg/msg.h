@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages between the contexts of a job's ranks. This is the implementation of tutti/message.h,
- * which documents each function. Plans also send their messages and signals between nodes by it
- * (src/run).
+ * which documents each function. Plans (src/run) use it, too, for their messages and signals
+ * between nodes.
  *
  * A message to a rank whose arena lies in this rank's segment goes through shared memory. A message
  * to any other rank goes over the network (fabric/wire.h). Dispatch ids below TUTTI_DISPATCHES
@@ -56,8 +56,8 @@ void tt_msg_error_returned(tutti_context *context);
 /* Returns the wake descriptor on which a waiter for this context must sleep in addition to the wake
  * word; NULL: there is none. */
 const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *context);
-/* True if nothing has ever arrived at this context, been posted to it or been started in it, so
- * that there is nothing to advance. Costs one load. */
+/* Returns whether nothing has ever arrived at this context, been posted to it or been started in
+ * it, so that there is nothing to advance. Costs one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
 /* Checks, as the argument of tt_assert, that this thread is not inside a handler, completion

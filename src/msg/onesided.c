@@ -48,7 +48,8 @@ static tutti_status by_messages(const struct onesided_access *t)
     return TUTTI_AGAIN;
 }
 
-/* AGAIN: the operation is under way and will be completed later. */
+/* Does the access by the first path that reaches the memory. AGAIN: the operation is under way and
+ * will be completed later. */
 static tutti_status move(const struct onesided_access *t)
 {
     const struct tt_fabric *f = t->context->f;
@@ -182,7 +183,8 @@ static void report_missed(struct tt_peer *peer, struct tt_fence *fence)
     if (fence->status == TUTTI_OK) fence->status = TUTTI_ERR_PEER;
 }
 
-/* Does first what can fail. */
+/* Starts a fence to each peer that is not gone. This can fail, so it comes before the report of
+ * what was lost with peers that are gone. */
 static tutti_status fence_all(tutti_context *c, struct tt_fence *fence)
 {
     for (int r = 0; r < c->f->size; r++)
@@ -194,7 +196,8 @@ static tutti_status fence_all(tutti_context *c, struct tt_fence *fence)
     return TUTTI_OK;
 }
 
-/* If there is an error, the fences that were started before it end without calling `done`. */
+/* Starts the fence to the peer `to` or, if `to` is NULL, to all peers. If there is an error, the
+ * fences that were started before the error end without calling `done`. */
 static tutti_status start(tutti_context *c, const tutti_endpoint *to, struct tt_fence *fence)
 {
     struct tt_peer *peer = NULL;

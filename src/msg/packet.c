@@ -10,7 +10,7 @@
 
 #define WIRE_MAGIC 0x7474u
 
-/* Stands before the mark on a network. */
+/* The sender of a packet. On a network it stands before the packet's mark. */
 struct packet_origin {
     uint16_t magic, context;
     uint32_t rank;
@@ -48,7 +48,7 @@ uint64_t tt_packet_mark(const struct tt_packet *p)
            (uint64_t)p->dispatch << DISPATCH_BIT | (uint64_t)p->bytes << DATA_BIT;
 }
 
-/* The header is rounded up to a multiple of 8. */
+/* Adds args, header and data, where the header is rounded up to a multiple of 8. */
 size_t tt_packet_length(uint64_t mark)
 {
     unsigned kind = (unsigned)(mark >> KIND_BIT & 0xff);
@@ -79,8 +79,8 @@ static bool read_mark(uint64_t mark, struct tt_packet *p)
     return kinds[kind].message || (p->dispatch == 0 && p->header_bytes == 0);
 }
 
-/* Decodes args and header, which lie at `front` in at most `room` bytes. Returns their bytes; more
- * than `room`: they do not fit, and nothing was read. */
+/* Decodes args and header, which lie at `front` in at most `room` bytes. Returns how many bytes
+ * args and header have; more than `room`: these do not fit, and nothing was read. */
 static size_t read_front(const char *front, size_t room, struct tt_packet *p)
 {
     size_t args = (size_t)kinds[p->kind].args * 8;

@@ -14,31 +14,35 @@
 
 #include "msg/msg.h"
 
-/* The comments list the args of each kind. An id names an operation (pending.c) of the context that
- * the packet goes to ("its id") or comes from ("my id"). */
+/* The comments list the args of each kind. An id is that of a pending operation (pending.c) of the
+ * context that receives the packet (receiver's id) or sends it (sender's id). */
 enum tt_packet_kind {
     TT_PACKET_NOTHING,
     TT_PACKET_EAGER,      /* a whole message */
-    TT_PACKET_EAGER_TOLD, /* a whole message that the receiver acknowledges: my id */
-    /* request to send a long message: my id, bytes, address; data: the network key, if any */
+    TT_PACKET_EAGER_TOLD, /* a whole message that the receiver acknowledges; args: sender's id */
+    /* request to send a long message; args: sender's id, bytes, address; data: the network key, if
+     * any */
     TT_PACKET_RTS,
-    /* acknowledgement that an operation, or one more piece of a split copy, is done: its id,
-     * status */
+    /* acknowledgement that an operation, or one more piece of a split copy, is done; args:
+     * receiver's id, status */
     TT_PACKET_ACK,
-    TT_PACKET_PULL, /* asks for a part of a long message: its id, offset, bytes, my id */
-    TT_PACKET_DATA, /* a part of the data that was asked for: its id, offset */
-    TT_PACKET_GET,  /* asks for a part of a region: region, offset, bytes, my id */
-    /* data to store in a region: region, offset, my id or 0 for no acknowledgement */
+    /* asks for a part of a long message; args: receiver's id, offset, bytes, sender's id */
+    TT_PACKET_PULL,
+    TT_PACKET_DATA, /* a part of the data that PULL or GET asked for; args: receiver's id, offset */
+    TT_PACKET_GET,  /* asks for a part of a region; args: region, offset, bytes, sender's id */
+    /* data to store in a region; args: region, offset, sender's id or 0 for no acknowledgement */
     TT_PACKET_PUT,
-    /* asks for an acknowledgement when everything before this packet is done: my id */
+    /* asks for an acknowledgement when everything before this packet is done; args: sender's id */
     TT_PACKET_FENCE,
-    /* asks for the address of a context: its number; data: the address of the context that asks */
+    /* asks for the address of a context; args: its number; data: the address of the context that
+     * asks */
     TT_PACKET_ADDRESS,
-    TT_PACKET_ADDRESS_IS, /* answer to ADDRESS: the context's number; data: its address */
+    TT_PACKET_ADDRESS_IS, /* answer to ADDRESS; args: the context's number; data: its address */
     TT_PACKET_BYE,        /* the sender leaves: the end of this connection is no failure */
     TT_PACKET_LEAVING,    /* the sender's rank receives no more messages: leave.c */
-    /* Asks the origin of a long message to write pieces of it (pull.h): its id, address, bytes, my
-     * id, and in one word the serial, the piece size in pages and the claim word. */
+    /* Asks the origin of a long message to write pieces of it (pull.h). Args: receiver's id,
+     * address, bytes, sender's id, and in one word the serial number, the size of a piece in pages
+     * and the index of the claim word. */
     TT_PACKET_SPLIT,
     TT_PACKET_PLAN, /* a whole message of a plan: src/run/remote.c */
     TT_PACKET_KINDS

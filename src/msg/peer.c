@@ -5,8 +5,8 @@
  */
 #include "msg/inside.h"
 
-/* Whether answers of this rank will never come. What it sent before in shared memory is still
- * handled. */
+/* Whether the rank has failed or left, so that it answers no more. Packets that it wrote to shared
+ * memory before are still handled. */
 static bool is_gone(const tutti_context *c, int rank)
 {
     enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);
@@ -34,7 +34,7 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
-    peer->gone = is_gone(c, rank); /* if the rank goes later, `failures` rises */
+    peer->gone = is_gone(c, rank); /* if the rank fails or leaves later, `failures` rises */
     peer->next_of_rank = c->peer[rank];
     return c->peer[rank] = peer;
 }

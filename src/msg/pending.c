@@ -47,7 +47,8 @@ struct tt_pending *tt_pending_new(tutti_context *c, enum tt_pending_kind kind, s
     }
     *pending =
         (struct tt_pending){.kind = kind, .id = pending->id + (UINT64_C(1) << 32), .peer = peer};
-    /* Nothing may ever arrive from a peer that is gone. Only an advance ends the operation then. */
+    /* The context must be advanced even if no packet ever arrives: if the peer is gone, only an
+     * advance ends the operation. */
     tt_context_used(c);
     return pending;
 }
@@ -78,7 +79,8 @@ void tt_pending_free(tutti_context *c, struct tt_pending *pending)
 
 /* ---- Calling completion functions ---- */
 
-/* Frees the operation first, so that the functions can use its table entry for new ones. */
+/* Calls the functions of an operation that has ended. Frees the operation first, so that new
+ * operations which the functions start can use its table entry. */
 static void call_done(tutti_context *c, struct tt_pending *pending)
 {
     struct tt_pending ended = *pending;
@@ -143,7 +145,7 @@ static void part_gone(tutti_context *c, struct tt_pending *pending)
 static void buffer_free(tutti_context *c, struct tt_pending *pending)
 {
     tutti_done_fn *sent = pending->sent;
-    if (!sent || c->depth >= DEEP) return; /* then `sent` is called when the operation ends */
+    if (!sent || c->depth >= DEEP) return; /* `sent` is called when the operation ends */
     pending->sent = NULL;
     c->depth++;
     sent(c, pending->arg, TUTTI_OK);
@@ -197,7 +199,8 @@ bool tt_pending_answer(tutti_context *c, struct tt_pending *pending, tutti_statu
     return true;
 }
 
-/* Records what fences must report. Called before any completion function, which may begin another
+/* Records, for fences to a peer that is gone, which messages and operations may be lost. The caller
+ * does this before it calls any completion function, since such a function may begin another
  * fence. */
 static void note_missed(tutti_context *c, struct tt_peer *peer)
 {

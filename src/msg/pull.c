@@ -21,12 +21,16 @@ static const struct tt_pending_handlers split_handlers, pull_handlers;
 /* Split copies: the pieces of long messages that the origin writes. */
 
 enum {
-    /* bytes of a message; for less, the packets cost more than the split copy saves */
+    /* bytes of the shortest message; for less, the packets cost more than the split copy saves */
     LEAST = 48 << 10,
-    SPLIT_PIECE_MOST = 1 << 20, /* bytes of a piece: a context looks at nothing else meanwhile */
-    ASKED = 2                   /* messages at a time: the one that is pulled, and the next */
+    SPLIT_PIECE_MOST =
+        1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
+    /* split copies that a context asks for at a time: of the message that it pulls, and of the
+     * next */
+    ASKED = 2
 };
-/* the largest message: a claim word can count no more pieces */
+/* bytes of the longest message that is split: a claim word cannot count the pieces of a longer
+ * one */
 #define MOST (INT64_C(32) << 30)
 
 /* ---- A claim word: closed 1 bit | serial 31 | origin's claims 16 | target's claims 16 ---- */
@@ -41,7 +45,8 @@ static int64_t piece_begin(const struct tt_pieces *p, int i)
 enum { TARGETS = 1, ORIGINS = 1 << 16, SERIALS = INT32_MAX };
 #define CLOSED (UINT64_C(1) << 63)
 
-/* Never returns 0, so that no message matches a claim word that was never used. */
+/* Returns the serial number after `serial`. It is never 0, so that no message matches a claim word
+ * that was never used. */
 static uint32_t serial_after(uint32_t serial)
 {
     return serial == SERIALS ? 1 : serial + 1;
@@ -68,7 +73,7 @@ static bool is_full(uint64_t word, int n)
     return targets_of(word) + origins_of(word) >= n;
 }
 
-/* Returns the index of the first word (struct tt_claim_word) that no message uses; -1: all are
+/* Returns the index of the first claim word in the peer's ring that no message uses; -1: all are
  * used. */
 static int free_seat(const struct tt_peer *peer)
 {
@@ -90,9 +95,9 @@ static uint64_t word_of(const struct tutti_pending *r)
 
 /* ---- At the target ---- */
 
-/* Returns the bytes of a piece of such a message, at most.
- * If one context pulls the message alone, both sides get the same number of pieces, as few as
- * possible: more pieces would only need more acknowledgements. */
+/* Returns the bytes of a piece, at most, of a message that is moved by a split copy. If one context
+ * pulls the message alone, both sides get the same number of pieces, as few as possible: more
+ * pieces would only need more acknowledgements. */
 static int64_t split_piece(int64_t bytes, int64_t portions)
 {
     if (portions > 1) return SPLIT_PIECE_MOST;
@@ -110,8 +115,8 @@ static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
            !tt_fabric_reach(f, r->peer->rank, r->address);
 }
 
-/* Takes claim word i with the next serial number. The target may have claimed the first pieces
- * already. */
+/* Takes claim word i for the message, with the next serial number of that word. The word starts
+ * with the count of the pieces that the target has claimed before. */
 static void sit_down(struct tutti_pending *r, int i)
 {
     struct tt_pull_range *range = may_split(r);
@@ -170,8 +175,9 @@ static bool split_ask(tutti_context *c, struct tutti_pending *r)
     return r->split_copy || ends || !split_wanted(c, r) || ask_split(c, r);
 }
 
-/* Asks for help with the next messages that this context alone pulls.
- * This context claims the next piece of the first portion itself, right after this. */
+/* Asks for split copies of the next messages that this context alone pulls, if pieces are left for
+ * the origin. The context itself claims the next piece of its first portion right after this
+ * call. */
 static void split_ask_next(tutti_context *c)
 {
     int n = 0;
@@ -207,13 +213,13 @@ static void split_end(tutti_context *c, struct tutti_pending *r)
 }
 
 /* Counts a piece that the origin had claimed and that has ended. If it was the last piece of the
- * message, the operation is gone afterwards. */
+ * message, `pending` is freed afterwards. */
 static void count(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
     pending->flows++;
     atomic_store_explicit(&may_split(r)->end, r->pieces.n - pending->flows, memory_order_relaxed);
-    /* otherwise the answer to the request ends the piece */
+    /* AGAIN: the target has asked the origin for the piece, and the origin's answer ends it */
     if (status != TUTTI_AGAIN) piece_ended(c, r, status);
 }
 
@@ -251,8 +257,8 @@ void tt_split_copy_stop(struct tt_pending *pending)
                                  memory_order_acq_rel);
 }
 
-/* Ends the pieces that a lost origin had claimed. If the last piece of the message ends here, the
- * operation is gone afterwards. */
+/* Ends the pieces that a lost origin had claimed. If the last piece of the message ends here,
+ * `pending` is freed afterwards. */
 static void split_lost(tutti_context *c, struct tt_pending *pending)
 {
     tt_split_copy_stop(pending);
@@ -313,8 +319,8 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
            piece_of(p) > 0 && serial_of(p->arg[4]) != 0 && claim_word_of(p) < TT_CLAIM_WORDS;
 }
 
-/* If the packet is ignored, nothing is lost: the target moves all pieces itself. The message may
- * have ended already. */
+/* Records the request of a SPLIT packet. A packet may be ignored, for instance because its message
+ * has ended already: the target moves all pieces itself. */
 void tt_split_copy_asked(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (!is_sound(c, peer, p)) return;
@@ -356,14 +362,15 @@ static tutti_status write_piece(tutti_context *c, const struct tt_split_copy *h,
                            bytes);
 }
 
-/* Whether an acknowledgement could be sent at once. Without that nothing is claimed, since an
- * origin must acknowledge a piece before its advance returns. */
+/* Whether an acknowledgement could be sent at once. If not, the origin claims no piece, since it
+ * must acknowledge a piece before its advance returns. */
 static bool may_acknowledge(struct tt_peer *peer)
 {
     return !peer->waiting.first && tt_out_begin(&peer->out, 2 * sizeof(uint64_t));
 }
 
-/* Nothing is left to claim; a piece cannot be acknowledged now; a piece was written. */
+/* OVER: no piece is left to claim. LATER: a piece could not be acknowledged now, so none was
+ * claimed. WROTE: a piece was written. */
 enum split_outcome { OVER, LATER, WROTE };
 
 static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
@@ -381,8 +388,9 @@ static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
     return WROTE;
 }
 
-/* Writes one piece. If a target does not read its ring, its split copies wait in the list and delay
- * no other; there are at most as many of them as the target has claim words. */
+/* Writes one piece. If a target does not read its packet ring, its split copies wait in the list
+ * and do not delay those of other targets. A target has at most as many of them as the ring has
+ * claim words. */
 void tt_split_copy_advance(tutti_context *c)
 {
     enum split_outcome outcome = LATER;
@@ -406,10 +414,10 @@ void tt_split_copy_close(tutti_context *c)
 /* Cuts long messages into portions and pieces, and pulls the pieces. */
 
 enum {
-    /* Waking a context for a portion costs some microseconds. That should be a small part of the
-     * time for copying the portion. */
+    /* Bytes of a portion, at least. Waking a context for a portion costs some microseconds. That
+     * should be a small part of the time for copying the portion. */
     PORTION_LEAST = 128 << 10,
-    PIECE_MOST = 1 << 20, /* bytes of a piece: a context looks at nothing else meanwhile */
+    PIECE_MOST = 1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
     ASKED_MOST = 4        /* pieces that a context asks for at a time: enough to hide the latency */
 };
 
@@ -527,8 +535,8 @@ static int claim_any(struct tutti_pending *r)
     return -1;
 }
 
-/* Claims a piece of the first message in the list that has one left, and takes a reference to it.
- * Removes messages without such a piece from the list. */
+/* Claims a piece of the first message in the list that has one left. Returns that message, with a
+ * new reference; NULL: there is none. Removes messages without a piece left from the list. */
 static struct tutti_pending *help_others(struct tt_shared_pulls *pulls, int *piece)
 {
     struct tutti_pending *r;
@@ -547,7 +555,8 @@ static struct tutti_pending *help_others(struct tt_shared_pulls *pulls, int *pie
 
 /* ---- One piece ---- */
 
-/* Records that a piece has ended. Any context of the client. */
+/* Records that a piece has ended. After the last piece, the owner's context completes the message.
+ * Any context of the client may call this function. */
 static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     int ok = TUTTI_OK;
@@ -573,8 +582,8 @@ static struct tt_pending *new_pull(tutti_context *c, struct tutti_pending *r, st
     return pending;
 }
 
-/* Starts a get of the network, if it can access the data; otherwise the owner asks the origin to
- * send them. UNSUPPORTED: only the owner can get the piece. */
+/* Starts a get of the network, if the network can access the data; otherwise, in the owner's
+ * context, asks the origin to send the data. UNSUPPORTED: only the owner can get the piece. */
 static tutti_status start_pull(tutti_context *c, struct tutti_pending *r,
                                struct tt_pending *pending, int64_t begin)
 {
@@ -589,7 +598,8 @@ static tutti_status start_pull(tutti_context *c, struct tutti_pending *r,
     return status == TUTTI_OK ? TUTTI_AGAIN : status;
 }
 
-/* AGAIN: the piece is under way. UNSUPPORTED: only the owner can get it. */
+/* Starts to get a piece, by the network or by asking the origin. AGAIN: the piece is under way.
+ * UNSUPPORTED: only the owner can get the piece. */
 static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t begin, int64_t bytes)
 {
     struct tt_peer *peer = tt_peer_of(c, r->peer->rank, r->peer->context);
@@ -633,7 +643,8 @@ static const void *reach(const struct tt_fabric *f, const struct tutti_pending *
     return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
 }
 
-/* Whether only the owner can do anything, since it has to ask the origin for every piece. */
+/* Whether only the owner can pull pieces of the message, since the origin has to be asked for each
+ * of them, and only the owner asks. */
 static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
     if (!r->peer->transport->shares) return r->key_bytes == 0;
@@ -734,8 +745,8 @@ static void give_back(struct tutti_pending *r, int piece)
 
 /* ---- The whole message ---- */
 
-/* Claims a piece of this context's own portions and takes a reference to the message. With the last
- * piece of a portion it takes over the reference of the portion. */
+/* Claims a piece of this context's own portions and takes a reference to the message. For the last
+ * piece of a portion, this is the reference that the portion held. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
     struct tt_pull_range *range;
@@ -787,8 +798,9 @@ static void fill_ranges(struct tutti_pending *r)
     }
 }
 
-/* Posts a portion to a context, unless that context has not taken the last one: then it may not be
- * advanced at all, and other contexts find the portion by the client's list. */
+/* Posts a portion to a context, unless that context has not yet taken the last portion that was
+ * posted to it: perhaps no thread advances it. Other contexts find the portion by the client's
+ * list. */
 static void hand_one(tutti_context *to, struct tt_pull_range *range)
 {
     if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;

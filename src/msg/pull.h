@@ -23,9 +23,9 @@
  * Because of the last rule nobody waits for packets to a context that is not advanced any more,
  * except for messages that the context's own handlers received. Several contexts could not make the
  * origin faster either, since one context of the origin sends everything that was asked for. If
- * another context has claimed a piece and the network turns out not to reach it from there, the
- * piece goes back to the owner as posted work. The origin may claim pieces of the last portion,
- * too: see split copies below.
+ * another context has claimed a piece and turns out not to reach the data by the network, the piece
+ * goes back to the owner as posted work. The origin may claim pieces of the last portion, too: see
+ * split copies below.
  *
  * Why each piece is pulled once: a claim is a fetch-and-add of the portion's counter, and the
  * context that gets a number below the end has the piece. In a portion with a claim word (below)
@@ -56,8 +56,10 @@ enum { TT_PAGE = 4096 };
 /* A portion of a long message. */
 struct tt_pull_range {
     _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; `end` or more: none is left */
-    _Atomic int end;                    /* without the pieces that the origin has acknowledged */
-    /* in this claim word the origin claims pieces, too; NULL: it does not (see below) */
+    /* the portion's last piece + 1, less the pieces that the origin has acknowledged */
+    _Atomic int end;
+    /* the claim word by which the origin, too, claims pieces (see below); NULL: the origin claims
+     * none */
     struct tt_claim_word *claim;
     uint32_t serial; /* the message's serial number in the claim word */
     struct tutti_pending *receipt;
@@ -65,7 +67,8 @@ struct tt_pull_range {
     struct tt_pull_range *next_of_context;
 };
 
-/* Its handler is running or has not been called; it was put off; it is being received. */
+/* The state of a message that has arrived. NEW: its handler is running or has not been called.
+ * PUT_OFF: its handler has put it off. PULLED: its payload is being received. */
 enum tt_receipt_state { TT_RECEIPT_NEW, TT_RECEIPT_PUT_OFF, TT_RECEIPT_PULLED };
 
 /* A message that is being received, or that its handler has put off. */
@@ -74,7 +77,8 @@ struct tutti_pending {
     enum tt_receipt_state state;
     tutti_context *context; /* the context whose handler received the message: the owner */
     struct tt_peer *peer;
-    uint64_t id; /* of the send operation at the origin; 0: the origin needs no acknowledgement */
+    /* id of the send operation at the origin; 0: the origin needs no acknowledgement */
+    uint64_t id;
     bool is_long;
     int64_t bytes;
     tt_address address; /* long message: where the data are at the origin */
@@ -83,29 +87,30 @@ struct tutti_pending {
     /* Where the data are to be stored. */
     tutti_receive into;
     struct tt_layout *layout; /* held by a reference */
-    int64_t take;             /* bytes that fit */
+    int64_t take;             /* bytes of the payload that fit into the destination */
     char *to, *packed;        /* destination; packed: a buffer to unpack from, NULL if not needed */
     /* How the data are pulled. */
     struct tt_pieces pieces;
     int ranges;
-    struct tt_pull_range *range; /* &one, or allocated */
+    struct tt_pull_range *range; /* the portions: &one, or allocated */
     struct tt_pull_range one;
     struct tt_pending *split_copy; /* the operation of the split copy; NULL: there is none */
     tutti_work_fn *ready;          /* completes the message in the owner's context */
     struct tt_work finish;
-    struct tutti_pending *next_shared, **link; /* in the client's list */
+    struct tutti_pending *next_shared, **link; /* in the list of messages that all contexts pull */
     _Alignas(TT_LINE) _Atomic int left;        /* pieces that have not ended */
     _Atomic int refs, status;
 };
 
-/* Pulls receipt->take bytes to receipt->to. When they have arrived or failed, receipt->ready is
- * called in the owner's context, possibly before this function returns. */
+/* Pulls receipt->take bytes to receipt->to. When all these bytes have arrived or failed,
+ * receipt->ready is called in the owner's context, possibly before this function returns. */
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
-/* Ends the pull when all pieces are done; no context looks for pieces of it any more. */
+/* Ends the pull of a message whose pieces have all ended: no context looks for pieces of the
+ * message after that. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
-/* Drops the context's references to messages, before it is freed. */
+/* Drops the context's references to messages, before the context is freed. */
 void tt_pull_close(tutti_context *context);
 /* Frees what is needed to receive the payload. */
 void tt_receipt_release(struct tutti_pending *receipt);
@@ -137,20 +142,22 @@ void tt_receipt_unref(struct tutti_pending *receipt);
  *
  * A claim is a compare-and-swap of the whole word. It succeeds only while the word holds the
  * message's serial number and the sum of the two counts is below the number of pieces. So each
- * piece is claimed once, and nobody claims a piece by a word that belongs to a later message; the
- * word may do so as soon as all pieces have ended. An origin that never advances claims nothing and
- * delays nobody. An origin claims a piece only if it has room to acknowledge it, and writes and
- * acknowledges it before its advance returns. The bytes that it wrote are in the target's memory
- * before it publishes the ACK (release); the target reads the ACK before it counts the piece
- * (acquire). A ring preserves order, so the k-th ACK is about the k-th piece from the end.
+ * piece is claimed once, and nobody claims a piece by a word that belongs to a later message; a
+ * later message may take the word as soon as all pieces of this one have ended. An origin that
+ * never advances claims nothing and delays nobody. An origin claims a piece only if it has room to
+ * acknowledge it, and writes and acknowledges it before its advance returns. The bytes that it
+ * wrote are in the target's memory before it publishes the ACK (release); the target reads the ACK
+ * before it counts the piece (acquire). A ring preserves order, so the k-th ACK is about the k-th
+ * piece from the end.
  *
  * If the origin is lost, the target closes the claim word, and the pieces that the origin claimed
  * and did not acknowledge have failed. A target that leaves also closes the claim word; it then
  * waits until all claimed pieces have been acknowledged, since the origin is writing them to the
  * target's memory. A rank that was given up but still runs may write the one piece that it is
  * working on: as with any buffer, an operation that ended with an error is only over when that rank
- * has ended. A broken origin may write any value to the words in its own ring. That can end its own
- * message early, or never; it cannot make the target read a piece that does not exist.
+ * has ended. A broken origin may write any value to the words in its own ring. Such a value can end
+ * the origin's own message early, or keep it from ending; it cannot make the target read a piece
+ * that does not exist.
  */
 
 /* Prevents the origin from claiming more pieces. Does nothing for other kinds of operation. */

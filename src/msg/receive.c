@@ -37,7 +37,8 @@ static bool reserve(tutti_context *c)
 
 /* ---- Messages that are not done, and fences ---- */
 
-/* A fence reports once that messages were dropped. */
+/* Acknowledges a fence of the peer: with PEER if this rank, while leaving, dropped messages of the
+ * peer and no earlier fence has reported that. */
 static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 {
     tutti_status status = peer->dropped ? TUTTI_ERR_PEER : TUTTI_OK;
@@ -108,8 +109,8 @@ static tutti_status fit(const tutti_receive *into, const struct tt_layout *layou
     return TUTTI_OK;
 }
 
-/* Unpacks `bytes` bytes. The last element may be incomplete; what is missing of it keeps its value
- * at the destination. */
+/* Unpacks `bytes` bytes. The last element may be incomplete: the bytes that `packed` lacks keep
+ * their values at the destination. */
 static tutti_status unpack(const struct tt_layout *l, const char *packed, char *to, int64_t bytes)
 {
     int64_t whole = bytes / l->packed, rest = bytes % l->packed;
@@ -233,8 +234,8 @@ static void call(tutti_context *c, const struct tt_packet *p, struct tutti_pendi
     handler->fn(c, &message, into, handler->arg);
 }
 
-/* The next packets overwrite the payload in the packet ring, so it is copied; to the reserved
- * memory if there is no other. */
+/* Copies the payload of a message that was put off, since later packets overwrite it in the packet
+ * ring. If no other memory can be allocated, uses the reserved memory. */
 static void keep_payload(tutti_context *c, struct tutti_pending *r, const struct tt_packet *p)
 {
     r->data = tt_alloc(p->bytes + 1);
@@ -266,7 +267,8 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_context_fault(c, status);
 }
 
-/* A request to send carries the network's key, if there is one, as its data. */
+/* Records what a request to send (RTS) says. Its data are the network's key, if there is one.
+ * False: the packet is broken. */
 static bool note_long(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     struct tutti_pending *r = c->spare;
@@ -461,7 +463,7 @@ static void take_put(tutti_context *c, struct tt_peer *peer, const struct tt_pac
     if (p->arg[2]) tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[2], to ? TUTTI_OK : TUTTI_ERR_ARG);
 }
 
-/* The rank of the peer receives no more messages in any of its contexts. */
+/* Handles a LEAVING packet: the sender's rank receives no more messages in any of its contexts. */
 static void take_leaving(tutti_context *c, struct tt_peer *sender, const struct tt_packet *p)
 {
     (void)p;
@@ -469,7 +471,8 @@ static void take_leaving(tutti_context *c, struct tt_peer *sender, const struct 
         peer->leaving = true;
 }
 
-/* Plans run in the thread of context 0. A rank that leaves drops their messages. */
+/* Handles a message of a plan. It has to come to context 0, since plans run in the thread of
+ * context 0. A rank that leaves drops it. */
 static void take_plan(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (tt_likely(c->msg->plan_packet && c->index == 0))
@@ -523,7 +526,8 @@ void tt_take_from_wire(void *arg, const void *head, size_t head_bytes, const voi
     if (tt_unlikely(!peer || peer->context != context)) peer = tt_peer_of(c, rank, context);
     tutti_status status = peer ? tt_take(c, peer, &p) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) return;
-    /* The packet is lost; this rank fails, so that the sender does not believe it was received. */
+    /* The packet is lost. This rank fails, so that the sender does not believe that the packet was
+     * received. */
     tt_common_fail(c->f->job, c->f->common, c->f->me, TT_CAUSE_STATUS, (int)status);
     tt_context_fault(c, status);
 }
@@ -570,8 +574,8 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
     return TUTTI_OK;
 }
 
-/* c->announced is the rest of the list that was taken from the mailbox. A ring for which there is
- * no memory now is adopted at the next advance. */
+/* Adopts all rings in the list in the mailbox. c->announced is the rest of a list that was taken
+ * from the mailbox before. If there is no memory for a ring now, the next advance adopts it. */
 tutti_status tt_inbox_adopt(tutti_context *c)
 {
     while (true) {

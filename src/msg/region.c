@@ -3,10 +3,10 @@
  * Registered memory: which bytes other ranks may access.
  *
  * A key says which rank the region belongs to, where it lies and how long it is. It also carries a
- * hash of this, so that the library detects bytes that are no key before it accesses any memory. A
+ * hash of these, so that the library detects bytes that are no key before it accesses any memory. A
  * rank that shares memory with the owner also checks the region's mark there, so it detects a key
- * of a region that was freed. For other ranks the owner checks, or the network's own keys are
- * refused.
+ * of a region that was freed. If a rank on another node uses the key of a freed region, the owner
+ * refuses the access, or the network refuses its own key.
  */
 #include <string.h>
 
@@ -16,8 +16,9 @@
 
 enum { LANES = 4 };
 
-/* Each step maps (hash, word) one to one in either argument, so keys that differ in a single word
- * have different hashes. The words are distributed over lanes that do not wait for each other. */
+/* Adds a word to a hash. For a given hash each word has another result, and for a given word each
+ * hash, so keys that differ in a single word have different hashes. The words of a key are
+ * distributed over LANES hashes, so that the processor computes these in parallel. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -28,7 +29,7 @@ static uint64_t hash_of(const struct tt_region_key *key, int64_t stamp)
 {
     uint64_t word[sizeof *key / 8], lane[LANES] = {1, 2, 3, 4}, hash = KEY_MAGIC ^ (uint64_t)stamp;
     memcpy(word, key, sizeof word);
-    word[0] = 0; /* the hash itself */
+    word[0] = 0; /* the hash does not cover itself */
     for (size_t i = 0; i < sizeof word / 8; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] = mix(lane[k], word[i + k]);
     for (size_t k = 0; k < LANES; k++) hash = mix(hash, lane[k]);
@@ -38,7 +39,7 @@ _Static_assert(sizeof(struct tt_region_key) / 8 % LANES == 0, "whole steps");
 
 /* ---- Marks ---- */
 
-enum { MARKS_AT_ONCE = 512 }; /* fill a page */
+enum { MARKS_AT_ONCE = 512 }; /* marks of 8 bytes that fill a page */
 
 static _Atomic uint64_t *word_at(const struct tt_fabric *f, int64_t offset)
 {
@@ -219,7 +220,7 @@ struct tt_wire_region *tt_region_map(struct tt_msg *msg, const void *memory, siz
     return mapped ? region : NULL;
 }
 
-/* The target pulls a long message with its key or, if it has none, by messages. */
+/* Returns 0 if there is no key; the target then pulls the data by messages. */
 size_t tt_region_offer(tutti_context *c, struct tt_pending *pending, void *key)
 {
     size_t bytes = TT_WIRE_KEY;

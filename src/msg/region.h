@@ -7,9 +7,9 @@
 
 #include "msg/inside.h"
 
-/* A word in the owner's shared memory that holds a region's id while the region is registered. The
- * client uses the word again for other regions and for nothing else, so an old key never finds its
- * id there. */
+/* The mark of a region: a word in the owner's shared memory that holds the region's id while the
+ * region is registered. The client uses the word again for other regions and for nothing else, so
+ * the word never again holds the id of a region that was freed. */
 struct tt_mark {
     int64_t offset; /* offset in the segment */
     struct tt_mark *next;
@@ -23,17 +23,19 @@ struct tutti_region {
     size_t bytes;
     uint64_t id; /* no id is given twice */
     tutti_region *next, **link;
-    /* NULL: there is none, or it cannot be mapped; then messages do the accesses */
+    /* the region as the network knows it; NULL: there is no network, or it cannot map the memory,
+     * and messages do the accesses */
     struct tt_wire_region *wire;
 };
 
 /* The contents of a tutti_key. */
 struct tt_region_key {
-    uint64_t hash; /* of all other members */
+    uint64_t hash; /* a hash of all other members */
     int32_t rank, client;
     uint64_t region;
     int64_t mark; /* offset of the mark in the segment */
-    /* as seen within the node (tt_fabric_address); the next one as seen in the owner's process */
+    /* `address`: where the region lies as seen within the node (tt_fabric_address); `memory`: where
+     * it lies in the owner's process */
     uint64_t address;
     uint64_t memory, bytes, wire_bytes;
     unsigned char wire[TT_WIRE_KEY];

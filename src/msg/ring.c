@@ -21,7 +21,8 @@ enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores)
 
 /* ---- Making and finding ---- */
 
-enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 }; /* bytes of bulk area for each cell; cells at least */
+/* bytes of bulk area for each cell; cells of a ring, at least */
+enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 };
 
 /* ---- Mailboxes ---- */
 
@@ -102,7 +103,8 @@ tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct
     return TUTTI_OK;
 }
 
-/* The reader takes the whole list at once, so a push needs to know only the first entry. */
+/* Pushes the ring onto the list in the reader's mailbox. The reader takes the whole list at once,
+ * so a push needs to know only the first entry. */
 void tt_out_announce(struct tt_fabric *f, const struct tt_out *out,
                      struct tt_mailbox_context *mailbox)
 {

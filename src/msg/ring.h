@@ -3,23 +3,25 @@
  * Packets from one context to another through shared memory: a packet ring with one writer and one
  * reader.
  *
- *     cells   lines of 64 bytes, one for each packet: the mark, and what follows it if that is at
- *             most 56 bytes
- *     bulk    an area for what follows longer packets, each in one piece, in the same order
+ *     cells   lines of 64 bytes, one for each packet: the mark of the packet (packet.h), and its
+ *             other bytes if these are at most 56
+ *     bulk    an area for the bytes after the mark of longer packets, each packet in one piece, in
+ *             the order of the cells
  *
  *     writer's arena:  | who, how large | reader's positions | cell 0 | cell 1 | ... | bulk ... |
  *
  * A short message is thus one line that moves from cache to cache. The reader looks at the mark of
- * the next cell. It publishes its positions a few times per lap, on a line that the writer reads
- * only when the ring seems full.
+ * the next cell. It publishes its positions a few times per lap (a lap is one pass over all cells),
+ * on a line that the writer reads only when the ring seems full.
  *
- * Why it is right. The low 16 bits of a mark are the lap in which it was written. So the reader
+ * Why this is right. The low 16 bits of a mark are the lap in which it was written. So the reader
  * does not mistake what an earlier lap left in a cell for a new packet: each lap writes each cell
  * once, so a cell can only hold the mark of the last lap. The writer stores the mark last (release)
  * and the reader loads it first (acquire), so the reader finds the whole packet. The reader
  * publishes its positions (release) after its last access to the bytes before them, and the writer
- * loads them (acquire) before it writes these bytes again. Nobody else writes them and there are no
- * locks: a process that dies either has published its last packet or has not.
+ * loads them (acquire) before it writes these bytes again. Nobody else writes the positions or the
+ * bytes, and there are no locks: a process that dies either has published its last packet or has
+ * not.
  *
  * The reader checks every length. The writer is a program of the same user, but it may be broken.
  *
@@ -41,11 +43,11 @@
  *
  * A plain store to a line that the reader has read waits until the reader's caches have given up
  * that line. How long that takes differs much between computers. Non-temporal stores do not wait
- * for it, but then the reader has to read from memory. So the ranks measure both when they meet
- * (fabric/cost.c), and all rings use the faster method. If there are more ranks than
- * processors, all rings use plain stores: then times say nothing about caches, because ranks wait
- * for processors. The ring uses plain stores also while it is full, since the reader then copies
- * the data faster. */
+ * for the caches, but after them the reader has to read from memory. So the ranks measure both when
+ * they meet (fabric/cost.c), and all rings use the faster method. If there are more ranks than
+ * processors, all rings use plain stores: the measured times say nothing about caches in this case,
+ * because ranks wait for processors. A ring uses plain stores also while it is full, since the
+ * reader then copies the data faster. */
 
 enum tt_fill { TT_FILL_STORES, TT_FILL_STREAMS, TT_FILLS };
 
@@ -67,13 +69,15 @@ struct tt_cell {
     char body[TT_CELL_BODY];
 };
 
-/* Reader and writer claim the pieces of a long message from the writer by these words: pull.h. */
+/* Claim words: by them the reader and the writer of a ring claim the pieces of a long message that
+ * the writer sends (pull.h). */
 enum { TT_CLAIM_WORDS = 4 };
 struct tt_claim_word {
     _Alignas(TT_LINE) _Atomic uint64_t word;
 };
 
-/* Lies in the writer's arena; cells and bulk area follow it. Both sizes are powers of two. */
+/* A packet ring. It lies in the writer's arena, and its cells and its bulk area follow this struct.
+ * The numbers `cells` and `bulk` are powers of two. */
 struct tt_msg_ring {
     _Alignas(TT_LINE) int64_t next; /* offset of the ring that was announced before; 0: none */
     int32_t rank, context;          /* rank and context of the writer */
@@ -96,10 +100,11 @@ struct tt_mailbox {
 };
 #define TT_MAILBOX_IN_USE 1u
 
-/* The writer's end. Invariants (tt_out_valid): position <= limit, the first cell that may not be
- * written. Data in the bulk area end at bulk_limit at most. */
+/* The writer's end of a packet ring. `position` counts the cells that were written, `bulk_at` the
+ * bytes of the bulk area. Invariants (tt_out_valid): position <= limit, where `limit` is the first
+ * position that may not be written yet. Data in the bulk area end at bulk_limit at most. */
 struct tt_out {
-    struct tt_msg_ring *ring; /* NULL: not made yet */
+    struct tt_msg_ring *ring; /* NULL: the ring is not made yet */
     struct tt_cell *cell;
     char *bulk;
     uint32_t cells, cells_log2, bulk_bytes;
@@ -115,7 +120,8 @@ static inline bool tt_out_valid(const struct tt_out *out)
            out->bulk_at <= out->bulk_limit;
 }
 
-/* The reader's end. */
+/* The reader's end of a packet ring. `position` counts the cells that were read, `bulk_at` the
+ * bytes of the bulk area; `published` and `bulk_published` are what the writer knows of these. */
 struct tt_in {
     struct tt_cell *cell;
     uint32_t cells, cells_log2, bulk_bytes;
@@ -135,7 +141,8 @@ struct tt_mailbox *tt_mailbox_of(struct tt_fabric *f, int rank);
  * those of the arena. */
 tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_context *mailbox,
                                      const void *address, size_t bytes);
-/* Stores such an address in address[TT_WIRE_ADDRESS]. False: none was published. */
+/* Stores the address that tt_mailbox_publish_port has published in address[TT_WIRE_ADDRESS]. False:
+ * none was published. */
 bool tt_mailbox_port(const struct tt_fabric *f, const struct tt_mailbox_context *mailbox,
                      void *address, size_t *bytes);
 
@@ -145,7 +152,8 @@ tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct
 void tt_out_announce(struct tt_fabric *f, const struct tt_out *out,
                      struct tt_mailbox_context *mailbox);
 
-/* Opens the ring at this offset. False: no valid ring is there. */
+/* Opens for reading the ring at this offset in the segment. False: there is no valid ring at the
+ * offset. */
 bool tt_in_open(struct tt_fabric *f, int64_t offset, struct tt_in *in);
 
 /* ---- Writing ---- */
@@ -158,7 +166,7 @@ static inline size_t tt_ring_data_most(int64_t bulk_bytes)
 }
 
 /* Returns the largest number of bytes that may follow a mark. It is less than half of the bulk
- * area, so that they always find room once the reader has read everything. */
+ * area, so that so many bytes always find room once the reader has read everything. */
 static inline size_t tt_ring_most(int64_t bulk_bytes)
 {
     return tt_ring_data_most(bulk_bytes) + TT_ARGS * 8 + TUTTI_HEADER_BYTES;

@@ -99,7 +99,8 @@ void tt_transfer_close(tutti_context *c)
 
 /* ---- Sending at once ---- */
 
-/* Makes the packet ring for the first packet. AGAIN: the peer's rank has no mailbox yet. */
+/* Makes the packet ring for the first packet to this peer. AGAIN: the peer's rank has no mailbox
+ * yet. */
 static tutti_status open_ring(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_mailbox *mailbox = tt_mailbox_of(c->f, peer->rank);
@@ -136,7 +137,7 @@ static tutti_status send_into_ring(tutti_context *c, struct tt_peer *peer,
 
 static void offer_here(tutti_context *c, struct tt_pending *pending, struct tt_packet *p, char *key)
 {
-    (void)key; /* the target needs none */
+    (void)key; /* the target needs no key */
     p->arg[2] = tt_fabric_address(c->f, pending->data);
 }
 
@@ -169,8 +170,8 @@ static bool keep_data(struct tt_transfer *entry, int64_t bytes)
     return true;
 }
 
-/* Whether the packet carries a user's message or put. Only for these the rank waits when it leaves:
- * messages of the library to a team that failed may never be received. */
+/* Whether the packet carries a user's message or put. A rank that leaves waits until these were
+ * sent, but not for messages of the library, because a team that failed may never receive them. */
 static bool is_users(const struct tt_packet *p)
 {
     bool message =
@@ -178,7 +179,7 @@ static bool is_users(const struct tt_packet *p)
     return (message && p->dispatch < TUTTI_DISPATCHES) || p->kind == TT_PACKET_PUT;
 }
 
-/* Makes an entry, which is in no list yet. NULL: no memory. */
+/* Makes a send-queue entry for a packet. The entry is in no list yet. NULL: no memory. */
 static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
                                       const struct tt_packet *p, int64_t bytes,
                                       struct tt_pending *pending, bool lent)
@@ -208,7 +209,7 @@ static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
 }
 
 /* Returns the record for the next packet of an entry. The network completes each packet by itself,
- * so only the last one has the entry's own record. NULL: no memory. */
+ * so only the last packet uses the entry's own record. NULL: no memory. */
 static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry, bool last)
 {
     if (last || entry->peer->transport->shares) return entry;
@@ -258,8 +259,9 @@ void tt_post_finish(tutti_context *c, struct tt_transfer *entry)
     if (lives) tt_pending_gone(c, pending);
 }
 
-/* Sends an entry, which is the first in the queue or not in it yet. AGAIN: some of it has to wait.
- * If the network still reads its data, its completion frees the entry (wired.c). */
+/* Sends an entry, which is the first in the queue or not in it yet. AGAIN: a part of the entry has
+ * to wait. If the network still reads data of the entry, the entry is freed when the network has
+ * read them (wired.c). */
 static tutti_status send_entry(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
     /* a fence is sent only when the network has completed all puts before it */
@@ -296,8 +298,8 @@ tutti_status tt_post_waiting(tutti_context *c)
 
 /* ---- Sending at once or queueing ---- */
 
-/* Sends a packet with an entry, which waits behind others that wait. If sending fails, the next
- * advance tries again and reports the error. */
+/* Makes a send-queue entry for a packet and sends it; or queues it behind the entries that wait. If
+ * sending fails, the next advance tries again and reports the error. */
 static tutti_status send_or_queue(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                                   int64_t bytes, struct tt_pending *pending, bool lent)
 {
@@ -470,7 +472,7 @@ static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const t
     tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
     if (status == TUTTI_OK) return TUTTI_OK;
     peer->risked -= !send->delivered;
-    pending->packed = NULL; /* still belongs to the caller */
+    pending->packed = NULL; /* the packed data still belong to the caller */
     tt_pending_free(c, pending);
     return status;
 }
@@ -505,7 +507,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     peer->transport->offer(c, pending, &p, key);
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
-    pending->packed = NULL; /* still belongs to the caller */
+    pending->packed = NULL; /* the packed data still belong to the caller */
     tt_pending_free(c, pending);
     return status;
 }
@@ -583,8 +585,9 @@ tutti_status tt_msg_transfer(tutti_context *c, const tutti_endpoint *to, struct 
 
 /* ---- Immediate messages ---- */
 
-/* Immediate messages that may wait to be sent to a peer over the network: they take the library's
- * memory. If there are more, the call returns AGAIN. */
+/* How many send-queue entries of a peer that is reached over the network may wait before
+ * tt_msg_immediate returns AGAIN: an immediate message that waits occupies memory of the
+ * library. */
 enum { IMMEDIATES_MOST = 128 };
 
 static tutti_status immediate(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)

@@ -70,23 +70,23 @@ bool tt_leave_advance(tutti_context *c)
  *
  * A push onto the list is one compare-and-swap; the list is taken as a whole, by one exchange.
  *
- * Why no work is lost or done twice: the list consists of `posted` and the nodes behind it, linked
- * by `next`. A push that succeeds puts its node before what `posted` was at that moment. The
- * exchange empties the list at one moment, and only the exchange takes nodes. So each node is in
- * exactly one list that is taken. A push accesses no node but its own, so it does not matter
- * whether the node that it saw in `posted` was done, freed and allocated again meanwhile: if
- * `posted` holds the same address again, `next` is right again.
+ * Why no work is lost or done twice: the list consists of the node in `posted` and the nodes that
+ * follow it by `next`. A push that succeeds puts its node before the node that was in `posted` at
+ * that moment. The exchange empties the list at one moment, and only the exchange takes nodes. So
+ * each node is in exactly one list that is taken. A push accesses no node but its own, so it does
+ * not matter whether the node that it saw in `posted` was done, freed and allocated again
+ * meanwhile: if `posted` holds the same address again, `next` is right again.
  *
  * Why the order is kept: a second push of a thread comes after its first, so its node is nearer to
- * the head of the same list, or in a list that is taken later. The lists are done one after the
- * other, each from its end to its head.
+ * the head of the same list, or in a list that is taken later. The context does the work of one
+ * list after the other, and in each list from its end to its head.
  *
  * Why the work sees what was written before the push: the push releases, the exchange acquires, and
  * the compare-and-swaps between them continue the release sequence. The push is lock-free: a
  * compare-and-swap fails only because another push or the exchange has succeeded. The nodes are
  * allocated from the heap. */
 
-/* The thread that advances the context may sleep, like any thread of this rank. */
+/* Wakes the thread that advances the context, which may sleep, like any thread of this rank. */
 static void wake(tutti_context *context)
 {
     tt_context_used(context);

@@ -11,7 +11,7 @@
 /* ---- One thread at a time uses a context ---- */
 
 /* These functions check, as arguments of tt_assert, that only one thread uses the context between
- * the two of them. They always return true; if the check fails, they end the process with the
+ * tt_enter and tt_leave. They always return true; if the check fails, they end the process with the
  * reason. tt_enter_advance and tt_leave_advance surround the advancing of a context, in which no
  * context of its client may be advanced. */
 bool tt_enter(tutti_context *context);
@@ -21,13 +21,13 @@ bool tt_leave_advance(tutti_context *context);
 
 /* ---- Posted work and errors ---- */
 
-/* Posts work that the caller has allocated. Any thread. */
+/* Posts work, whose node the caller has allocated. Any thread may call this function. */
 void tt_work_post(tutti_context *context, struct tt_work *work);
-/* Runs the work that was posted, in the order of posting; returns how much it was. */
+/* Runs the work that was posted, in the order of posting; returns how many nodes there were. */
 int tt_work_do(tutti_context *context);
 /* Drops the work that was posted and not run. */
 void tt_work_drop(tutti_context *context);
-/* Records the error that tutti_advance is to return. */
+/* Records an error with its text for tutti_advance to return, unless an earlier one is recorded. */
 void tt_context_fault(tutti_context *context, tutti_status status);
 
 #endif

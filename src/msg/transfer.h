@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record of a packet that this rank sends, from whoever sends it down to the wire. It is queued
- * while the packet waits for room or for a connection, it contains the operation that the network
- * completes and the bytes that the network borrows, and the function that is called at the end.
+ * The record of a packet that this rank sends. One record serves all layers, from the sender down
+ * to the wire. It is queued while the packet waits for room or for a connection. It contains the
+ * operation that the network completes, the bytes that the network borrows, and the function that
+ * is called at the end.
  *
  * A context has a pool of records for its own packets and for messages of users. A message of a
  * plan has the record inside the plan's operation (tt_operation in src/run), so it needs no other
@@ -30,17 +31,20 @@ struct tt_transfer {
     /* Called when everything was sent: OK, or PEER if the peer is gone. NULL: the record belongs to
      * the pool of the context, which gets it back, and `pending` is notified. */
     tt_transfer_fn *done;
-    struct tt_pending *pending; /* notified (tt_pending_gone) when everything was sent */
+    /* the operation that is notified (tt_pending_gone) when everything was sent */
+    struct tt_pending *pending;
     char *owned;
     tutti_context *context;
     struct tt_peer *peer; /* the destination */
     uint64_t pending_id;  /* id of `pending`, which may have ended since */
     /* The record of all the data, if this is one packet of many; else this record itself. */
     struct tt_transfer *whole;
-    int on_wire; /* packets that the network still reads, those of other records included */
-    bool sent;   /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
-    bool lent;   /* the data belong to the caller */
-    bool users;  /* the packet carries a user's message or put */
+    /* packets that the network still reads: of this record, and of the records whose `whole` it
+     * is */
+    int on_wire;
+    bool sent;  /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
+    bool lent;  /* the data belong to the caller */
+    bool users; /* the packet carries a user's message or put */
     char header[TUTTI_HEADER_BYTES];
     struct tt_wire_packet wire; /* set while the network reads the packet */
 };

@@ -3,16 +3,16 @@
  * Messages between nodes: each context has a port of the wire, and links from it to the ports that
  * it sends to.
  *
- * A link is opened for the first packet. Each rank has published the addresses of its contexts by
- * boot. For a context that is made later that may be slow, so its context 0 is asked as well. It
- * answers as soon as it is advanced:
+ * A link is opened for the first packet. Each rank publishes the addresses of its contexts by
+ * src/boot. For a context that is made after the start of the job this may be slow, so context 0 of
+ * the rank is asked for the address as well. Context 0 answers as soon as it is advanced:
  *
  *     context 2 here                              rank r
  *     ADDRESS(1, my address)   -- link to 0 -->      context 0: opens a link back
  *     opens a link to 1        <-- ADDRESS_IS(1, address) --   when there is a context 1
  *
  * The wire borrows a send-queue entry with everything it points to, and the entry is freed when the
- * wire has ended its last piece. How links end is at the end.
+ * wire has ended the last packet of the entry. The end of this file says how links end.
  */
 #include "msg/wired.h"
 
@@ -26,16 +26,17 @@
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
 
-enum { SOFTWARE_KEY = 8 + 9 + 6 }; /* bytes of a key, at most, if no network card is behind it */
+/* bytes of the longest key to memory that no network card accesses (are_worth_it) */
+enum { SOFTWARE_KEY = 8 + 9 + 6 };
 
 #define ASK_FIRST_NS INT64_C(50000000)
 
 /* ---- Clients ---- */
 
 /* Whether keys are worth using: whether a key holds more than the frame (8 bytes), the library's
- * own part (9), and a byte for each of a few transports that need none. Otherwise UCX at the other
- * end does gets and puts in software, with a round trip for every few kilobytes; messages do the
- * same with half the processor time. */
+ * own part (9), and a byte for each of a few transports that need no key. Otherwise UCX at the
+ * other end does gets and puts in software, with a round trip for every few kilobytes; messages do
+ * the same with half the processor time. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -47,7 +48,8 @@ static bool are_worth_it(struct tt_msg *msg)
     return packed && bytes > SOFTWARE_KEY;
 }
 
-/* Only rank 0 of a job prints this, and only once. */
+/* Warns that TUTTI_REMOTE_KEYS=1 is set and no network card serves the keys. Only rank 0 of a job
+ * prints this, and only once. */
 static void warn_of_software(const struct tt_msg *msg)
 {
     static atomic_bool logged;
@@ -113,7 +115,9 @@ tutti_status tt_wired_context(tutti_context *c)
     c->wake = (struct tt_wake_descriptor){
         .descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
-    tt_context_used(c); /* always, since packets of a network do not show in `news` */
+    /* a context with a port always counts as used, since packets of a network do not show in
+     * `news` */
+    tt_context_used(c);
     return ops->port_address(c->port, c->address, &c->address_bytes);
 }
 
@@ -126,14 +130,15 @@ static tutti_status open_again(tutti_context *c)
     return tt_wired_context(c);
 }
 
-/* Publishes the address within the node, if the network is used there too. */
+/* Publishes the context's address within the node, if the network is used within the node, too. */
 static tutti_status publish_here(const tutti_context *c)
 {
     if (!c->msg->forced || !c->port) return TUTTI_OK;
     return tt_mailbox_publish_port(c->f, c->mailbox, c->address, c->address_bytes);
 }
 
-/* An error here does little harm, since context 0 answers questions for the address, too. */
+/* Publishes the address, and logs an error only: context 0 answers questions for the address,
+ * too. */
 void tt_wired_publish(const tutti_context *c)
 {
     tutti_status status = publish_here(c);
@@ -180,7 +185,7 @@ static tutti_status link_to(tutti_context *c, struct tt_peer *peer, const void *
     return c->msg->ops->link_open(c->port, address, bytes, lost, peer, &peer->link);
 }
 
-/* AGAIN: the address is not published yet. */
+/* Finds the published address of the peer. AGAIN: the address is not published yet. */
 static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *address, size_t *bytes)
 {
     struct tt_fabric *f = c->f;
@@ -195,9 +200,10 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Asks context 0 of the peer's rank for the peer's address: once, and only if the job's server has
- * not known it for a while. (The server never knows contexts of later clients than the first.) A
- * link that is opened for nothing else is one more that may be cut while it is being set up. */
+/* Asks context 0 of the peer's rank for the peer's address: once, and only after the job's server
+ * has not known the address for ASK_FIRST_NS. (The server never knows contexts of later clients
+ * than the first.) The wait avoids a link to context 0 that serves for nothing else, and that might
+ * be cut while it is being set up. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -218,7 +224,8 @@ static tutti_status link_up(tutti_context *c, struct tt_peer *peer)
     size_t bytes;
     if (tt_likely(peer->link != NULL)) return TUTTI_OK;
     if (peer->gone) return tt_fail(TUTTI_ERR_PEER, "rank %d is gone", peer->rank);
-    if (c->msg->parting) return TUTTI_AGAIN; /* nothing is sent any more */
+    /* the links are being closed, so nothing is sent any more */
+    if (c->msg->parting) return TUTTI_AGAIN;
     tutti_status status = address_of(c, peer, address, &bytes);
     if (status == TUTTI_OK) return link_to(c, peer, address, bytes);
     bool published_elsewhere = peer->context == 0 || tt_fabric_shares(c->f, peer->rank);
@@ -231,7 +238,8 @@ static bool is_address(const struct tt_packet *p)
     return p->arg[0] < TUTTI_CONTEXTS && p->bytes > 0 && p->bytes <= TT_WIRE_ADDRESS;
 }
 
-/* Answers an ADDRESS packet, if the context exists already. */
+/* Answers an ADDRESS packet that asks for context `wanted`. False: the context does not exist
+ * yet. */
 static bool answer_address_request(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 {
     if (wanted >= (uint64_t)atomic_load(&c->msg->contexts)) return false;
@@ -353,7 +361,8 @@ void tt_wired_advance(tutti_context *c)
 
 /* ---- Remote memory access ---- */
 
-/* Any link to the rank can be used. */
+/* Returns a link to the peer's rank; NULL: there is none yet. Accesses to memory can use any link
+ * to the rank. */
 static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_peer *first = peer;
@@ -394,9 +403,9 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
 
 /* How links between nodes end. If a rank is known to have died, its link is made to fail; the
  * operations on it then end with PEER once nobody reads their buffers any more. If a rank has left,
- * or cannot go on but still runs, its link is closed in order once it is idle, as that rank does
- * too: each side needs the other one for this. UCX does not notify a live process of a link that
- * the other side made to fail. Such a process stops at an assertion (UCX 1.13,
+ * or cannot go on but still runs, its link is closed in order once it is idle. That rank closes its
+ * side in the same way: each side needs the other one for this. UCX does not notify a live process
+ * of a link that the other side made to fail. Such a process stops at an assertion (UCX 1.13,
  * ucp_ep_update_remote_id) if it is still setting up its side of the link. */
 
 #define SETTING_UP_NS INT64_C(500000000)
@@ -422,7 +431,7 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
     if (idle && peer->bye)
         close_link(c, peer);
     else if (!idle && now < peer->part_by_ns && peer->lent == 0)
-        c->lost_some = true; /* looked at again at the next advance */
+        c->lost_some = true; /* the next advance looks at the link again */
     else if (!idle)
         c->msg->ops->link_fail(peer->link);
 }
@@ -452,7 +461,8 @@ bool tt_wired_is_set_up(const tutti_context *c, const struct tt_peer *peer)
     return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
 }
 
-/* Closes the link to a peer that is gone, or makes it fail. */
+/* Ends the link to a peer that is gone: closes it if the process of the peer's rank may still run,
+ * and otherwise makes the link fail. */
 static void end_lost(tutti_context *c, struct tt_peer *peer)
 {
     if (!peer->gone || !peer->link) return;
@@ -470,7 +480,8 @@ static void say_goodbye(tutti_context *c, struct tt_peer *peer)
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
-/* The other ranks must not take the end of the links for a failure. */
+/* Sends BYE to all peers on other nodes, so that they do not take the end of the links for a
+ * failure. */
 void tt_wired_goodbye(struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
@@ -500,14 +511,15 @@ void tt_wired_bye(tutti_context *c, struct tt_peer *peer, const struct tt_packet
     if (!tt_fabric_shares(c->f, peer->rank)) tt_common_left(c->f->job, c->f->common, peer->rank);
 }
 
-/* Keys are closed before the links on which they were opened. */
+/* Closes all links of a context, and before them the keys that were opened on these links. */
 static void close_links(tutti_context *c)
 {
     tt_pending_close_keys(c);
     tt_peer_each(c, close_link);
 }
 
-/* A context whose port could not be opened again (wired.c) has no port. */
+/* Whether the closing of the context's links is over. A context whose port could not be opened
+ * again (open_again) has no port. */
 static bool is_drained(const tutti_context *c)
 {
     return !c->port || c->msg->ops->port_drain(c->port);
@@ -529,7 +541,8 @@ void tt_wired_part(struct tt_msg *msg)
     }
 }
 
-/* Closing the port ends what still reads lent memory, so that is freed afterwards. */
+/* Closes the links and the port. Closing the port ends every operation that still reads lent
+ * memory, so the caller frees such memory after this call. */
 void tt_wired_context_close(tutti_context *c)
 {
     if (!c->port) return;

@@ -24,8 +24,8 @@ void tt_wired_publish(const tutti_context *context);
 #define TT_PARTING_NS INT64_C(1000000000)
 
 /* tt_wired_goodbye notifies the other ranks that this rank leaves, so that they do not take the end
- * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to them are
- * still waiting. */
+ * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to other
+ * ranks are still waiting. */
 void tt_wired_goodbye(struct tt_msg *msg);
 bool tt_wired_is_unsaid(const struct tt_msg *msg);
 /* Closes all links. Takes up to a second if other ranks do not receive what was sent to them. After
@@ -40,7 +40,7 @@ bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer
 /* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);
 
-/* Handle packets of these kinds (packet.h). */
+/* Handle packets of the kinds ADDRESS, ADDRESS_IS and BYE (packet.h). */
 void tt_wired_address(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);

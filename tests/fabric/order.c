@@ -150,8 +150,8 @@ static void what_is_no_packet_is_refused(void **state)
     tt_order_free(inbox.order);
 }
 
-/* A packet without the right pass is refused whatever else it contains, and leaves no record of its
- * link. */
+/* Checks that a packet without the right pass is refused, whatever else it contains, and leaves no
+ * record of its link. */
 static void without_the_pass_nobody_is_heard(void **state)
 {
     (void)state;
@@ -172,7 +172,7 @@ static void without_the_pass_nobody_is_heard(void **state)
     tt_order_free(inbox.order);
 }
 
-/* Whichever allocation fails, a packet is either kept or reported as lost. */
+/* Checks that a packet is either kept or reported as lost, whichever allocation fails. */
 static void memory_may_end(void **state)
 {
     (void)state;

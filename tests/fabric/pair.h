@@ -51,7 +51,7 @@ void pair_close_port(struct side *side);
 /* Sends bytes to the other process over the socket and receives as many, and advances the port
  * meanwhile. */
 void pair_swap(struct side *side, const void *mine, void *other, size_t bytes);
-/* Returns when both processes have called it. */
+/* Returns when both processes have called this function. */
 void pair_sync(struct side *side);
 
 /* pair_wait returns when the other process calls pair_signal; neither advances the port. */
@@ -62,8 +62,8 @@ void pair_wait(struct side *side);
 struct tally {
     int left, over, failed;
 };
-/* Start an operation that is counted when it is complete. They return the status of its start,
- * which tally_begun counts; each has a record of its own until it ends. */
+/* Start an operation, which *tally counts when it is complete. They return the status of the start,
+ * which the caller passes to tally_begun. Each operation has its own record until it ends. */
 tutti_status tally_send(struct side *side, struct tt_link *link, const void *head,
                         size_t head_bytes, const void *data, size_t data_bytes,
                         struct tally *tally);
@@ -76,7 +76,8 @@ void tally_done(struct tally *tally, tutti_status status);
 void tally_begun(struct tally *tally, tutti_status status);
 void tally_wait(struct side *side, struct tally *tally);
 
-/* Bytes that identify the packet or the place to which they belong. */
+/* pattern_fill writes bytes that depend on the seed, which stands for a packet or a place;
+ * pattern_holds returns whether the memory contains the bytes of this seed. */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
 bool pattern_holds(const void *memory, size_t bytes, uint64_t seed);
 

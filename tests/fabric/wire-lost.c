@@ -89,7 +89,7 @@ static int left(const struct wire_lost_work *work)
     return work->sends.left + work->gets.left + work->puts.left;
 }
 
-/* No operation can start over a lost link, and no key can be opened. */
+/* Checks that no operation can start over a lost link, and no key can be opened. */
 static void nothing_goes(struct side *side, struct wire_lost_work *work)
 {
     struct tt_wire_key *key;
@@ -163,7 +163,8 @@ static void a_peer_killed_while_idle_is_reported(void **state)
 
 /* ---- Another part of the program reports that the peer is gone ---- */
 
-/* The peer does not advance, so the link itself shows no failure. */
+/* Makes a link fail by link_fail. The peer does not advance, so the network itself notices no
+ * failure. */
 static void play_failed(struct side *side)
 {
     struct wire_lost_work work;
@@ -218,7 +219,7 @@ static void a_port_that_is_gone_is_reported(void **state)
 
 /* ---- A link is closed with operations under way ---- */
 
-/* The other side advances, so all operations complete. */
+/* Closes a link with operations under way. The other side advances, so all operations complete. */
 static void play_closed(struct side *side)
 {
     struct wire_lost_work work;
@@ -249,8 +250,8 @@ static void closing_a_link_ends_what_is_under_way(void **state)
     assert_true(pair_play(play_closed, -1, NULL));
 }
 
-/* The other side does not advance: closing the port gives up, and the other side is notified when
- * it advances again. */
+/* One side closes its link and port while the other side does not advance: the sends end with an
+ * error, and the other side is notified when it advances again. */
 static void play_abandoned(struct side *side)
 {
     struct wire_lost_work work;
@@ -338,7 +339,7 @@ static void notice(struct side *side, const char *when)
            (double)(tt_clock_ns() - begin_ns) * 1e-9, getenv("TUTTI_PEER_TIMEOUT"));
 }
 
-/* Nothing is under way; both ends must notice the cut. */
+/* Cuts the cable while nothing is under way; both ends must notice the cut. */
 static void play_cut_idle(struct side *side)
 {
     int came = 0;
@@ -356,7 +357,7 @@ static void play_cut_idle(struct side *side)
     if (side->me == 0) ip("link set cable up");
 }
 
-/* Operations from side 0 to side 1 are under way. */
+/* Cuts the cable while operations from side 0 to side 1 are under way. */
 static void play_cut_busy(struct side *side)
 {
     struct wire_lost_work work;
@@ -395,8 +396,8 @@ static void play_cut_before(struct side *side)
     if (side->me == 0) ip("neigh del " NOWHERE);
 }
 
-/* A peer that lives but does not advance for longer than TUTTI_PEER_TIMEOUT, while more is sent
- * than sockets buffer, must not count as lost. */
+/* Checks that a peer does not count as lost if it lives but does not advance for longer than
+ * TUTTI_PEER_TIMEOUT, while more is sent than sockets buffer. */
 static void play_stopped(struct side *side)
 {
     struct wire_lost_work work;

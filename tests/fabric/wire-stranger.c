@@ -39,8 +39,8 @@ static void heard(void *arg, const void *head, size_t head_bytes, const void *da
 
 enum { WORDS = 20 };
 
-/* The first link has a wrong pass, and a stranger sends "s" over it; over the second link a friend
- * sends "f". */
+/* Opens two links to the other port: over the link `stranger`, which has a wrong pass, each side
+ * sends packets "s", and over the link `friend` packets "f". Only the packets "f" may arrive. */
 static void play_stranger(struct side *side)
 {
     struct address mine = {0}, other;

@@ -24,8 +24,8 @@ struct wire_message {
     size_t head_bytes, data_bytes;
 };
 
-/* The lengths of a packet, which both sides compute from its seed. Lengths are near those at which
- * a transport changes its protocol. */
+/* Returns the lengths of a packet, which both sides compute from the packet's seed. Lengths are
+ * near those at which a transport changes its protocol. */
 static struct wire_message message_at(uint64_t seed)
 {
     static const size_t edges[] = {0,    1,    8,     255,   256,   257,     1024,    8191,
@@ -40,15 +40,15 @@ static struct wire_message message_at(uint64_t seed)
 }
 
 struct wire_post {
-    int from; /* the sender's number */
+    int from; /* the number, 0 or 1, of the side that sends */
     uint64_t next;
     int apart; /* messages whose data do not follow the head immediately */
     int alike; /* messages counted in `apart` whose data are aligned in the packet as at the
                 * sender */
 };
 
-/* The offset of data within a cache line at the sender. In the packet the data follow UCX's 13
- * bytes, the packet head and a gap, and must have the same offset. */
+/* Returns the offset of a message's data within a cache line at the sender. In the packet the data
+ * follow UCX's 13 bytes, the packet head and a gap, and must have the same offset. */
 static size_t offset_of(uint64_t seed)
 {
     return seed * 7 % TT_LINE;
@@ -93,7 +93,8 @@ static void message_sent(struct tt_wire_op *op, tutti_status status)
     struct place *place = tt_container_of(op, struct place, packet.op);
     must(place->lent && status == TUTTI_OK);
     place->lent = false;
-    /* The buffer and the packet are ours again: whatever is read from them now is wrong. */
+    /* The network has returned the buffer and the packet: if it still read them, wrong bytes would
+     * arrive. */
     pattern_fill(place->data, 2 * TT_LINE, 99);
     pattern_fill(place->packet.bytes, sizeof place->packet.bytes, 99);
     tally_done(&place->outbox->tally, status);
@@ -200,7 +201,8 @@ static void nothing_comes(void *arg, const void *head, size_t head_bytes, const 
 
 enum { PIECES = 300, AREA = 4 * MIB };
 
-/* Disjoint pieces of all lengths at uneven places: returns the offset of piece i, sets *bytes. */
+/* Returns the offset of piece i of an area, and sets *bytes to its length. The pieces are disjoint,
+ * and their lengths and offsets are odd and even. */
 static size_t piece_at(int i, size_t *bytes)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 63, 64, 65, 4096, 4097, 8193, 65536, 65537, 30001};
@@ -211,8 +213,7 @@ static size_t piece_at(int i, size_t *bytes)
     return at;
 }
 
-/* Reads the whole area of the other side in pieces, all under way at once; then put_all writes it
- * in the same way. */
+/* Reads the area of the other side in pieces, which are all under way at once. */
 static void get_all(struct side *side, struct area *area)
 {
     struct tally tally = {0};
@@ -288,7 +289,7 @@ static void memory_is_read_and_written(void **state)
 enum { THREADS = 2, ROUNDS = 3000 };
 
 struct fellow {
-    struct side side; /* its own port and link; the socket is common */
+    struct side side; /* with its own port and link; all threads share the socket */
     int index;
     int64_t came;
 };
@@ -385,7 +386,8 @@ static void send_byte(struct side *side)
     tally_wait(side, &tally);
 }
 
-/* One side sends now and then while the other sleeps; then they swap. */
+/* One side sends a byte every 20 ms while the other side sleeps; then the sides swap their
+ * roles. */
 static void play_sleep(struct side *side)
 {
     int came = 0;
@@ -420,7 +422,8 @@ struct echo {
     int inside, came;
 };
 
-/* Messages 0 .. 99 arrive in order, although each is sent while another is delivered. */
+/* Checks that messages 0 to 99 arrive in order, although each of them but the first is sent while
+ * another is delivered. */
 static void echo_came(void *arg, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes)
 {

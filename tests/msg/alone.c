@@ -43,7 +43,8 @@ static void await(int wanted)
         check(tt_clock_ns() < end, "heard %d of %d", heard, wanted);
 }
 
-/* A helper thread for each of the two contexts advances it. */
+/* Starts a helper thread for each of the two contexts, which alone advances that context, and waits
+ * until all messages have arrived. */
 static void listen(struct rank *r)
 {
     tutti_context *late;

@@ -75,8 +75,8 @@ static tutti_receive receive_into(struct ordered *o, const struct conform_header
     return (tutti_receive){a->memory, h->bytes, TUTTI_U8, arrived, a, 0};
 }
 
-/* The number of the message decides how it is received: read in place where its data are available,
- * received later, or received into memory at once. */
+/* Handles a message. Its number decides how: the handler reads it in place where its data are
+ * available, receives it later, or receives it into memory at once. */
 static void on_ordered(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
@@ -311,8 +311,8 @@ static void test_truncated(struct rank *r, int64_t bytes)
     free(data);
 }
 
-/* The target of a message without a handler gets the error when it advances, the origin gets it
- * when the message completes. Later messages are not affected. */
+/* Checks that the target of a message without a handler gets the error when it advances, and that
+ * the origin gets the error when the message completes. Later messages are not affected. */
 static void test_nobodys(struct rank *r, int64_t bytes)
 {
     char *data = calloc(1, (size_t)bytes);

@@ -55,7 +55,8 @@ static void on_again(tutti_context *context, const tutti_message *m, tutti_recei
     all.again++;
 }
 
-/* A rank reports that it has left the barrier, which the death must not disturb. */
+/* Counts a report of another rank that it has left the barrier. The doomed rank waits for all
+ * reports, so that its death does not disturb the barrier. */
 static void on_past(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                     void *arg)
 {
@@ -115,8 +116,8 @@ static void go_on(struct rank *r)
     printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
 }
 
-/* All ranks leave the barrier before any of them streams, so that the doomed rank does not die
- * within the barrier. */
+/* Returns when all ranks have left the barrier, so that the doomed rank, which dies while the ranks
+ * stream, does not die while another rank is within the barrier. */
 static void begin_together(struct rank *r)
 {
     if (r->me != DOOMED) {

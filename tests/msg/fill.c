@@ -120,8 +120,8 @@ static void settled(const struct rank *r)
           (long long)msg->rings_most);
 }
 
-/* Rings use the measured way, but plain stores where ranks outnumber processors. TUTTI_FILL
- * decides where it is set. */
+/* Checks that rings use the measured way, but plain stores where ranks outnumber processors, and
+ * that TUTTI_FILL decides where it is set. */
 static void init(void)
 {
     check(tt_fill_method(-1, true, 3, 2) == TT_FILL_STORES, "more ranks than processors");

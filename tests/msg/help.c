@@ -8,7 +8,7 @@
  *                           its memory after tutti_finalize has returned
  *
  * With a FOLDER the program tries these cases:
- * - The target stops advancing after its first pieces: the origin writes the others unless
+ * - The target stops advancing after its first pieces: the origin writes the other pieces unless
  *   TUTTI_SPLIT_COPY=0. Where several contexts pull the message, the origin writes the last portion
  *   only.
  * - The origin does not advance: the target reads all pieces.
@@ -16,7 +16,7 @@
  *   target.
  * - Ranks exchange many messages of random lengths at random addresses, several under way at once:
  *   every byte must be in its place, and no byte beside may change.
- * - The same, while every third write of an origin fails.
+ * - Ranks exchange such messages while every third write of an origin fails.
  * - The origin's data are unmapped: the message ends with TUTTI_ERR_ARG on both sides.
  */
 #include <fcntl.h>
@@ -38,8 +38,8 @@ enum {
     SLOTS = 6,
     MOST = 3 << 20,
     EDGE = 64,
-    PAGES = 256 << 10, /* the last portion may begin this much later than a division into equal
-                        * parts says */
+    /* bytes by which the last portion may begin later than a division into equal parts says */
+    PAGES = 256 << 10,
     LIMIT_S = 300
 };
 
@@ -102,7 +102,8 @@ static void send_one(struct rank *r, int to, const char *data, struct completed 
 }
 
 /* Whether everything has been written that the origin can write while the target does not advance.
- * With several contexts that is the last portion, the first piece of which one of them has read. */
+ * With several contexts the origin can write the last portion, except for its first piece, which
+ * one of the target's contexts has read. */
 static bool is_helped(const struct rank *r, const struct receiver *to)
 {
     if (r->contexts == 1) return is_filled(to->memory, LONG, 1);
@@ -111,7 +112,7 @@ static bool is_helped(const struct rank *r, const struct receiver *to)
     return true;
 }
 
-/* Rank 1 receives the first pieces and then waits for the data without advancing. */
+/* Receives the first pieces of a message and then waits for the data without advancing. */
 static void stop_after_first(struct rank *r, struct receiver *to)
 {
     until(r, &to->came, 1);
@@ -343,8 +344,8 @@ static void look(struct rank *r)
     if (tt_random_below(&r->random, 8) == 0) receive_one(r->context[0]);
 }
 
-/* A barrier in which each rank also starts the receives that it has put off. Messages arrive only
- * if every rank goes on with that. */
+/* A barrier in which each rank also starts the receives that it has put off. Messages that were put
+ * off arrive only if every rank goes on to start them. */
 static void meet_all(struct rank *r)
 {
     tutti_request *request;
@@ -396,7 +397,8 @@ static tutti_status signal_as_ever(const struct tt_fabric_ops *self, struct tt_f
     return sound->signalling(sound, f);
 }
 
-/* The target reads the pieces whose writes have failed. */
+/* Repeats `streaming` while every third write fails: the target must read the pieces whose writes
+ * have failed. */
 static void failing(struct rank *r)
 {
     struct tt_fabric *f = r->context[0]->f;

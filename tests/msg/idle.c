@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A context that nobody advances, or that nobody advances any more, does not block the long
- * messages of other contexts, whatever their protocol. It holds at most one record of such a
- * message, without its data.
+ * messages of other contexts, whatever their protocol. Such a context holds at most one record of a
+ * long message, without its data.
  *
  *     idle            with the transports as they are
  *     idle refused    the network's key_open fails, so pieces that other contexts have claimed go
@@ -37,7 +37,8 @@ static void on_long(tutti_context *context, const tutti_message *m, tutti_receiv
     here[t->r->me].begun++;
 }
 
-/* Advances the other contexts until each of them has claimed a piece, and never again. */
+/* Advances context 0 until a message has begun, and then each other context once, so that each of
+ * them claims a piece. The rank does not advance the other contexts after that. */
 static void begin_and_leave(struct rank *r)
 {
     int begun = here[r->me].begun;

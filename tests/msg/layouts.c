@@ -96,8 +96,9 @@ static void exchange(struct rank *r, const struct typemap *from, int64_t sent,
     free(a.expected.memory);
 }
 
-/* Both directions: from the type into contiguous words, and from there into the type; once with
- * room for all, and once with room for all but a part of an element. */
+/* Exchanges n elements of the type, received as contiguous words; the same words, received as n
+ * elements of the type; each once with all words, and once with one word less. Also exchanges n
+ * elements of the type that are received as elements of the type. */
 static void try_layout(struct rank *r, const struct typemap *map, int64_t n)
 {
     struct typemap word;
@@ -113,8 +114,8 @@ static void try_layout(struct rank *r, const struct typemap *map, int64_t n)
     typemap_free(&word);
 }
 
-/* Types that are the same on all ranks, as all ranks begin with the same number. Every second one
- * is moved so that all its data lie before the address. */
+/* Makes type `number`, a random type that is the same on all ranks. A type with an odd number is
+ * moved so that all its data lie before the address that the call gets. */
 static void make_type(struct typemap *map, int number)
 {
     struct tt_random random;

@@ -199,8 +199,8 @@ static void fence_after_unmade(struct rank *r)
     fence_after(r, NEVER_MADE);
 }
 
-/* A rank that is finalizing drops what arrives. Rank 1 is in tutti_finalize, waiting for rank 0 to
- * receive its long message, when rank 0 sends to it. */
+/* Checks that a rank that is finalizing drops messages, and that a fence reports this once. Rank 1
+ * is in tutti_finalize, waiting for rank 0 to receive its long message, when rank 0 sends to it. */
 static void fence_leaving(struct rank *r)
 {
     struct leaving_side side = {.r = r, .memory = malloc(BYTES)};

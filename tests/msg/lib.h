@@ -2,8 +2,8 @@
  *
  * Shared by the tests of messages: ranks that are threads of one process (`program threads N`),
  * processes (`tutti run -n N program`) or N threads of each process (`tutti run -n N program nested
- * N`), payloads whose bytes identify their message, and waiting
- * that advances all contexts.
+ * N`), payloads whose bytes identify their message, and functions that wait and meanwhile advance
+ * all contexts.
  */
 #ifndef TESTS_MSG_LIB_H
 #define TESTS_MSG_LIB_H
@@ -27,9 +27,9 @@ struct rank {
     int p, me, contexts;
     tutti_context *context[MOST_CONTEXTS];
     struct tt_random random;
-    tutti_status expected; /* a status that tutti_advance may return besides TUTTI_OK ... */
-    int seen;              /* ... and how often it returned a status other than TUTTI_OK */
-    int idle; /* how often `advance` has last found nothing to do, one after the other */
+    tutti_status expected; /* a status that tutti_advance may return besides TUTTI_OK */
+    int seen;              /* how often tutti_advance returned a status other than TUTTI_OK */
+    int idle;              /* how many times in a row `advance` has now found nothing to do */
 };
 
 typedef void rank_fn(struct rank *r);
@@ -57,7 +57,8 @@ void until(struct rank *r, const int *value, int wanted);
 /* A barrier that advances all contexts while it waits. */
 void meet(struct rank *r);
 
-/* Eight bytes of the payload with this seed, number i of such words, and its byte i. */
+/* word_of returns word i of the payload with this seed, in words of eight bytes. byte_of returns
+ * byte i of the same payload. */
 static inline uint64_t word_of(uint64_t seed, int64_t i)
 {
     uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xbf58476d1ce4e5b9u;

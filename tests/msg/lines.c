@@ -47,7 +47,7 @@ static void add(struct lines_state *lines, const void *memory, size_t bytes)
     }
 }
 
-/* The writer of a ring writes all of it except the reader's line. */
+/* Adds the lines that the writer of a ring writes: all of the ring except the reader's line. */
 static void add_written_ring(struct lines_state *lines, const struct tt_out *out)
 {
     if (!out->ring) return;

@@ -15,8 +15,8 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
     ++*(int *)arg;
 }
 
-/* Each context sends to each, except that context 0 receives nothing and the last one sends
- * nothing. */
+/* Sends a message from each context to each context of the other rank, except that context 0
+ * receives nothing and the last context sends nothing. */
 static void send_all(tutti_client *client, tutti_context **contexts, int to)
 {
     for (int i = 0; i < CONTEXTS - 1; i++) {

@@ -36,7 +36,8 @@ static tutti_status send(struct rank *r, int i)
     return status;
 }
 
-/* No connection exists before the first advance, so the network takes no packet until then. */
+/* Sends until tutti_message_immediate returns AGAIN, and returns the number of messages. No
+ * connection exists before the first advance, so the network takes no packet until then. */
 static int fill_up(struct rank *r)
 {
     int sent = 0;

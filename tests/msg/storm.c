@@ -23,10 +23,12 @@ struct storm {
     struct side {
         struct storm *all;
         int index, sends;
-        int64_t next[RANKS][CONTEXTS];      /* the number of the next message to arrive */
-        int64_t number[RANKS][CONTEXTS];    /* the number of the next message to send */
-        int under_way[2], lasts, receiving; /* under_way: messages sent to contexts [0] that are
-                                             * advanced, [1] that are idle */
+        int64_t next[RANKS][CONTEXTS];   /* the number of the next message to arrive */
+        int64_t number[RANKS][CONTEXTS]; /* the number of the next message to send */
+        /* under_way: messages that were sent and have not ended, [0] to contexts that are advanced,
+         * [1] to the idle context; lasts: last messages that have arrived; receiving: messages
+         * whose payload has not arrived */
+        int under_way[2], lasts, receiving;
         struct tt_random random;
         pthread_t thread;
     } side[CONTEXTS];
@@ -150,7 +152,7 @@ static void send(struct side *side, int rank, int context, int dispatch, int64_t
     must(tutti_message_send(r->context[side->index], &message));
 }
 
-/* One turn: sends a message if any is left to send, and advances. */
+/* Sends a message if any is left to send, and advances the side's context once. */
 static void turn(struct side *side, bool sleepy)
 {
     struct rank *r = side->all->r;
@@ -174,7 +176,9 @@ static bool is_calm(const struct side *side)
            side->lasts == r->p * (CONTEXTS - 1);
 }
 
-/* Messages to an idle context stay under way until that context is advanced. */
+/* Sends all messages of a side and then a last message to each context, and advances until
+ * everything has arrived. Messages to the idle context stay under way until that context is
+ * advanced. */
 static void *run_side(void *arg)
 {
     struct side *side = arg;
@@ -189,8 +193,8 @@ static void *run_side(void *arg)
     return NULL;
 }
 
-/* The main thread advances context 0. It also advances the idle context once all sides have
- * received their last messages. */
+/* Plays one rank. Its main thread advances context 0, and also advances the idle context once all
+ * sides have received their last messages. */
 static void storm(struct rank *r)
 {
     struct storm *storm = calloc(1, sizeof *storm);
@@ -206,7 +210,7 @@ static void storm(struct rank *r)
         tt_random_seed(&side->random, (uint64_t)(r->me * CONTEXTS + i) + 7);
         for (int rank = 0; rank < r->p; rank++) (void)endpoint(r, rank, i);
     }
-    r->contexts = 1; /* only context 0, which `meet` then advances */
+    r->contexts = 1; /* `meet` and `advance` then advance only context 0 */
     meet(r);
     for (int i = 1; i < IDLE; i++)
         check(pthread_create(&storm->side[i].thread, NULL, run_side, &storm->side[i]) == 0, "%d",
