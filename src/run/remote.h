@@ -7,7 +7,7 @@
  *                 mirror of the sender, where it is awaited like any other signal
  *   send, recv    one message each, matched in order by (execution, pair, lane); messages that come
  *                 before their recv are kept
- *   put, get puts and gets of the message layer (msg), with the keys that come with the first
+ *   put, get      puts and gets of the message layer (msg), with the keys that come with the first
  *                 signal of an execution whose plan opens buffers
  *   copy, reduce  operands that lie at a remote member are fetched first
  *

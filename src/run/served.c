@@ -9,11 +9,12 @@
  * owner for the same bytes of the same buffer by messages (tt_msg_get_at, tt_msg_put_at), and its
  * step is complete when they have been moved.
  *
- *     copy, reduce the refused operands are fetched first, as from another node; a reduction that
+ *     copy, reduce   the refused operands are fetched first, as from another node; a reduction that
  *                    was begun continues at the byte where it was refused, since it may have
  *                    overwritten an operand up to that byte
- *     put, get complete when the answer comes
- *     recv of a long message: when the address has come, the sender is asked for the bytes
+ *     put, get       complete when the answer comes
+ *     recv           of a long message: when the address has come, the receiver asks the sender for
+ *                    the bytes
  *
  * Why the owner answers: the owner is in the same execution, or will be. The owner ends the
  * execution only after a signal that the asking rank gives when it has what it needs, or, as a

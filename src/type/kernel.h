@@ -8,8 +8,8 @@
  * memory only once. With SWEEP = 4:
  *
  *     acc = in0 + in1 + in2 + in3     SWEEP operands
- *     acc = acc + in4 + in5 + in6 SWEEP - 1 more operands, for each further sweep
- *     out = acc + in7 the remaining operands; only the last sweep writes the result
+ *     acc = acc + in4 + in5 + in6     SWEEP - 1 more operands, for each further sweep
+ *     out = acc + in7                 the remaining operands; only the last sweep writes the result
  *
  * An element of `out` is written only after the same element of every input was read, except
  * perhaps in the same turn of the same loop. So `out` may be any one of the inputs.
