@@ -23,8 +23,8 @@
  *             number. All ranges of a step have the same length, step.len bytes. copy, put, get:
  *             [0] = destination, [1] = source; reduce: [0] = destination, [1..] = operands in rank
  *             order; send, recv: [0].
- *   shapes[] how a range is strided or moves with a loop; shape 0: neither
- *   varies[] how a step's flag value or length changes with the turn of its loop; entry 0: not at
+ *   shapes[]  how a range is strided or moves with a loop; shape 0: neither
+ *   varies[]  how a step's flag value or length changes with the turn of its loop; entry 0: not at
  *             all
  *   ranks[]   the sets of ranks that signals go to
  */

@@ -273,9 +273,9 @@ void tt_exec_free(struct tt_exec *exec)
 
 /* ---- Calls without a plan ---- */
 
-/* Returns the signature of such a call. An agreement and a shrink have the same fingerprint here:
- * if one member calls agree and another member calls shrink, the agreement protocol notices the
- * difference, on all members in the same way (recover/agree.c). */
+/* Returns the signature of a call without a plan. An agreement and a shrink have the same
+ * fingerprint here: if one member calls agree and another member calls shrink, the agreement
+ * protocol notices the difference, on all members in the same way (recover/agree.c). */
 static const struct tt_call_signature *signature_of_note(enum tt_signature_other signature)
 {
     enum { AGREE = 0x1e3779b1, FREE = 0x15ebca6b };
@@ -493,9 +493,9 @@ void tt_exec_owe(struct tt_exec *exec)
     count_request(exec->team, 1);
 }
 
-/* If the execution did not fail, it had a slot, and a newer execution may have that slot now.
- * `owed` of the slot is then cleared only if it still has the number of this execution, in which
- * case the newer execution has stored none. */
+/* Clears `owed` of the slot only if it still has the number of this execution: a newer execution
+ * may have the slot now, and may have stored its own number. An execution that failed may have had
+ * no slot. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;

@@ -255,7 +255,7 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
  * not trace the access. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 
-/* The address of a range in one of this rank's own buffers. */
+/* Returns the address of a range in one of this rank's own buffers. */
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {
     if (tt_unlikely(r->off < exec->low_bytes && r->buf == TT_WIN)) return exec->low + r->off;

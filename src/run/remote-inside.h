@@ -32,7 +32,7 @@ struct tt_remote_head {
      * TT_REMOTE_ASKS the execution that the sender wants to begin */
     uint64_t number;
     uint32_t behind;  /* `number` minus the sender's `done` */
-    uint32_t history; /* low half of the sender's `mark` */
+    uint32_t history; /* low half of the sender's `mark` (struct tt_exec) */
     uint32_t value;   /* value of the signal */
     uint8_t lane, flags;
     uint8_t zero[2];

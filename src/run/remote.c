@@ -41,8 +41,7 @@ static struct tt_team *team_of(const struct tt_remote_teams *remote_teams, uint3
 
 /* ---- What a member calls ---- */
 
-/* Clears what an older execution opened in this slot of the mirror. Called when the first message
- * of a newer execution has come. */
+/* Clears what an older execution opened in this slot of the mirror. */
 static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
 {
     memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
@@ -51,10 +50,9 @@ static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
     m->opening[slot] = NULL;
 }
 
-/* Stores in the mirror what the member calls in an execution that this rank has begun: in `line`,
- * the mark that a member of this node would store in its own line. Returns false if the slot
- * already belongs to a newer execution. `exec` is the execution that runs in the slot on this rank,
- * or NULL. */
+/* Stores in the mirror what the member calls in an execution that this rank has begun, and in
+ * `line` the mark of that call. Returns false if the slot belongs to a newer execution already.
+ * `exec` is the execution that runs in the slot on this rank, or NULL. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
                  const struct tt_exec *exec, struct tt_signal_line *line)
 {
@@ -73,8 +71,7 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
 }
 
 /* Compares what this rank and the member have for each other, if the call that came contains that.
- * Breaks the team and returns false if the counts or contents differ. This happens before any data
- * of the message are stored. */
+ * If it differs, breaks the team and returns false before any data of the message are stored. */
 static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 {
     tutti_status status = tt_step_pair(t, number, m->rank);
@@ -108,8 +105,8 @@ static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remot
 
 /* ---- Messages that wait ---- */
 
-/* Handles a message whose execution this rank has begun. Returns true if the arrival now belongs to
- * the list of data that wait for a recv; otherwise the caller still owns it. */
+/* Handles a message of an execution that this rank has begun. Returns true if the message is
+ * kept. */
 static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     if (!admits(t, m, &a->packet)) return false;
@@ -118,8 +115,8 @@ static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
     return false;
 }
 
-/* Handles the messages of the member that wait, in order, up to the first message whose payload has
- * not arrived: later messages may not overtake that message. */
+/* Handles the messages of the member that wait, in order, up to the first whose payload has not
+ * arrived, which later messages may not overtake. */
 static void look_through(struct tt_team *t, struct tt_mirror *m)
 {
     struct tt_arrivals *list = &m->early;
@@ -164,9 +161,8 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
 
 /* ---- Messages that arrive ---- */
 
-/* The payload of a message that arrives. A short message has it at `data`, which is valid during
- * the call of the handler. A long message has no data yet: its payload goes where *receive says, or
- * later to where tt_msg_receive(pending) says. */
+/* The payload of a message that arrives. A short message has it at `data` while its handler runs. A
+ * long message has no data yet: they go where *receive or later tt_msg_receive(pending) says. */
 struct payload {
     const void *data;
     int64_t bytes;
@@ -219,8 +215,7 @@ static void fail_here(struct tt_remote_teams *remote_teams)
                    TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
 }
 
-/* Returns an allocated copy of the arrival, with the payload of the message. NULL: no memory or no
- * valid payload; this rank then counts as failed. */
+/*  */
 static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const struct tt_arrival *a,
                                   const struct payload *payload)
 {
@@ -274,9 +269,8 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (copy != a) tt_free(copy);
 }
 
-/* Handles a message that has arrived, or keeps it. Messages of a member are handled in order: while
- * an earlier message waits for its payload, later messages wait, too. No sender may be further
- * ahead than the number of slots. */
+/* Handles a message, or keeps it: while an earlier message of the member waits for its payload,
+ * later messages wait, too. No sender may be further ahead than the number of slots. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {
@@ -326,8 +320,8 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
     return lane && (head->number == TT_REMOTE_LEFT || head->behind <= head->number);
 }
 
-/* Returns the mirror of the member that sent a message; NULL: the sender is no remote member of
- * this team. */
+/* Returns the mirror of the member that sent a message; NULL: no remote member of this team sent
+ * it. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
     if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
@@ -480,8 +474,7 @@ void tt_remote_close(struct tt_remote_teams *remote_teams)
 
 /* ---- Moving data ---- */
 
-/* This section moves data to and from members on other nodes. Puts, gets and operands are in
- * access.c. */
+/* Moving data to and from members on other nodes. access.c has puts, gets and operands. */
 
 /* ---- Operations ---- */
 
@@ -498,8 +491,7 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
     }
-    /* tt_operation_send fills in `transfer` */
-    memset(x, 0, offsetof(struct tt_operation, transfer));
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending sets the rest */
     x->remote_teams = remote_teams;
     x->all = all;
     x->exec = exec;
@@ -549,11 +541,9 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* Takes the status ARG of an operation: if it moves bytes of a buffer that the peer opened, marks
- * it as closed and returns true. The owner of a buffer closes it before an operation is complete
- * only if the owner has failed or left during this execution. Another message reports the failure,
- * as it does to a rank that waits for a signal. Until then the step of this rank stays
- * incomplete. */
+/* Takes the status ARG of an operation. If it moves bytes of a buffer that the peer opened, marks
+ * it as closed and returns true: the peer closed the buffer because it has failed or left during
+ * this execution. Another message reports that, and until then the step stays incomplete. */
 static bool is_closed(struct tt_operation *x)
 {
     x->closed = x->exec && x->opened;
@@ -573,8 +563,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     tt_operation_free(x);
 }
 
-/* Returns OK for PEER, but keeps the text of the error: other code reports ranks that have failed
- * or left. */
+/* Returns OK for PEER, but keeps the error's text: other code reports ranks that failed or left. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
@@ -609,8 +598,8 @@ static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt
     tt_team_break(t, status);
 }
 
-/* Breaks the team if the data, which have come, are for an execution that has ended on this rank,
- * so that there will be no recv for them. */
+/* Breaks the team, because data came for an execution that has ended here without a recv for
+ * them. */
 static void unexpected(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a)
 {
     uint64_t number = a->packet.head.number;
@@ -636,9 +625,8 @@ static void store(struct tt_message *message, const void *data)
     message->complete = true;
 }
 
-/* Returns where the data of a long message are to be stored, with a new operation that lasts until
- * the data have come. If there is no memory, this rank counts as failed, and the data are
- * dropped. */
+/* Returns where the data of a long message are to be stored, with an operation that lasts until
+ * they have come. If there is no memory, this rank counts as failed, and the data are dropped. */
 static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
                                   const struct tt_arrival *a, struct tt_message *message)
 {
@@ -681,8 +669,7 @@ static void keep(struct tt_remote *remote, struct tt_mirror *m, struct tt_arriva
     remote->kept++;
 }
 
-/* Handles data for an execution that this rank has begun. Returns true if the arrival now belongs
- * to the list of data that wait for a recv. */
+/* Handles data for an execution that this rank has begun. Returns true if the data are kept. */
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     const struct tt_remote_head *head = &a->packet.head;
@@ -699,8 +686,8 @@ static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     return message == NULL;
 }
 
-/* Takes the first message for the recvs of this lane off the list of messages that have come before
- * their recv. NULL: no such message has come yet. */
+/* Takes the first message for a recv of this lane off the list of messages that came before their
+ * recv. NULL: none has come yet. */
 static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uint32_t lane)
 {
     struct tt_arrival **link = &m->arrived.first, *a;
@@ -725,8 +712,8 @@ static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t
     return end;
 }
 
-/* Starts a recv. If a message for this lane is in the list of messages that came before their recv,
- * the message is for this recv, because each recv that was posted earlier has its message. */
+/* Starts a recv. A message of this lane that came before its recv is for this recv, because each
+ * recv that was posted earlier has its message. */
 static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                struct tt_message *message)
 {
@@ -767,8 +754,7 @@ tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
 {
     struct tt_team *t = exec->team;
-    /* Contents may differ from call to call, so each message of a call with contents carries the
-     * signature. */
+    /* Contents may differ in each call, so each message with contents carries the signature. */
     bool signature =
         m->sent_shape[exec->slot] != exec->shape || (exec->call && exec->call->in_contents);
     packet->head = (struct tt_remote_head){.team = t->remote->id,
@@ -793,8 +779,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        /* x was a signal: the receiver, if it is lost, is noticed by the ranks that wait for it */
-        tt_operation_free(x);
+        tt_operation_free(x); /* a signal: ranks that wait for a lost receiver notice its loss */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
@@ -894,9 +879,8 @@ void tt_remote_forget(struct tt_exec *exec)
     tt_remote_release(exec);
 }
 
-/* Whether the operation is a signal. An execution whose only operations under way are signals does
- * not count as waiting for their receivers: a receiver may have left without taking the signal, and
- * if the receiver has died, the network ends the operation. */
+/* Whether the operation is a signal. An execution does not count as waiting for the receiver of a
+ * signal, which may have left without taking it; if it has died, the network ends the operation. */
 static bool is_signal(const struct tt_operation *x)
 {
     return !x->message && !x->left;

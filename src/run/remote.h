@@ -44,7 +44,8 @@ void tt_remote_depart(struct tt_team *t);
 /* Calls tt_remote_depart for all teams of the client, then waits until all messages have been sent.
  * If a rank has failed, the wait is limited to 0.5 s. */
 void tt_remote_leave(struct tt_remote_teams *remote_teams);
-/* Frees everything. To be called after msg is closed. */
+/* Frees *remote_teams and all that belongs to it. To be called after `msg` of tt_remote_open is
+ * closed. */
 void tt_remote_close(struct tt_remote_teams *remote_teams);
 
 /* Lets the team handle messages from now on. All members must pass the same id, which none of them
@@ -103,7 +104,7 @@ void tt_remote_release(struct tt_exec *exec);
 /* Detaches all operations from the execution, which the caller frees next, in whatever state the
  * execution is. */
 void tt_remote_forget(struct tt_exec *exec);
-/* Whether the execution waits for this rank to complete an operation, or to allow this rank's next
+/* Whether the execution waits for member `rank` to complete an operation, or to allow the next
  * message to it. Awaits and shared memory do not count. */
 bool tt_remote_waits_for(const struct tt_exec *exec, int rank);
 

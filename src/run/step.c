@@ -778,8 +778,8 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
     return TUTTI_OK;
 }
 
-/* Does a step of a straight plan. A plain step of a small collective runs from where it is stored;
- * any other step is converted to struct tt_plain first. */
+/* Does a step of a straight plan. Steps that are frequent in small collectives run directly from
+ * the plan; any other step is converted to struct tt_plain first. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {

@@ -398,8 +398,9 @@ void tt_team_release(struct tt_team *t, bool shared)
     *t = (struct tt_team){0};
 }
 
-/* Adding to a member's `leavers` is the last thing that this rank does to that member's block. So
- * when all other members on its node have added to it, only the owner still touches its block. */
+/* Adds to the `leavers` of each member as the last access of this rank to that member's block. So
+ * when all other members on the node have added to a member's `leavers`, only the member itself
+ * still touches its block. */
 void tt_team_depart(struct tt_team *t)
 {
     if (t->given_up || t->state == TT_TEAM_DEPARTED) return;

@@ -189,7 +189,7 @@ struct tt_block {
     /* ---- in the extension; the segments of a mirror are in its block ---- */
     int64_t window, window_stride; /* the first long window; the distance to the next one */
     int64_t segments;              /* W * peers entries */
-    int64_t peers;                 /* p, or 1 in a mirror */
+    int64_t peers;                 /* segment entries for each window: p, or 1 in a mirror */
     int64_t contents;              /* W * p pairs of struct tt_contents; not in a mirror */
     int64_t rings;                 /* W * TT_LANES * p words */
     int64_t extension_bytes;
@@ -278,7 +278,7 @@ struct tt_team {
 
 bool tt_team_valid(const struct tt_team *t);
 
-/* The bytes of one long window. */
+/* Returns the bytes of one long window. */
 int64_t tt_team_window(void);
 /* Return the number of slots, and the number of windows, of a team of p ranks. crowded: the ranks
  * of the job are on one node and share processors. In such a job a rank makes as many calls as it
@@ -356,26 +356,26 @@ void tt_team_break(struct tt_team *t, tutti_status status);
  * now. */
 tutti_status tt_team_error(struct tt_team *t);
 
-/* The signal line of a member in a slot, in its block or its mirror. */
+/* Returns the signal line of a member in a slot, in its block or its mirror. */
 static inline struct tt_signal_line *tt_team_line(const struct tt_team *t, int rank, int slot)
 {
     const struct tt_view *v = &t->view[rank];
     return (struct tt_signal_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
 }
 
-/* The slot that an execution uses. */
+/* Returns the slot that an execution uses. */
 static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
 {
     return (int)(number & (t->slots - 1));
 }
 
-/* The window that the execution in a slot uses. */
+/* Returns the index of the window that the execution in a slot uses. */
 static inline int tt_team_window_of(const struct tt_team *t, int slot)
 {
     return slot & (int)(t->windows - 1);
 }
 
-/* The base of the values that an execution's signals have. */
+/* Returns what is added to the values of an execution's signals: (number / W + 1) << 32. */
 static inline uint64_t tt_team_base(const struct tt_team *t, uint64_t number)
 {
     return ((number >> t->windows_log2) + 1) << 32;
@@ -397,7 +397,7 @@ static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
     return &((struct tt_head *)t->view[rank].at)->done;
 }
 
-/* The signal word of a lane. */
+/* Returns the signal word of a lane of a member. */
 static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank, int slot,
                                                uint32_t lane)
 {
@@ -419,15 +419,15 @@ static inline struct tt_call_signature *tt_team_signature(const struct tt_team *
     return (struct tt_call_signature *)(tt_team_opening(t, rank, slot) + 1);
 }
 
-/* The extension of a member of this node; NULL: not made yet. */
+/* Returns the extension of a member of this node; NULL: the member has not made it yet. */
 static inline char *tt_team_extension(const struct tt_team *t, int rank)
 {
     int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->extension, memory_order_acquire);
     return at ? tt_fabric_at(t->fabric, at) : NULL;
 }
 
-/* The entry for `peer` in the opening of `rank`, whose extension must be there. A mirror holds only
- * the entry for this rank. */
+/* Returns the segment entry of `rank` for `peer`. If `rank` is on this node, its extension must
+ * have been made. A mirror holds only the entry for this rank. */
 static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
                                                          int slot, int peer)
 {
@@ -437,7 +437,8 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
 
-/* The word of `rank`, a member of this node, for `peer` in a call of pairs. The team has words. */
+/* Returns the word of `rank`, a member of this node, for `peer` in a call of pairs. The team must
+ * have words. */
 static inline uint32_t *tt_team_word(const struct tt_team *t, int rank, int slot, int peer)
 {
     return (uint32_t *)tt_team_line(t, rank, slot)->window + peer;

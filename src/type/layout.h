@@ -14,7 +14,7 @@
 
 struct tt_field {
     int64_t offset, count;
-    struct tt_layout *inner; /* holds a reference */
+    struct tt_layout *inner; /* the layout of the elements, to which the field holds a reference */
 };
 
 /* The hash of a sequence of basic types. Equal sequences have equal hashes, however they were

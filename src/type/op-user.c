@@ -17,8 +17,8 @@
 
 enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER, BOUND_OPS = 65536 };
 
-/* An entry is written before it is made live (release), and read only after it was seen live
- * (acquire). */
+/* An entry's other members are written before `live` is set (release), and read only after `live`
+ * was seen set (acquire). */
 static struct {
     pthread_mutex_t lock;
     struct entry {

@@ -63,8 +63,8 @@ struct tt_layout *tt_layout_hold(tutti_type type)
     return layout;
 }
 
-/* A type whose element is a single basic element gets the number of that basic type, wherever in
- * the element the basic element lies. */
+/* Returns the number of the basic type if an element of `type` is a single basic element, wherever
+ * in the element that lies. */
 tutti_type tt_type_shape(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return type;
