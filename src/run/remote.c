@@ -215,7 +215,8 @@ static void fail_here(struct tt_remote_teams *remote_teams)
                    TT_CAUSE_STATUS, TUTTI_ERR_MEMORY);
 }
 
-/*  */
+/* Returns an allocated copy of the arrival, with the payload of the message. NULL: no memory or no
+ * valid payload; this rank then counts as failed. */
 static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const struct tt_arrival *a,
                                   const struct payload *payload)
 {
