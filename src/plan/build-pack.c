@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Returns how far the range, in WIN and with a shape, can reach. Only rotation and stride are
- * counted, not a move without rotation. A parsed text may hold any numbers; an end beyond 64 bits
- * is cut here and refused by tt_plan_invalid. */
+/* Returns the greatest end that a range in WIN with a shape has in any turn. Counts rotation and
+ * stride only, not a move without rotation. The text of a plan may contain any numbers: an end
+ * beyond 64 bits is cut to 64 bits, and tt_plan_invalid refuses the plan. */
 static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
 {
     struct tt_shape s = shape_of(b, *r);
@@ -93,8 +93,8 @@ void tt_plan_free(struct tt_plan *plan)
     tt_free(plan);
 }
 
-/* Converts a pointer into the plan's block to the same place in the copy. Returns a pointer to
- * anything else, such as static text, unchanged. */
+/* Converts a pointer into the plan's block to a pointer to the same place in the copy's block.
+ * Returns any other pointer, such as one to static text, unchanged. */
 static const void *moved(const struct tt_plan *plan, const struct tt_plan *copy, const void *at)
 {
     uintptr_t offset = (uintptr_t)at - (uintptr_t)plan;

@@ -29,7 +29,8 @@ static bool grow(struct tt_builder *b, struct array *a, size_t n)
     return true;
 }
 
-/* Returns the place of n more elements, which the caller fills; NULL if there is no memory. */
+/* Makes room for n more elements at the end of an array. Returns the place, which the caller fills;
+ * NULL if there is no memory. */
 static inline void *extend(struct tt_builder *b, struct array *a, size_t n)
 {
     if (tt_unlikely(a->n + n > a->room) && !grow(b, a, n)) return NULL;
@@ -85,7 +86,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->entries_taken = 0;
     b->value_base = 0;
     b->scratch = b->lane_tmp = 0;
-    b->last_dropped = true; /* there is no step yet that tt_tail or tt_from could change */
+    b->last_dropped = true; /* no step exists yet that tt_tail or tt_from could change */
     b->part = NULL;
     b->part_tmp = 0;
     b->low = 0;
@@ -148,8 +149,8 @@ static void step(struct tt_builder *b, const struct tt_step *s)
     lane(b)->n++;
 }
 
-/* Converts the range to one of the team, sets TT_SELF where it names this rank, and records how
- * much of WIN is used. */
+/* Converts a range of the part to a range of the team, sets its rank to TT_SELF if it names this
+ * rank, and records how much of this rank's WIN is used. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
     r = tt_build_range(b, r);
@@ -161,8 +162,8 @@ static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t 
     return r;
 }
 
-/* Appends a step with ranges. Returns false if the step was dropped, because its length is 0 for
- * example. */
+/* Appends a step with ranges. Returns false if the step was dropped, for example because its length
+ * is 0. */
 static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range *r, uint32_t n)
 {
     b->last_dropped = true;
@@ -391,9 +392,9 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
     return r;
 }
 
-/* The steps of a loop often vary in the same few ways, one after the other. If the last entry
- * equals one of the few before it, the step that uses the last entry takes the earlier one, and the
- * last entry is removed. Entry 0 means "does not vary". */
+/* Removes the last vary entry (struct tt_vary) if it equals one of the few entries before it; the
+ * step that uses the last entry uses the earlier entry instead. The steps of a loop often vary in
+ * the same few ways, one after the other. Entry 0 means "does not vary". */
 static void fold_varies(struct tt_builder *b)
 {
     enum { BEFORE = 3 };
@@ -407,7 +408,8 @@ static void fold_varies(struct tt_builder *b)
     }
 }
 
-/* Returns the vary entry of the last step, which no other step uses, so that it may be changed. */
+/* Returns the vary entry of the last step, and makes it if there is none. No other step uses this
+ * entry, so the caller may change it. */
 static struct tt_vary *vary(struct tt_builder *b)
 {
     struct tt_step *s = last_step(b);

@@ -121,7 +121,7 @@ static bool all_fit(const int64_t *counts, const int64_t *displs, int p, int64_t
     return fit;
 }
 
-/* Whether the n ranks ascend and are ranks of p. */
+/* Whether the n ranks are in ascending order and all are ranks of a team of p. */
 static bool ascend(const int32_t *ranks, int n, int p)
 {
     for (int i = 0; i < n; i++)

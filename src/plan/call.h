@@ -12,12 +12,13 @@
  *
  * Buffers: IN and OUT are the caller's. A bcast has one buffer, which is OUT on every rank; at the
  * root it holds the input. In place, IN *is* OUT (for gather and allgather(v), the rank's own piece
- * of OUT). Only what a rank does in its own buffers may depend on in_place, so an algorithm must be
- * right both ways or refuse in_place calls. A reduce_scatter(_block) in place has its whole input
- * in OUT; the rank's own block of the result replaces the beginning of it, and what lies behind
- * that block is then undefined. The root of a scatter in place has all pieces in OUT, and its own
- * piece stays where it is. The root of a gatherv or scatterv in place has a count of 0 for itself,
- * so its own piece stays where it is too; IN and OUT are then separate, as in any other call.
+ * of OUT). in_place may only change what a rank does in its own buffers, so an algorithm must be
+ * right with and without in_place, or refuse calls in place. A reduce_scatter(_block) in place has
+ * its whole input in OUT; the rank's own block of the result replaces the beginning of the input,
+ * and the contents of OUT after that block are undefined. The root of a scatter in place has all
+ * pieces in OUT, and its own piece stays where it is. The root of a gatherv or scatterv in place
+ * has a count of 0 for itself, so its own piece stays where it is, too; in such a call IN and OUT
+ * are separate, as they are in a call that is not in place.
  */
 #ifndef TT_PLAN_CALL_H
 #define TT_PLAN_CALL_H
@@ -28,11 +29,11 @@
  *
  *     NONE       nothing
  *     ONE        n elements
- *     ALL        n elements, or a block of its own length, for each rank
+ *     ALL        n elements for each rank, or for each rank a block with a length of its own
  *     BLOCK      its own block of a reduce_scatter(_block)
  *     LIST       pieces with counts and displacements
  *     NOT_FIRST  n elements, except for rank 0, which has nothing
- *     ROOT_...   the root has this, and the other ranks have nothing */
+ *     ROOT_...   the root has what the rest of the name says, and the other ranks have nothing */
 enum tt_holding {
     TT_HAS_NONE,
     TT_HAS_ONE,
@@ -74,15 +75,16 @@ enum tt_coll {
         TT_COLLS
 };
 
-/* The ranks that one rank sends pieces to and gets pieces from in a neighbourhood collective, other
- * than itself: each once, in ascending order. The lists of two ranks agree: r is in `to` of s if
- * and only if s is in `from` of r. */
+/* The neighbours of one rank in a neighbourhood collective: the ranks to which it sends pieces
+ * (`to`) and from which it gets pieces (`from`), without the rank itself; each neighbour once, in
+ * ascending order. The lists of two ranks agree: r is in `to` of s if and only if s is in `from` of
+ * r. */
 struct tt_neighbors {
     const int32_t *to, *from;
     int32_t to_n, from_n;
 };
 
-/* Returns the index of rank r in a list of neighbours; -1: it is none of them. */
+/* Returns the index of rank r in a list of neighbours; -1: r is not in the list. */
 static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
 {
     int first = 0, last = n;
@@ -96,12 +98,13 @@ static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
     return first < n && ranks[first] == r ? first : -1;
 }
 
-/* This describes what a rank has for another one, or expects from it, where the plan moves bytes
- * and the ranks may use types of their own: the packed bytes of all pieces; what the user calls
- * their type, for error messages (TT_TYPE_EACH: they have several); and a hash of the basic types
- * that the pieces consist of, piece by piece. What one rank sends matches what the other one
- * expects if bytes and hash are equal: this is MPI's rule that type signatures must match. All
- * members are 0 if a rank has no pieces for the other one. */
+/* The contents of the pieces that a rank has for another rank, or expects from another rank, in
+ * calls in which the plan moves bytes and the ranks may use types of their own. The contents are:
+ * the packed bytes of all these pieces; the type of the pieces as the user named it, for error
+ * messages (TT_TYPE_EACH: the pieces have several types); and a hash of the basic types of which
+ * the pieces consist, piece by piece. The contents that one rank sends match those that another
+ * rank expects if bytes and hash are equal: this is MPI's rule that type signatures must match. All
+ * members are 0 if there are no pieces. */
 struct tt_contents {
     int64_t bytes;
     int32_t type;
@@ -109,8 +112,8 @@ struct tt_contents {
 };
 
 /* The counts of all ranks in an alltoallv, gatherv or scatterv: count() returns how many elements
- * rank `from` has for rank `to`. In a gatherv or scatterv, one of the two must be the root. It
- * belongs to a larger structure. */
+ * rank `from` has for rank `to`. In a gatherv or scatterv, one of the two must be the root. This
+ * structure is a member of a larger one, in which count() finds the counts. */
 struct tt_all_counts {
     int64_t (*count)(const struct tt_all_counts *all, int from, int to);
 };
@@ -122,41 +125,46 @@ struct tt_call {
     enum tt_coll coll;
     tutti_type type;
     tutti_op op;
-    /* The order does not matter: operands may be combined out of rank order, and the segments of an
-     * exchange may be put in any order. */
+    /* operands may be combined out of rank order, and the segments of an exchange may be put in any
+     * order */
     bool commutes;
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
-    bool steady; /* its plan must not depend on what earlier calls measured (choose/measure.h) */
-    int8_t as; /* enum tt_signature_other for a part of a call that is no collective; otherwise 0 */
+    bool steady; /* the plan must not depend on what earlier calls measured (choose/measure.h) */
+    /* if the call is a part of an operation that is no collective: its enum tt_signature_other;
+     * otherwise 0 */
+    int8_t as;
     int32_t root;
-    int64_t n;     /* elements that a rank contributes (alltoall, reduce_scatter_block: to each
+    int64_t n;  /* elements that a rank contributes (alltoall, reduce_scatter_block: to each
                     * rank); 0 in v-forms; the sum of out_counts in reduce_scatter */
-    int64_t sz;    /* bytes of an element */
-    int64_t slice; /* bytes of a pipeline slice or chunk, multiple of sz; 0: the algorithm's own */
-    int32_t radix; /* branching of trees and exchanges; 0: the algorithm's own */
+    int64_t sz; /* bytes of an element */
+    /* bytes of a slice or chunk of a pipeline, a multiple of sz; 0: the algorithm's own choice */
+    int64_t slice;
+    int32_t radix; /* branching of trees and exchanges; 0: the algorithm's own choice */
     uint64_t seed; /* seed of random orders */
     const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* in elements */
-    /* A neighbourhood collective, which is an alltoallv in which each rank knows its neighbours and
-     * has counts of 0 for all other ranks but itself. Like the counts, the lists belong to this
-     * rank; whether there are any is equal on all ranks. NULL: any other call. */
+    /* The neighbours of this rank, if the call is a neighbourhood collective: an alltoallv in which
+     * each rank knows its neighbours and has counts of 0 for all ranks but its neighbours and
+     * itself. Each rank has lists of its own, but either all ranks have lists or none has. NULL:
+     * any other call. */
     const struct tt_neighbors *neighbors;
-    /* An alltoallv whose ranks have exchanged their counts before, or a gatherv or scatterv whose
-     * root has told them all. NULL: any other call. */
+    /* The counts of all ranks, in an alltoallv whose ranks have exchanged their counts before, or
+     * in a gatherv or scatterv whose root has sent its counts to all ranks. NULL: any other
+     * call. */
     const struct tt_all_counts *all_counts;
-    /* An alltoallv whose ranks have told each other the counts of their longest pieces before: no
-     * rank sends or expects a piece of more elements. The same on all ranks. 0: any other call, or
-     * there are no elements at all. */
+    /* The largest count of all ranks, in an alltoallv whose ranks have exchanged the counts of
+     * their longest pieces before: no rank sends or expects a piece of more elements. Equal on all
+     * ranks. 0: any other call, or all pieces are empty. */
     int64_t longest;
-    /* What the pieces of a call of pairs consist of, if `type` does not say so: for each rank, or
-     * for each neighbour. No plan depends on it. NULL: any other call. */
+    /* The contents of the pieces in a call of pairs, if `type` does not determine them: an entry
+     * for each rank, or for each neighbour. No plan depends on them. NULL: any other call. */
     const struct tt_contents *in_contents, *out_contents;
 };
 
 bool tt_call_valid(const struct tt_call *call, int p);
 
-/* Returns what this rank has for rank r; `out`: what it expects from rank r. The call must have
- * contents. */
+/* Returns the contents of what this rank has for rank r, or, if `out`, of what it expects from rank
+ * r. The call must have contents. */
 struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r);
 
 static inline int64_t tt_call_bytes(const struct tt_call *call)
@@ -164,7 +172,7 @@ static inline int64_t tt_call_bytes(const struct tt_call *call)
     return call->n * call->sz;
 }
 
-/* The mean of out_counts in bytes; the call must have them. */
+/* Returns the mean of out_counts in bytes. The call must have out_counts. */
 static inline int64_t tt_call_mean_bytes(const struct tt_call *call, int p)
 {
     int64_t n = 0;
@@ -172,8 +180,8 @@ static inline int64_t tt_call_mean_bytes(const struct tt_call *call, int p)
     return n / p * call->sz;
 }
 
-/* Whether each rank knows only its own counts, and each two ranks compare the counts that they have
- * for each other. */
+/* Whether the collective's calls are *calls of pairs*: each rank knows only its own counts, and
+ * each two ranks compare the counts that they have for each other. */
 static inline bool tt_coll_pairs(enum tt_coll coll)
 {
     return coll == TT_COLL_alltoallv || coll == TT_COLL_gatherv || coll == TT_COLL_scatterv;
@@ -185,7 +193,8 @@ static inline bool tt_call_segments(const struct tt_call *call)
     return call->coll == TT_COLL_allgatherv || tt_coll_pairs(call->coll);
 }
 
-/* The collectives whose calls have a count for each rank, with a bit for each. */
+/* A set of the collectives whose calls have a count for each rank, with a bit for each
+ * collective. */
 #define TT_COUNTING                                                                                \
     (1u << TT_COLL_allgatherv | 1u << TT_COLL_alltoallv | 1u << TT_COLL_gatherv |                  \
      1u << TT_COLL_scatterv | 1u << TT_COLL_reduce_scatter)
@@ -195,43 +204,45 @@ static inline bool tt_call_counts(const struct tt_call *call)
     return TT_COUNTING >> call->coll & 1;
 }
 
-/* Whether each rank ends with its own block of the reduction. */
+/* Whether the result of each rank is its own block of a reduction. */
 static inline bool tt_call_scatters(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce_scatter_block || call->coll == TT_COLL_reduce_scatter;
 }
 
-/* The number of ranks, from rank 0 on, whose inputs the reduction at rank `me` of p consists of. */
+/* Returns of how many ranks, from rank 0 on, the reduction at rank `me` of p combines the
+ * inputs. */
 static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
 {
     return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;
 }
 
-/* Sets the slice and the radix of the call, as far as the call itself does not: to those of
- * TUTTI_SLICE and TUTTI_RADIX, or of a line of wisdom. */
+/* Sets the slice and the radix of the call to these values, which come from TUTTI_SLICE and
+ * TUTTI_RADIX or from a line of wisdom, unless the call itself sets them. */
 static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
 {
-    if (call->coll == TT_COLL_barrier) slice = 0; /* it has no bytes */
+    if (call->coll == TT_COLL_barrier) slice = 0; /* a barrier has no bytes */
     if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;
     if (call->radix == 0) call->radix = (int32_t)radix;
 }
 
-/* The block of rank r in the input of a reduce_scatter(_block), in bytes: tt_call_block_at is where
- * it begins (r == p: where the last block ends), tt_call_block_bytes is its length, which is also
- * that of the piece of rank r in an allgather(v). */
+/* The block of rank r in the input of a reduce_scatter(_block), or the piece of rank r in the
+ * result of an allgather(v), in bytes: tt_call_block_at returns where the block of a
+ * reduce_scatter(_block) begins (r == p: where the last block ends), tt_call_block_bytes returns
+ * the length of the block or piece. */
 int64_t tt_call_block_at(const struct tt_call *call, int r);
 static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
 {
     return (call->out_counts ? call->out_counts[r] : call->n) * call->sz;
 }
 
-/* The bytes that rank `me` of p ranks has in IN and in OUT. In place, OUT also has room for the
- * input, which begins tt_call_place bytes behind its start. All three are 0 for lists, whose pieces
- * have their own places. */
+/* Return the bytes that rank `me` of p ranks has in IN and in OUT. In place, OUT also has room for
+ * the input, which begins tt_call_place bytes after the start of OUT. All three functions return 0
+ * for buffers of kind LIST, whose pieces have their own places. */
 int64_t tt_call_in_bytes(const struct tt_call *call, int p, int me);
 int64_t tt_call_out_bytes(const struct tt_call *call, int p, int me);
 int64_t tt_call_place(const struct tt_call *call, int me);
-/* The bytes of OUT that the result fills, from its start. */
+/* Returns the bytes of OUT that the result fills, from the start of OUT. */
 int64_t tt_call_result_bytes(const struct tt_call *call, int p, int me);
 
 /* Whether only the root may call in place: the data of all ranks lie at the root alone. */

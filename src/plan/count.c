@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counting. The bytes of each step are added where they are sent, received, reduced or copied, as
- * often as the step is done. How often that is follows from the turns of the loops around the step,
- * so counting takes as long as the plan is, however often its loops turn. It must give the same
- * numbers as adding up the steps that come through the iterator; tests/coll/counts.c compares them.
+ * Counting. Each step adds its bytes to the counts of the ranks that send, receive, reduce or copy
+ * them, multiplied by the number of times that the step is done. This number follows from the turns
+ * of the loops around the step, so the time to count grows with the length of the plan, not with
+ * the turns of its loops. Counting must give the same numbers as adding up the steps that the
+ * iterator returns; tests/coll/counts.c compares both.
  */
 #include "plan/count.h"
 
-/* Counts bytes that `reader` takes from `writer`; both may be the same rank. */
+/* Counts `len` bytes that move from `writer` to `reader`; both may be the same rank. */
 static void moved(struct tt_count *count, int writer, int reader, int64_t len)
 {
     count[writer].sent += len;
@@ -19,7 +20,7 @@ static int owner(const struct tt_plan *plan, const struct tt_range *r)
     return r->rank == TT_SELF ? plan->me : r->rank;
 }
 
-/* The lane that is counted, and the loops around the step where the counting is. */
+/* The lane that is counted, and the loops around the current step. */
 struct counted_lane {
     const struct tt_plan *plan;
     struct tt_count *count;
@@ -30,8 +31,8 @@ struct counted_lane {
     struct start *start;
 };
 
-/* Where the starts of an id are: a step of the lane in these loops, which starts `each` instances
- * when it is done. */
+/* A step of the lane that starts messages or puts with an id: its index, how many instances it
+ * starts each time that it is done, and the loops around it. */
 struct start {
     uint32_t at, each;
     int depth;
@@ -50,20 +51,21 @@ static int64_t outer_turns(const struct counted_lane *c)
     return c->depth == 2 ? c->loop[0].turns : 1;
 }
 
-/* The turns from..turns-1 of the innermost loop; 0 if there are none. */
+/* Returns how many turns the innermost loop has from turn `from` on; 0 if there are none. */
 static int64_t turns_from(const struct counted_lane *c, int64_t from)
 {
     return tt_max(0, (int64_t)inner_turns(c) - from);
 }
 
-/* The turns i < n with (i + phase) % mod == mod - 1. */
+/* Returns the number of turns i < n with (i + phase) % mod == mod - 1, where mod and phase are
+ * tail_mod and tail_phase. */
 static int64_t tails_before(const struct tt_vary *v, int64_t n)
 {
     int64_t first = (v->tail_mod - 1 - v->tail_phase % v->tail_mod) % v->tail_mod;
     return n > first ? (n - 1 - first) / v->tail_mod + 1 : 0;
 }
 
-/* In how many turns of the innermost loop the step is done with the length `tail`. */
+/* Returns in how many turns of the innermost loop the step is done with the length `tail`. */
 static int64_t tails(const struct counted_lane *c, const struct tt_vary *v)
 {
     int64_t n = inner_turns(c);
@@ -74,8 +76,8 @@ static int64_t tails(const struct counted_lane *c, const struct tt_vary *v)
 
 /* ---- Steps that move bytes ---- */
 
-/* Counts the operands that belong to other ranks as one message each. Returns how many there
- * are. */
+/* Counts the operands that belong to other ranks as one message each. Returns the number of these
+ * operands. */
 static uint32_t far_operands(const struct counted_lane *c, const struct tt_step *s, int64_t bytes,
                              int64_t times)
 {
@@ -98,7 +100,8 @@ static void one_sided(const struct counted_lane *c, const struct tt_step *s, int
     c->count[c->plan->me].messages += times;
 }
 
-/* Counts a step that is done so many times with this length; it is left out if that is 0. */
+/* Counts a step that moves `len` bytes and is done so many times. A step of length 0 is left
+ * out. */
 static void add_moves(const struct counted_lane *c, const struct tt_step *s, int64_t len,
                       int64_t times)
 {
@@ -164,7 +167,7 @@ static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
 
 /* ---- Waits: left out as long as the instance was never started ---- */
 
-/* How many of the loops around the step are also around the start. */
+/* Returns how many of the loops around the current step are also around the start. */
 static int common_loops(const struct counted_lane *c, const struct start *start)
 {
     int n = 0;
@@ -172,9 +175,10 @@ static int common_loops(const struct counted_lane *c, const struct start *start)
     return n;
 }
 
-/* In which turn of the loops that are around both, counted on through the outer loop, the instance
- * is there for the first time. In each of these turns the same number of instances is started,
- * before or after the wait. */
+/* Returns the first turn in which the instance that the wait step names has been started. The turns
+ * are those of the loops around both the start and the wait, numbered through all turns of the
+ * outer loop. In each of these turns the same number of instances is started, either before or
+ * after the wait. */
 static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
                           int common)
 {
@@ -196,7 +200,8 @@ static void add_wait(const struct counted_lane *c, const struct tt_step *s, uint
     } else if (common < c->depth) {
         n = turns_from(c, from) * tt_max(0, outer - first);
     } else {
-        int64_t left = outer - first / turns; /* turns of the outer loop, the first one in part */
+        /* the turns of the outer loop that remain; the first of them counts only in part */
+        int64_t left = outer - first / turns;
         n = turns_from(c, tt_max(from, first % turns)) + turns_from(c, from) * (left - 1);
         if (left <= 0) n = 0;
     }

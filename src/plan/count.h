@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The cost of a plan for a rank, counted from its steps. A byte that a rank reads through X@r
- * counts as received by the reader and sent by r. So the plan of one rank shows what that rank
- * receives, and the plans of all ranks together show what each of them sends.
+ * The cost of a plan for a rank, counted from the steps of the plan. A byte that a rank reads
+ * through X@r (buffer X of rank r) counts as received by the reader and sent by r. So the plan of a
+ * rank shows what that rank receives, and the plans of all ranks together show what each of them
+ * sends.
  */
 #ifndef TT_PLAN_COUNT_H
 #define TT_PLAN_COUNT_H
@@ -28,9 +29,9 @@ tutti_status tt_count_plans(const struct tt_plan *const *plans, int p, struct tt
 struct tt_count tt_count_worst(const struct tt_count *count, int p);
 /* Returns the sum of each field over all ranks. */
 struct tt_count tt_count_sum(const struct tt_count *count, int p);
-/* Returns the steps of a plan without unrolling it: those in a loop as often as it has turns, but
- * for `spared` turns of each loop, and also those that a turn leaves out (tt_vary). A generator
- * counts nothing. */
+/* Returns the number of steps that a plan does, without unrolling the plan. A step in a loop counts
+ * once for each turn of the loop, except for `spared` turns of each loop; turns that leave the step
+ * out (tt_vary) count, too. A generator counts nothing. */
 int64_t tt_plan_steps(const struct tt_plan *plan, int64_t spared);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The iterator, which reads a plan's steps and unrolls loops and generators, so that no other code
- * has to know of them. A plan without either is read in place (plan.h) and never comes here.
+ * has to handle them. Plans without loops and generators are read in place (tt_iter_next in plan.h)
+ * and do not use this file.
  */
 #include "plan/plan.h"
 
 #include <string.h>
 
-/* An exchange under way. order[0 .. active-1] are the entries that are not finished yet, in the
- * order of this round, and `at` is the position of the next one. Entries that need another round
- * are moved to the front of the array; `kept` is the number of those. `started` and `waited` count
- * puts. */
+/* The state of an exchange under way. order[0 .. active-1] are the entries that are not finished,
+ * in the order of this round, and `at` is the position of the next entry. Entries that need another
+ * round are moved to the front of the array; `kept` is the number of these entries. `started` and
+ * `waited` are numbers of puts. */
 struct tt_generator {
     const struct tt_exchange *how;
     const struct tt_entry *entries;
@@ -86,7 +87,7 @@ static void exchange_begin(struct tt_iter *iter, const struct tt_step *s)
     g->how = &iter->plan->exchanges[s->first];
     g->entries = iter->plan->entries + g->how->first;
     g->id = s->value;
-    g->step = iter->at - 1; /* the step has been read already */
+    g->step = iter->at - 1; /* iter->at is already behind the step */
     g->active = g->how->n;
     g->at = g->kept = 0;
     g->started = g->waited = iter->instances ? iter->instances[g->id] : 0;
@@ -172,7 +173,7 @@ static bool has_tail(const struct tt_iter *iter, const struct tt_vary *v)
     return (i + (uint32_t)v->tail_phase) % (uint32_t)v->tail_mod == (uint32_t)v->tail_mod - 1;
 }
 
-/* Sets the members of *out that vary with the turn. Returns false in turns that leave this step
+/* Sets the members of *out that vary with the turn. Returns false in a turn that leaves this step
  * out. */
 static bool resolve_vary(const struct tt_iter *iter, const struct tt_step *s, struct tt_plain *out)
 {
@@ -200,8 +201,8 @@ static void loop_end(struct tt_iter *iter)
         iter->depth--;
 }
 
-/* Sets the instance of the started step for which the wait is. Returns false if that instance was
- * never started. */
+/* Sets the instance of the started step for which this wait step waits. Returns false if that
+ * instance was never started. */
 static bool resolve_wait(const struct tt_iter *iter, const struct tt_step *s, struct tt_plain *out)
 {
     uint64_t ago = (uint64_t)s->sub + s->first;

@@ -3,10 +3,10 @@
  * When a program is given a plan file, the library asks the laboratory for the plan of one rank,
  * and for the proof that the schedule is right for the call.
  *
- * libtutti.so holds neither the parser nor the prover. It loads libtutti-lab.so, which offers the
- * two functions below. That library has its own copy of the internal functions that it needs, so
- * only plain data go from one to the other: plans are blocks that free() frees, and errors are text
- * in the answer.
+ * libtutti.so contains neither the parser nor the prover. It loads libtutti-lab.so, which offers
+ * the two functions below. libtutti-lab.so has its own copy of the internal functions that it
+ * needs, so only plain data pass between the two libraries: plans are blocks that free() frees, and
+ * errors are text in the answer.
  */
 #ifndef TT_PLAN_LAB_H
 #define TT_PLAN_LAB_H
@@ -22,19 +22,21 @@ struct tt_lab_request {
 };
 
 struct tt_lab_answer {
-    tutti_status status; /* OK, SYSTEM: the file cannot be read; ARG: its text is wrong, or is for
-                          * another call; UNSUPPORTED: it is refuted; MEMORY */
+    /* OK; SYSTEM: the file cannot be read; ARG: its text is wrong, or is for another call;
+     * UNSUPPORTED: the proof of the schedule fails; MEMORY */
+    tutti_status status;
     char why[1536];
     struct tt_plan *plan; /* the caller frees it; NULL unless OK */
-    uint64_t hash;        /* of the file */
+    uint64_t hash;        /* hash of the file */
 };
 
 #pragma GCC visibility push(default)
-/* The version of the laboratory, TUTTI_VERSION; the library uses no other. */
+/* Returns the version of the laboratory, TUTTI_VERSION; the library uses a laboratory of its own
+ * version only. */
 const char *tutti_lab_version(void);
 typedef void tt_lab_plan(const struct tt_lab_request *request, struct tt_lab_answer *answer);
-/* Reads the file, proves its schedule for the call on all ranks, and answers with the plan of rank
- * `me`. */
+/* Reads the plan file, proves its schedule for the call on all ranks, and answers with the plan of
+ * rank `me`. */
 tt_lab_plan tutti_lab_plan;
 #pragma GCC visibility pop
 

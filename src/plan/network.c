@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parses network strings: first the shape, then the missing nodes.
+ * Parses network strings: first the shape of the network, then the nodes that are missing from it.
  */
 #include "plan/network.h"
 
@@ -45,7 +45,8 @@ static tutti_status read_whole(int fd, struct file *file, struct tt_reader_error
     return TUTTI_OK;
 }
 
-/* Returns the next character that is neither blank nor comment, or the end. */
+/* Returns the address of the next character that is neither blank nor part of a comment, or of the
+ * end of the text. */
 static const char *next(const char *at)
 {
     for (;;) {
@@ -68,7 +69,7 @@ static void free_file(struct file *file)
 static tutti_status read_file(const char *path, struct file *file, struct tt_reader_error *error)
 {
     *file = (struct file){NULL, NULL};
-    /* O_NONBLOCK: a pipe is refused instead of waited for. */
+    /* With O_NONBLOCK, open() does not wait for the writer of a pipe; read_whole refuses pipes. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return wrong(error, TUTTI_ERR_ARG, strerror(errno));
     tutti_status status = read_whole(fd, file, error);
@@ -135,8 +136,8 @@ static void kind(struct tt_reader *in, struct tt_net *net)
     tt_reader_need(in, ":", ": and numbers");
 }
 
-/* Reads NUMBERxNUMBER...; where[i] is the place of values[i]. Returns how many numbers there
- * are. */
+/* Reads NUMBERxNUMBER..., at most `most` numbers. Sets values[i] to a number, and where[i] to its
+ * place in the text. Returns the number of values. */
 static int numbers(struct tt_reader *in, int *values, const char **where, int most)
 {
     int n = 0;
@@ -200,7 +201,7 @@ static void take_out(struct tt_reader *in, struct tt_net *net, int node)
     in->starved = true;
 }
 
-/* Returns the node with these n coordinates. */
+/* Returns the number of the node with these n coordinates. */
 static int node_at(struct tt_reader *in, const struct tt_net *net, const char *begin,
                    const int *place, int n)
 {
@@ -219,7 +220,7 @@ static int node_at(struct tt_reader *in, const struct tt_net *net, const char *b
     return node;
 }
 
-/* Parses what is in the brackets of -hole(17) or -hole(3,3,3), and removes that node. */
+/* Parses the text in the brackets of -hole(17) or -hole(3,3,3), and removes that node. */
 static void hole(struct tt_reader *in, struct tt_net *net)
 {
     int place[TT_NET_DIMS], n = 0;
@@ -234,7 +235,7 @@ static void hole(struct tt_reader *in, struct tt_net *net)
     take_out(in, net, node);
 }
 
-/* Parses what is in the brackets of -wall(x=4), and removes the nodes of that wall. */
+/* Parses the text in the brackets of -wall(x=4), and removes all nodes with that coordinate. */
 static void wall(struct tt_reader *in, struct tt_net *net)
 {
     const char *begin = in->at, *axis = *begin ? strchr(axes, *begin) : NULL;
@@ -252,7 +253,8 @@ static void wall(struct tt_reader *in, struct tt_net *net)
         if (node / net->stride[d] % net->extent[d] == place) take_out(in, net, node);
 }
 
-/* Parses what is in the brackets of -random(COUNT,SEED), and removes that many nodes. */
+/* Parses the text in the brackets of -random(COUNT,SEED), and removes COUNT nodes, drawn at
+ * random. */
 static void drawn(struct tt_reader *in, struct tt_net *net)
 {
     const char *begin = in->at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks as text. A problem string names its network so after the @:
+ * Networks as text. A problem string names its network after the @, in this form:
  *
  *     KIND:NUMBERxNUMBER...     see topo/net.h
  *     +reduce                   after a tree: its adapters reduce
@@ -28,7 +28,7 @@ tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_re
 tutti_status tt_network_ranks(const char *text, int *ranks, struct tt_reader_error *error);
 /* The kind's name, such as "ring". */
 const char *tt_network_kind(enum tt_net_kind kind);
-/* Whether the text begins like a network: with file: or with the name of a kind and a colon. */
+/* Whether the text begins as a network does: with file: or with the name of a kind and a colon. */
 bool tt_network_is_one(const char *text);
 
 #endif

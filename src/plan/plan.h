@@ -12,9 +12,9 @@
  *     await 1 1
  *     reduce OUT[0] <- IN[0] sum WIN@1[0] len 8
  *
- * Plans are run (run/), proven (prove.h), counted (count.h), printed and parsed (text.h). Everybody
- * who needs the steps as they are done reads them through the iterator below, which unrolls loops
- * and generators.
+ * Plans are run (src/run), proven (lab/prove/prove.h), counted (count.h), printed and parsed
+ * (lab/text/text.h). All code that needs the steps as they are done reads them through the iterator
+ * below, which unrolls loops and generators.
  *
  * docs/plan.md says what the steps mean. This header says how they are stored:
  *
@@ -23,8 +23,9 @@
  *             number. All ranges of a step have the same length, step.len bytes. copy, put, get:
  *             [0] = destination, [1] = source; reduce: [0] = destination, [1..] = operands in rank
  *             order; send, recv: [0].
- *   shapes[]  what a range needs besides if it is strided or moves with a loop; shape 0: nothing
- *   varies[]  how a step's flag value or length changes with the turn of its loop; 0: not at all
+ *   shapes[]  how a range is strided or moves with a loop; shape 0: neither
+ *   varies[]  how a step's flag value or length changes with the turn of its loop; entry 0: not at
+ *             all
  *   ranks[]   the sets of ranks that signals go to
  */
 #ifndef TT_PLAN_H
@@ -58,14 +59,15 @@ static inline bool tt_kind_starts(enum tt_kind kind)
 }
 
 enum {
-    TT_SELF = -1,       /* range.rank: this rank's own buffer */
-    TT_ALL = -1,        /* signal.peer: every other rank of the team */
-    TT_SET = -2,        /* signal.peer: ranks[first .. first+nops-1] */
-    TT_LANES = 8,       /* the most lanes of a plan */
-    TT_DEPTH = 2,       /* the deepest nesting of loops */
-    TT_IN_FLIGHT = 4,   /* the most instances of a starting step under way: wait -0 .. -3 */
-    TT_SLOTS = 128,     /* the most executions of a team that advance at once */
-    TT_WINDOWS = 32,    /* the most of them that use long windows */
+    TT_SELF = -1, /* range.rank: this rank's own buffer */
+    TT_ALL = -1,  /* signal.peer: every other rank of the team */
+    TT_SET = -2,  /* signal.peer: ranks[first .. first+nops-1] */
+    TT_LANES = 8, /* the most lanes of a plan */
+    TT_DEPTH = 2, /* the deepest nesting of loops */
+    /* the most instances of a starting step that are under way at a time: wait -0 .. -3 */
+    TT_IN_FLIGHT = 4,
+    TT_SLOTS = 128,     /* the most executions of a team that are in flight at a time */
+    TT_WINDOWS = 32,    /* the most executions in flight that use long windows */
     TT_SIGNAL_BYTES = 8 /* the size of a signal's message on a network, in models */
 };
 
@@ -73,7 +75,8 @@ enum {
  * rank). A step may touch IN@r, OUT@r and TMP@r of another rank r only after an await of a signal
  * of r, and only if r's plan opens that buffer. In a v-collective (tt_call_segments) an offset in
  * OUT@r counts from the start of the segment at r that is meant for this rank; if each rank knows
- * only its own counts (tt_coll_pairs), an offset in IN@r does so too. */
+ * only its own counts (tt_coll_pairs), an offset in IN@r also counts from the start of the segment
+ * at r that is meant for this rank. */
 struct tt_range {
     int64_t off;
     int32_t rank;
@@ -81,7 +84,8 @@ struct tt_range {
     uint8_t buf;
 };
 
-/* In turn i of the innermost loop and turn j of the loop around it, the range starts at
+/* How a range moves with loops, and its blocks. In turn i of the innermost loop and turn j of the
+ * loop around it, the range starts at
  *
  *     off + ((i + phase) mod (mod ? mod : infinity)) * step[0] + j * step[1]
  *
@@ -134,8 +138,9 @@ struct tt_step {
 /* The generator of a total exchange by puts. It works through its `n` entries in rounds. A round
  * puts at most `chunk` bytes of each entry that is not finished. The order of the entries starts
  * with the peer after this rank (TT_ORDER_SHIFT), is drawn from `seed` (TT_ORDER_RANDOM) or starts
- * with rank 0 (TT_ORDER_RANK). At most `window` puts are under way, and all are complete when the
- * generator ends. The data of entry e goes from `from`[e.mine] to OUT@peer[e.theirs]. */
+ * with rank 0 (TT_ORDER_RANK). At most `window` puts are under way at a time, and all puts are
+ * complete when the generator ends. The data of entry e goes from `from`[e.mine] to
+ * OUT@peer[e.theirs]. */
 enum tt_order { TT_ORDER_SHIFT, TT_ORDER_RANDOM, TT_ORDER_RANK };
 struct tt_entry {
     int64_t mine, theirs, len;
@@ -146,12 +151,12 @@ struct tt_exchange {
     uint32_t window; /* 1..TT_IN_FLIGHT */
     uint64_t seed;
     int64_t chunk;
-    uint32_t first, n; /* the range in entries[] */
-    uint8_t from;      /* TT_IN or TT_OUT */
+    uint32_t first, n; /* the exchange's entries: entries[first .. first+n-1] */
+    uint8_t from;      /* the buffer that the data come from: TT_IN or TT_OUT */
 };
 
 struct tt_lane {
-    uint32_t first, n; /* the range in steps[] */
+    uint32_t first, n; /* the lane's steps: steps[first .. first+n-1] */
     uint32_t starts;   /* the number of ids used: 0 .. starts-1 */
 };
 
@@ -159,18 +164,19 @@ struct tt_lane {
  *
  * Invariants (tt_plan_invalid checks them): 1 <= lanes <= TT_LANES; every index is inside its
  * array; loops nest at most TT_DEPTH deep; the ids of a lane's starting steps ascend from 0; this
- * rank's own ranges have rank TT_SELF; lengths are > 0 outside of loops; a range rotates inside a
- * second loop only if the turns of the inner loop are a multiple of its mod; len and tail are
- * multiples of a range's block. */
+ * rank's own ranges have rank TT_SELF; lengths are > 0 outside of loops; inside two loops, a range
+ * rotates (tt_shape.mod > 0) only if the turns of the inner loop are a multiple of its mod; len and
+ * tail are multiples of a range's block. */
 struct tt_plan {
     int32_t p, me;
     enum tt_coll coll;
-    const char *algorithm; /* static text; the name in a parsed plan lies in this block */
+    const char *algorithm; /* static text, or text within this block (tt_builder_name_is_lent) */
     tutti_type type;       /* the type that the reduce steps combine */
     tutti_op op;
     uint32_t lanes;
-    uint32_t opens;    /* buffers that others may touch: 1 << TT_IN, TT_OUT, TT_TMP */
-    uint32_t operands; /* the most ranges of any step */
+    /* set of the buffers that other ranks may touch: 1 << TT_IN, TT_OUT, TT_TMP */
+    uint32_t opens;
+    uint32_t operands; /* the largest number of ranges of a step */
     bool segments;     /* the rank opens a segment for each peer, as in v-collectives */
     bool loops;
     int64_t tmp_bytes;
@@ -188,16 +194,17 @@ struct tt_plan {
 };
 
 void tt_plan_free(struct tt_plan *plan);
-/* Returns a copy that tt_plan_free frees; NULL: no memory, which tutti_error says. */
+/* Returns a copy that tt_plan_free frees; NULL: there is no memory, as tutti_error() says. */
 struct tt_plan *tt_plan_copy(const struct tt_plan *plan);
-/* Returns NULL, or static text that says what is wrong with the structure of the plan. It does not
- * check what the plan computes; tt_prove (prove.h) does. */
+/* Returns NULL, or static text that says what is wrong with the structure of the plan. The function
+ * does not check what the plan computes; tt_prove (lab/prove/prove.h) does. */
 const char *tt_plan_invalid(const struct tt_plan *plan);
 
 /* ---- Building (build.c) ----
  *
  * An algorithm appends steps. The builder keeps an error (no memory, too many lanes) until
- * tt_builder_finish returns it. It drops steps of length 0, together with the waits for them. */
+ * tt_builder_finish returns it. The builder drops steps of length 0, together with the waits for
+ * them. */
 
 struct tt_builder;
 struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, const char *algorithm);
@@ -206,34 +213,36 @@ struct tt_builder *tt_builder_new(int p, int me, const struct tt_call *call, con
 struct tt_plan *tt_builder_finish(struct tt_builder *b);
 void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call *call,
                       const char *algorithm);
-/* Says that the algorithm's name is not static text, so that the finished plan holds a copy of
- * it. */
+/* Declares that the algorithm's name is not static text, so that the finished plan has to hold a
+ * copy of the name. */
 void tt_builder_name_is_lent(struct tt_builder *b);
 void tt_builder_free(struct tt_builder *b);
 /* Makes tt_builder_finish fail: the plan cannot be built, because of `why` (static text). */
 void tt_builder_fail(struct tt_builder *b, const char *why);
 
-/* Makes tt_builder_finish fail if a range of WIN begins before this byte and ends behind it
- * (tt_map.low_bytes). */
+/* Makes tt_builder_finish fail if a range of WIN begins before this byte (tt_map.low_bytes) and
+ * ends after it. */
 void tt_builder_divide(struct tt_builder *b, int64_t bytes);
 
 /* A part of the team that is treated as a team of its own. Rank r of the part is rank member[r] of
- * the team. The part's IN, OUT and WIN begin at offset at[X].off of the team's buffer at[X].buf.
- * Those offsets must be equal on all members wherever other members touch the buffer. The part's
- * TMP begins behind the scratch that has been taken so far. */
+ * the team. The part's buffer X (IN, OUT or WIN) begins at offset at[X].off of the team's buffer
+ * at[X].buf. These offsets must be equal on all members of the part for every buffer that other
+ * members touch. The part's TMP begins after the scratch that the plan has taken so far. */
 struct tt_subteam {
     int p, me;
     const int *member;
-    struct tt_range at[TT_BUFFERS]; /* .buf and .off are used; at[TT_TMP].buf is TT_TMP */
+    /* by buffer; only .buf and .off are used; at[TT_TMP].buf is TT_TMP */
+    struct tt_range at[TT_BUFFERS];
 };
-/* Until tt_subteam_end, all appended steps are read as those of the part: ranks, TT_ALL and buffers
- * mean those of the part. So an algorithm builds for a part the same steps as for a team. Flag
- * values and TMP are still the team's, so each part needs phases of its own (tt_phase). A part
- * cannot have generators. `part` must live until tt_subteam_end. */
+/* Until tt_subteam_end, the builder takes all appended steps as steps of the part: ranks, TT_ALL
+ * and buffers mean those of the part. So an algorithm builds the same steps for a part as for a
+ * team. Flag values and TMP are still the team's, so each part needs phases of its own (tt_phase).
+ * A part cannot have generators. `part` must stay valid until tt_subteam_end. */
 void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part);
 void tt_subteam_end(struct tt_builder *b);
 
-/* Ranges. tt_own and tt_at need no builder. */
+/* tt_own and tt_at make ranges without a builder. tt_own returns the range from offset `off` in
+ * this rank's buffer. */
 static inline struct tt_range tt_own(enum tt_buffer buf, int64_t off)
 {
     return (struct tt_range){.off = off, .rank = TT_SELF, .buf = (uint8_t)buf};
@@ -244,8 +253,8 @@ static inline struct tt_range tt_at(enum tt_buffer buf, int rank, int64_t off)
 {
     return (struct tt_range){.off = off, .rank = rank, .buf = (uint8_t)buf};
 }
-/* Returns the range that moves by `step` bytes with each turn of the innermost loop, and by `outer`
- * bytes with each turn of the loop around it. */
+/* Returns the range r, changed so that it moves by `step` bytes with each turn of the innermost
+ * loop, and by `outer` bytes with each turn of the loop around it. */
 struct tt_range tt_moving(struct tt_builder *b, struct tt_range r, int64_t step, int64_t outer);
 /* Returns a range for a rotating buffer: in turn i it starts at off + ((i + phase) mod mod) *
  * step. */
@@ -253,18 +262,18 @@ struct tt_range tt_rotating(struct tt_builder *b, struct tt_range r, int64_t ste
                             int phase);
 struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t block, int64_t stride);
 
-/* A started step, which the plan waits for later. */
+/* The number of a started step in its lane, by which the plan waits for the step later. */
 typedef uint32_t tt_started;
-#define TT_DROPPED UINT32_MAX /* a start that the builder has dropped */
-/* Returns how many starts the lane has so far; the next one gets this number. */
+#define TT_DROPPED UINT32_MAX /* the number of a step that the builder has dropped */
+/* Returns how many steps the lane has started so far; the next started step gets this number. */
 tt_started tt_builder_starts(const struct tt_builder *b);
 
-/* Begins the next lane; lane 0 has begun already. The TMP of the new lane lies behind the TMP of
- * all lanes before it. */
+/* Begins the next lane; lane 0 has begun already. The TMP of the new lane lies after the TMP of all
+ * earlier lanes. */
 void tt_lane(struct tt_builder *b);
-/* Begins a phase. From now on, flag values are counted from phase * TT_PHASE_VALUES. So the phases
- * of an algorithm never use a value twice, although each is built without knowing the others. The
- * builder gives out TMP from its start again, so nothing in TMP lasts from one phase to the
+/* Begins a phase. From now on, flag values are counted from phase * TT_PHASE_VALUES. So two phases
+ * of an algorithm never use the same value, although each phase is built independently. tt_scratch
+ * gives out the lane's TMP from its start again, so nothing in TMP lasts from one phase to the
  * next. */
 #define TT_PHASE_VALUES (1u << 24)
 void tt_phase(struct tt_builder *b, int phase);
@@ -279,50 +288,54 @@ void tt_wait(struct tt_builder *b, tt_started started);
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
 void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: a rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-/* Awaits the flag of the writer's lane 0; inside a part, of the writer's lane with the same number
- * as the one being built. */
+/* Await the flag of a lane of the writer. tt_await: of lane 0, or inside a part, of the lane with
+ * the number of the lane that is being built. */
 void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
-/* Appends the step to <- from[0] op from[1] op ...; k >= 1. `to` may be the same range as one of
- * the operands. */
+/* Appends a reduction of k >= 1 ranges: `to` <- from[0] op from[1] op ... `to` may be the same
+ * range as one of the operands. */
 void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range *from, int k,
                 int64_t len);
-void tt_loop(struct tt_builder *b, uint32_t turns); /* turns == 0: its steps are dropped */
+/* turns == 0: the steps of the loop are dropped */
+void tt_loop(struct tt_builder *b, uint32_t turns);
 void tt_end(struct tt_builder *b);
-/* The next four calls change the step that was just appended, and do nothing if it was dropped.
- * tt_tail sets its length in the last turn of the innermost loop. */
+/* The next four functions change the step that was appended last, and do nothing if that step was
+ * dropped. tt_tail sets the length of the step in the last turn of the innermost loop. */
 void tt_tail(struct tt_builder *b, int64_t len);
 /* Sets the length of the step in the turns with (i + phase) % mod == mod - 1. */
 void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase);
 /* Sets the first turn of the innermost loop in which the step is done. */
 void tt_from(struct tt_builder *b, uint32_t turn);
-/* Sets how much the flag value grows with each turn of the inner and of the outer loop. */
+/* Sets by how much the flag value grows with each turn of the innermost loop (`inc`) and of the
+ * loop around it (`outer`). */
 void tt_per_turn(struct tt_builder *b, int inc, int outer);
 /* tt_entry appends an entry. tt_exchange appends the exchange of all entries that were appended
- * since the last one; it sets `first` and `n` itself. */
+ * since the last exchange; it sets `first` and `n` of the exchange itself. */
 void tt_entry(struct tt_builder *b, const struct tt_entry *entry);
 void tt_exchange(struct tt_builder *b, const struct tt_exchange *how);
-/* Returns the first byte of a new piece of `bytes` bytes of private scratch (TMP), which starts at
- * a multiple of TT_LINE. */
+/* Reserves `bytes` bytes of private scratch (TMP). Returns the range that begins there, at a
+ * multiple of TT_LINE. */
 struct tt_range tt_scratch(struct tt_builder *b, int64_t bytes);
 
 /* ---- Reading (iter.c): the only way to read the steps as they are done ---- */
 
 /* A step as it is done: never a loop, an end or a generator, and with a length > 0 where its kind
- * has one. `range` and `set` point into the plan or the iterator and are valid until the next
- * tt_iter_next. */
+ * has one. `range` and `set` point into the plan or the iterator and are valid until the next call
+ * of tt_iter_next. */
 struct tt_plain {
     enum tt_kind kind;
     int32_t peer;
-    uint32_t value;    /* the flag value, or the id of a started or awaited step */
-    uint32_t lane;     /* await: the writer's lane */
-    uint64_t instance; /* start, wait: how many starts of this id came before */
+    uint32_t value; /* the flag value, or the id of the step that is started or waited for */
+    uint32_t lane;  /* await: the writer's lane */
+    /* start, wait: the instance of the id, which is the number of earlier starts of the id */
+    uint64_t instance;
     uint32_t nops;
     int64_t len;
-    const struct tt_range *range; /* offsets are resolved; shape: block and stride only */
-    const int32_t *set;           /* a signal with peer TT_SET: nops ranks */
-    uint32_t at;                  /* index of the step in plan->steps, for reports */
+    /* offsets are those of this turn; the shape has only block and stride */
+    const struct tt_range *range;
+    const int32_t *set; /* a signal with peer TT_SET: nops ranks */
+    uint32_t at;        /* index of the step in plan->steps, for reports */
 };
 
 struct tt_iter {
@@ -332,15 +345,15 @@ struct tt_iter {
     struct {
         uint32_t begin, turn, turns;
     } loop[TT_DEPTH];
-    uint64_t *instances;      /* starts so far of each id; NULL without loops */
+    uint64_t *instances;      /* by id: the number of starts so far; NULL without loops */
     struct tt_range *scratch; /* room for plan->operands ranges */
     struct tt_generator *generator;
     bool generating, unrolls;
 };
 
-/* Returns how many bytes (a multiple of 8) tt_iter_begin needs at `memory` (aligned to 8) for this
- * lane of the plan. The caller owns that memory and keeps it until the iterator is no longer
- * used. */
+/* Returns how many bytes, a multiple of 8, tt_iter_begin needs at `memory`, an address that is a
+ * multiple of 8, for this lane of the plan. The caller owns that memory and keeps it until the
+ * iterator is no longer used. */
 size_t tt_iter_bytes(const struct tt_plan *plan, int lane);
 void tt_iter_begin_unrolled(struct tt_iter *iter, void *memory);
 static inline void tt_iter_begin(struct tt_iter *iter, const struct tt_plan *plan, int lane,
@@ -353,10 +366,10 @@ static inline void tt_iter_begin(struct tt_iter *iter, const struct tt_plan *pla
     iter->unrolls = plan->loops || plan->exchanges_n;
     if (iter->unrolls) tt_iter_begin_unrolled(iter, memory);
 }
-/* Does what tt_iter_next does, for a plan with loops or generators. */
+/* Does what tt_iter_next does, but only for a plan with loops or generators. */
 bool tt_iter_next_unrolled(struct tt_iter *iter, struct tt_plain *step);
 
-/* Fills *out (all but `at`) from a stored step, without resolving loops. */
+/* Fills *out, except `at`, from a stored step, without resolving loops. */
 static inline void tt_iter_plain(const struct tt_plan *plan, const struct tt_step *s,
                                  struct tt_plain *out)
 {

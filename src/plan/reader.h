@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 struct tt_reader_error {
-    size_t at; /* index of the character in the text */
+    size_t at; /* index of the character in the text at which the error is */
     char text[512];
 };
 
@@ -17,15 +17,16 @@ struct tt_reader {
     const char *text, *at;
     struct tt_reader_error *error;
     bool failed;
-    bool starved; /* it failed because memory is short */
+    bool starved; /* reading failed because memory is short */
 };
 
 /* Records the error at this place, unless there is one already. */
 __attribute__((format(printf, 3, 4))) void tt_reader_wrong(struct tt_reader *in, const char *at,
                                                            const char *format, ...);
-/* Reads these characters if they come next. Returns whether they did. */
+/* Reads past these characters if they come next in the text. Returns whether they did. */
 bool tt_reader_take(struct tt_reader *in, const char *characters);
-/* Reads these characters. If they do not come next, the error says that `what` was expected. */
+/* Reads past these characters. If they do not come next, records an error that `what` was
+ * expected. */
 void tt_reader_need(struct tt_reader *in, const char *characters, const char *what);
 /* Reads a whole number below 2^31; returns 0 after an error. */
 int tt_reader_number(struct tt_reader *in, const char *what);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Checks the structure of a plan, which every reader relies on. The first fault found is returned
- * as text. Whether the plan computes the right thing is for the prover.
+ * as text. Whether the plan computes the right result is not checked here, but by the prover
+ * (lab/prove).
  */
 #include "plan/plan.h"
 
-/* What the fields of each kind of step must be. AUDIENCE: a rank, TT_ALL or TT_SET. */
+/* What the fields of each kind of step must be. AUDIENCE: `peer` is a rank, TT_ALL or TT_SET. */
 enum valid_peer { NO_PEER, RANK, AUDIENCE };
 static const struct rule {
     uint32_t least, most; /* number of ranges */
@@ -26,11 +27,11 @@ static const struct rule {
     [TT_EXCHANGE] = {0, 0, NO_PEER, false, false},
 };
 
-/* Where the check is: the loops that are open at the current step of a lane, and the number of
- * starts so far. */
+/* The place of the check in a lane: the loops that are open at the current step, and the number of
+ * starting steps so far. */
 struct place {
     const struct tt_plan *plan;
-    uint32_t loop[TT_DEPTH]; /* the indices of the open loops' steps */
+    uint32_t loop[TT_DEPTH]; /* the indices of the steps that begin the open loops */
     int depth;
     uint32_t started;
 };
@@ -115,8 +116,8 @@ static const char *varies_invalid(const struct tt_plan *plan)
 
 /* ---- Steps ---- */
 
-/* A rotation counts only the turns of the inner loop, so these turns must be a multiple of its
- * mod. */
+/* Whether a range rotates within two loops, and the turns of the inner loop are no multiple of the
+ * rotation's mod. That is a fault, because a rotation counts only the turns of the inner loop. */
 static bool rotates_unevenly(const struct place *at, const struct tt_shape *s)
 {
     if (s->mod == 0 || at->depth < TT_DEPTH) return false;
@@ -128,7 +129,8 @@ static uint32_t most_turns(const struct place *at, int out)
     return at->depth > out ? at->plan->steps[at->loop[at->depth - 1 - out]].value - 1 : 0;
 }
 
-/* Returns an upper limit of how far the loops move a range, in either direction. */
+/* Returns an upper limit of the distance, in bytes, by which the loops move a range in either
+ * direction. */
 static __int128 moved(const struct place *at, const struct tt_shape *s)
 {
     int64_t inner = (int64_t)most_turns(at, 0) + s->phase;
@@ -182,8 +184,8 @@ static const char *ranges_invalid(const struct place *at, const struct tt_step *
     return NULL;
 }
 
-/* Checks the ranks of a step's ranges. A put or get has one range at the peer. All other
- * destinations, and the sources of sends and puts, belong to this rank. */
+/* Checks the ranks of a step's ranges. The destination of a put and the source of a get belong to
+ * the peer. All other destinations, and the sources of sends and puts, belong to this rank. */
 static const char *owners_invalid(const struct place *at, const struct tt_step *s)
 {
     const struct tt_range *r = at->plan->ranges + s->first;

@@ -2,8 +2,9 @@
  *
  * How a step accesses its ranges: own buffers and windows by address; opened buffers of other ranks
  * of the node by loads if they are loadable, else through the fabric in pieces that stay in the
- * cache; memory of members on other nodes by puts and gets. Memory of a member of this node goes
- * the same way if the system does not let this rank access it (served.c).
+ * cache; memory of members on other nodes by puts and gets. If the system does not let this rank
+ * access the memory of a member of this node, that member's memory is also accessed by puts and
+ * gets (served.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,21 +12,21 @@
 #include "run/exec.h"
 #include "run/remote-inside.h"
 
-/* The most bytes of operands, of all together, that are fetched at a time: half of a usual L2
+/* The most bytes that are fetched at a time, counted over all operands: half of a usual L2
  * cache. */
 #define BOUNCE_BYTES (512 << 10)
 #define PIECE_MOST (128 << 10)
 #define PIECE_LEAST (16 << 10)
-/* If other caches take long to give up the lines of a window, stores that go past the caches fill
- * it from so many bytes on (fabric.h). They were measured from 4 KiB on. A rank reduces a block at
- * once in its own cache then. */
+/* The bytes of a block that a rank reduces at once into its own cache, before it stores the block
+ * into a window past the caches. Ranks do this only if plain stores to windows are slow
+ * (filling.h), and only with TT_STREAM_LEAST bytes or more. */
 #define STREAM_BLOCK (4 << 10)
 #define OPERANDS_HERE 64 /* addresses kept on the stack; more go to allocated memory */
 
 /* ---- Opening ---- */
 
-/* The byte `at` of a buffer. A buffer that is not used may be NULL, and nothing may be added to
- * NULL. */
+/* Returns the address of byte `at` of a buffer. A buffer that is not used may be NULL; the result
+ * is NULL then, because nothing may be added to NULL. */
 static const char *piece(const char *buffer, int64_t at)
 {
     return buffer ? buffer + at : NULL;
@@ -38,7 +39,8 @@ static tt_address address_of(const struct tt_exec *exec, enum tt_buffer which, i
     return opened ? tt_fabric_address(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
 }
 
-/* Publishes of what this rank's pieces for the peer, and those that it expects, consist. */
+/* Publishes the contents of this rank's piece for the peer, and of the piece that it expects from
+ * the peer. */
 static void publish_contents(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
@@ -46,8 +48,8 @@ static void publish_contents(const struct tt_exec *exec, int r)
     for (int b = TT_IN; b <= TT_OUT; b++) mine[b] = tt_call_contents(exec->call, b == TT_OUT, r);
 }
 
-/* Publishes for a peer its pieces of IN and OUT. Their sizes are published even if the buffer is
- * not opened, so that the peers can compare them. */
+/* Publishes for a peer this rank's pieces of IN and OUT. Their sizes are published even if the
+ * buffer is not opened, so that the peer can compare them with its own counts. */
 static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening *all, int r)
 {
     const struct tt_call *c = exec->call;
@@ -71,7 +73,7 @@ static void open_segments(struct tt_exec *exec)
     for (int i = 0; n && i < n->from_n; i++) open_segment(exec, all, n->from[i]);
 }
 
-/* Computes the words of this rank. */
+/* Computes the words of this rank for its partners (struct tt_pair_words). */
 static void make_words(struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
@@ -101,7 +103,7 @@ bool tt_access_tells(const struct tt_exec *exec)
     return exec->words.told && !exec->plan->opens && !exec->remote;
 }
 
-/* Writes the words of a call of pairs. */
+/* Stores the words of this rank in its signal line. */
 static inline void tell(struct tt_exec *exec)
 {
     const struct tt_partners partners = exec->partners;
@@ -147,7 +149,9 @@ static tutti_status outside(const struct tt_exec *exec, const struct tt_range *r
                    (long long)(r->off + len), r->rank, (long long)bytes);
 }
 
-/* If the plan opens segments, the address is that of the segment for this rank. */
+/* Finds the published address of a range in a buffer that another rank has opened. If the plan
+ * opens segments, that is the address in the segment for this rank. Returns MISMATCH if the range
+ * is not within the opened buffer or segment. */
 static tutti_status access_find(const struct tt_exec *exec, const struct tt_range *r, int64_t len,
                                 tt_address *address)
 {
@@ -168,7 +172,7 @@ static tutti_status access_find(const struct tt_exec *exec, const struct tt_rang
  * reaches it at `address`. */
 struct access_place {
     char *loadable;
-    bool window; /* it is in a window */
+    bool window; /* the range is in a window */
     tt_address address;
     int job_rank;
 };
@@ -197,7 +201,7 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     return TUTTI_OK;
 }
 
-/* Whether a range of another rank of this node can be reached neither by loads nor by a system
+/* Whether a range of another rank of this node can be read neither by loads nor by a system
  * call. */
 static bool access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {
@@ -211,7 +215,7 @@ bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, i
 {
     struct access_place p;
     if (r->rank != TT_SELF && tt_team_is_remote(exec->team, r->rank))
-        return true; /* it was fetched */
+        return true; /* the bytes were fetched and lie in memory of this rank */
     return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.loadable;
 }
 
@@ -227,7 +231,8 @@ static inline void copy_bytes(char *to, const char *from, int64_t len)
 }
 
 /* Returns the name of the argument in which an address lies. A bcast has one buffer. In other calls
- * the address lies in IN or OUT, whichever of the two that begin before it begins later. */
+ * the address lies in IN or OUT: of the buffers that begin at or before the address, it lies in the
+ * one that begins later. */
 static const char *argument_at(const struct tt_exec *exec, const char *memory)
 {
     uintptr_t at = (uintptr_t)memory, in = (uintptr_t)exec->buffer[TT_IN],
@@ -285,7 +290,8 @@ static inline void copy_into(const struct tt_exec *exec, bool window, char *to, 
         copy_bytes(to, from, len);
 }
 
-/* Copies one contiguous piece, which begins `to_at` and `from_at` bytes after the two places. */
+/* Copies one contiguous piece to byte `to_at` of the place `to` from byte `from_at` of the place
+ * `from`. */
 static tutti_status move(struct tt_exec *exec, const struct access_place *to, int64_t to_at,
                          const struct access_place *from, int64_t from_at, int64_t len)
 {
@@ -304,8 +310,8 @@ static tutti_status move(struct tt_exec *exec, const struct access_place *to, in
                            to->loadable != NULL, status);
 }
 
-/* Returns where byte `done` of a range lies, relative to its begin. *run: how many of the `left`
- * bytes that remain follow there without a gap. */
+/* Returns where byte `done` of a range lies, as a distance from the begin of the range. Sets *run
+ * to the number of bytes that follow at that place without a gap, at most `left`. */
 static int64_t access_run(const struct tt_exec *exec, const struct tt_range *r, int64_t done,
                           int64_t left, int64_t *run)
 {
@@ -332,8 +338,9 @@ static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *ran
     return TUTTI_OK;
 }
 
-/* Copies between ranges of which one may be in an opened buffer, or may have gaps. It is a function
- * of its own so that a copy between windows and own buffers saves no registers. */
+/* Copies between two ranges, one of which may be in an opened buffer. Either range may have gaps.
+ * This is a separate function so that a copy between windows and own buffers, which needs none of
+ * this, saves no registers. */
 static __attribute__((noinline)) tutti_status
 copy_located(struct tt_exec *exec, const struct tt_range *range, int64_t len)
 {
@@ -369,9 +376,9 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
         tt_reduce(to, from, k, n, plan->type, exec->op);
 }
 
-/* Returns how many bytes are reduced at once: whole lines if possible, and 0 if an element is
- * larger than a block, or if the window overlaps an operand, which is then in the cache of this
- * rank. */
+/* Returns how many bytes are reduced at once before they are stored past the caches: as many whole
+ * lines as fit a block, if possible. Returns 0 if this is not to be done: an element is larger than
+ * a block, or the window overlaps an operand, so that the window is in the cache of this rank. */
 static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, const void *const *at,
                                 int k, int64_t len)
 {
@@ -399,8 +406,8 @@ static void reduce_next(struct reducing *r, char *to, int64_t n)
     r->to += n;
 }
 
-/* Reduces block by block into the cache of this rank, and stores from there into the window, past
- * the caches. */
+/* Reduces block by block: each block first into the cache of this rank, and from there into the
+ * window by stores that bypass the caches. */
 static __attribute__((noinline)) void reduce_streamed(struct reducing *r, int64_t len)
 {
     _Alignas(TT_LINE) char block[STREAM_BLOCK];
@@ -421,7 +428,7 @@ static void store_reduced(void *what, bool past, int64_t n)
         reduce_next(r, r->to, n);
 }
 
-/* Reduces into a window. Moves the addresses in `at`. */
+/* Reduces into a window. Afterwards the addresses in `at` may point behind the operands. */
 static void reduce_into_window(struct tt_exec *exec, char *to, const void **at, int k, int64_t len)
 {
     struct reducing r = {exec, to, at, k, streamed_at_once(exec, to, at, k, len)};
@@ -441,8 +448,9 @@ static tutti_status need_bounce(struct tt_team *t, int64_t bytes)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of operands", (long long)bytes);
 }
 
-/* Reduces k operands of which some are not loadable. It does so piece by piece: it reads these
- * operands into the bounce buffer and combines them while they are in the cache. */
+/* Reduces k operands of which some are not loadable, piece by piece: reads a piece of each operand
+ * that is not loadable into the bounce buffer, and combines the pieces while they are in the
+ * cache. */
 static tutti_status reduce_bounced(struct tt_exec *exec, char *to, const struct access_place *from,
                                    const void **at, int k, int bounced, int64_t len)
 {
@@ -527,15 +535,17 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
 
 /* ---- Puts and gets, in the memory of members on other nodes ---- */
 
-/* The peer and the memory of an access that may need several pieces. */
+/* The peer and the memory of a put, a get or the fetch of an operand, which may consist of several
+ * pieces. */
 struct remote_access {
     struct tt_exec *exec;
-    struct tt_message *message; /* completes when all pieces have; NULL: `left` is used */
+    struct tt_message *message; /* completes when all pieces have completed; NULL: `left` is used */
     int *left;                  /* counts the pieces to come; NULL: `message` is used */
     int peer;
     tutti_endpoint *to;
     const tutti_key *key; /* NULL: the peer is on this node */
-    int64_t offset;       /* in the region of the key; without a key, an address in the peer */
+    /* offset in the region of the key; without a key, an address in the peer's process */
+    int64_t offset;
     char *here;
     bool put;
 };
@@ -564,7 +574,8 @@ static tutti_status start_piece(const struct remote_access *w, int64_t there, in
     return tt_operation_started(x, move_piece(w, remote_teams->context, x, w->offset + there));
 }
 
-/* Fills in where a range lies, and checks the range against what its owner opened for this rank. */
+/* Fills in the memory of the peer in which a range lies, and checks the range against what the peer
+ * has opened for this rank. */
 static tutti_status find_memory(struct remote_access *w, const struct tt_range *remote, int64_t len)
 {
     struct tt_exec *exec = w->exec;
@@ -584,7 +595,7 @@ static tutti_status find_memory(struct remote_access *w, const struct tt_range *
     return TUTTI_OK;
 }
 
-/* Starts all pieces. If `local` is NULL, the local side is w->here without gaps. */
+/* Starts all pieces. If `local` is NULL, the local memory begins at w->here and has no gaps. */
 static tutti_status go(const struct remote_access *w, const struct tt_range *remote,
                        const struct tt_range *local, int64_t len)
 {
@@ -618,7 +629,8 @@ tutti_status tt_remote_access(struct tt_exec *exec, uint32_t lane, const struct 
 struct tt_fetch {
     int left; /* pieces to come */
     char *memory;
-    struct tt_range range[]; /* of the step; those that were fetched name the copies */
+    /* the ranges of the step; a fetched operand's range is that of its copy */
+    struct tt_range range[];
 };
 
 static bool is_remote(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
@@ -628,8 +640,8 @@ static bool is_remote(const struct tt_exec *exec, const struct tt_range *r, int6
            (exec->served && access_is_forbidden(exec, r, len));
 }
 
-/* Starts to fetch the operands from byte `done` of the step on. The ranges of the step have no gaps
- * if `done` is not 0. */
+/* Starts to fetch the operands of the step from byte `done` of each operand on. The ranges of the
+ * step have no gaps if `done` is not 0. */
 static tutti_status start_fetch(struct tt_exec *exec, struct tt_fetch *fetch,
                                 const struct tt_plain *s, int64_t done)
 {

@@ -3,27 +3,29 @@
  * Messages from one rank to another in order. There is one channel for each (sender, receiver,
  * slot, lane). All messages in it therefore belong to one lane of one execution at a time, and both
  * sides know from their plans which messages come, how long they are and in which order. So the
- * message that comes next belongs to the recv that was posted first, and nothing else has to match.
+ * message that comes next belongs to the recv that was posted first, and no tag has to be compared.
  *
  * From another node a message comes in a packet that names its execution and lane, and remote.c
  * gives it to the first recv of the receiver's end (tt_end_take). Within a node the channel is a
- * byte ring in shared memory with one writer and one reader. The length travels with each message
- * all the same: if the calls of the two ranks do not match, the receiver must return an error and
- * not deliver the bytes of another message. A message goes through the ring in one of two ways:
+ * byte ring in shared memory with one writer and one reader. Both sides know the length, and yet it
+ * travels with each message: if the calls of the two ranks do not match, the receiver must return
+ * an error and not deliver the bytes of another message. A message goes through the ring in one of
+ * two ways:
  *
  *   eager        The bytes go through the ring, in several parts if they do not fit at once. The
  *                send is complete when the last part is in the ring.
- *   rendezvous   The address goes through the ring and the receiver reads the data from there. The
- *                send is complete when the receiver has read past the address.
+ *   rendezvous   The address of the data goes through the ring, and the receiver reads the data
+ *                from that address. The send is complete when the receiver has read past the
+ *                address.
  *
- * The length and the fabric alone decide which of the two is used, so both sides know it. If the
- * system turns out to forbid the receiver to read, the plan stays the same: the receiver asks the
- * sender to send the bytes (run/served.c).
+ * The length and the fabric alone decide which of the two ways is used, so both sides know it. If
+ * the system turns out to forbid the receiver to read the data, the message stays a rendezvous: the
+ * receiver asks the sender to send the bytes (run/served.c).
  *
- * Why it is right: only the sender writes `head` and only the receiver writes `tail`, each with a
- * release store after it wrote or read the bytes that the new value covers. The other side loads
- * the value with acquire. The sender writes only to [head, tail + bytes); the receiver reads only
- * [tail, head).
+ * Why the ring is right: only the sender writes `head` and only the receiver writes `tail`, each
+ * with a release store after it wrote or read the bytes that the new value covers. The opposite
+ * side loads the value with acquire. The sender writes only to [head, tail + bytes); the receiver
+ * reads only [tail, head).
  */
 #ifndef TT_CHANNEL_H
 #define TT_CHANNEL_H
@@ -35,12 +37,14 @@ struct tt_message {
     struct tt_message *next;
     char *at; /* the next byte to move */
     int64_t left;
-    uint64_t end; /* sender: the message is complete when the receiver's position reaches this */
+    /* sender: the message is complete when the receiver's position (`tail`) reaches this value */
+    uint64_t end;
     bool rendezvous;
     bool headed; /* the length was sent or received */
     bool complete;
-    /* Receiver, if the system forbids reading (asked_for): the owner of the end asks the sender for
-     * the data at `from` and sets `from` to 0; `lacking` becomes 0 when the data have arrived. */
+    /* Used by the receiver if the system forbids it to read the data (asked_for): the owner of the
+     * end asks the sender for the data at `from` and sets `from` to 0; `lacking` becomes 0 when the
+     * data have arrived. */
     bool asked_for;
     int lacking;
     tt_address from;
@@ -52,20 +56,20 @@ struct tt_byte_ring {
     _Alignas(TT_LINE) char data[];
 };
 
-/* One side of a channel. It is all zero at first; its owner sets `place`, `peer` and `sending`
+/* One side of a channel. An end is all zero at first; its owner sets `place`, `peer` and `sending`
  * before it advances the end. Invariants (tt_end_valid, between calls that succeed): `position`
- * equals head (sender) or tail (receiver); messages complete in order, so no message in the list
- * is complete. */
+ * equals head (sender) or tail (receiver); messages complete in order, so no message in the list is
+ * complete. */
 struct tt_end {
     struct tt_byte_ring *ring; /* NULL: not made yet (sender) or not found yet (receiver) */
-    /* holds the ring's offset in the segment; 0: the ring is not made yet */
+    /* the word that holds the ring's offset in the segment, or 0 while the ring is not made */
     _Atomic uint64_t *place;
     uint64_t position;
     int peer; /* rank in the job */
     bool sending;
     bool remote; /* the peer is on another node: there is no ring, and the end is never advanced */
-    bool listed; /* in a list of ends that have messages */
-    /* receiver: where the peer publishes which call it runs; NULL: no check */
+    bool listed; /* the end is in a list of ends that have messages */
+    /* receiver: the word in which the peer publishes the call that it runs; NULL: no check */
     const _Atomic uint64_t *shape;
     uint64_t mark; /* receiver: the value that `shape` must have */
     struct tt_message *first, *last;

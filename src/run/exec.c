@@ -133,17 +133,19 @@ static void place_lanes(struct tt_exec *exec)
     }
 }
 
-/* Scratch that other ranks read must lie in the segment, where they can load from it. If ranks are
- * threads, all scratch lies there, because other ranks also read messages directly from it: the
- * segment lasts until all have ended, so a rank that has failed and left takes no memory away from
- * a reader that has not noticed yet. */
+/* Returns whether the scratch (TMP) of the exec lies in the segment. Scratch that other ranks read
+ * must lie there, so that they can load from it. If ranks are threads, all scratch lies in the
+ * segment, because other ranks also read messages directly from scratch: the segment lasts until
+ * all ranks have ended, so a rank that has failed and left takes no memory away from a reader that
+ * has not noticed the failure yet. */
 static bool is_shared(const struct tt_exec *exec)
 {
     const struct tt_job_page *job = exec->team->fabric->job;
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
-/* Scratch that is not shared has room behind it to be parked (tt_fabric_park). */
+/* Returns the offset at which private scratch of so many bytes ends, and at which the record begins
+ * that is kept with it while it is parked (tt_fabric_park). */
 static int64_t parked_at(int64_t bytes)
 {
     return tt_round_up(bytes, _Alignof(struct tt_parked));
@@ -200,8 +202,8 @@ static bool sends(const struct tt_plan *plan)
     return i < plan->steps_n;
 }
 
-/* Finds the long windows of the other members. Once all are known, the exec takes the fast path if
- * nothing else forbids that (see `plain` in exec.h). */
+/* Finds the long windows of the other members. Once all windows are known, the exec takes the fast
+ * path if nothing else forbids that (see `plain` in exec.h). */
 static void find_windows(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -271,9 +273,9 @@ void tt_exec_free(struct tt_exec *exec)
 
 /* ---- Calls without a plan ---- */
 
-/* An agreement and a shrink have the same fingerprint here. If one member calls the one and another
- * member calls the other, the agreement protocol notices it, on all members in the same way
- * (recover/agree.c). */
+/* Returns the signature of a call without a plan. An agreement and a shrink have the same
+ * fingerprint here: if one member calls agree and another member calls shrink, the agreement
+ * protocol notices the difference, on all members in the same way (recover/agree.c). */
 static const struct tt_call_signature *signature_of_note(enum tt_signature_other signature)
 {
     enum { AGREE = 0x1e3779b1, FREE = 0x15ebca6b };
@@ -337,8 +339,9 @@ bool tt_team_valid(const struct tt_team *t)
     return valid;
 }
 
-/* Whether this rank writes to what there is once for each window: its long window, its signals of
- * other lanes, the entries of a v-collective, and byte rings. */
+/* Whether this rank, in the execution, writes to memory that exists once for each window and not
+ * once for each slot: its long window, the signals of lanes other than lane 0, the entries of a
+ * v-collective, and byte rings. */
 static bool writes_by_window(const struct tt_exec *exec)
 {
     const struct tt_plan *plan = exec->plan;
@@ -348,7 +351,7 @@ static bool writes_by_window(const struct tt_exec *exec)
            (plan->segments && !tt_access_tells(exec));
 }
 
-/* Sets how many executions may be under way, this one included. */
+/* Sets how many executions may be under way when this one begins, this one included. */
 static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
 {
     const struct tt_team *t = exec->team;
@@ -356,9 +359,9 @@ static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
     exec->depth = writes_by_window(exec) ? t->windows : t->slots;
 }
 
-/* Reads how many executions the other members on this node have ended. It looks beside their last
- * signal first, because that line is probably in the cache. Returns whether that is enough for an
- * execution to begin. */
+/* Reads how many executions the other members on this node have ended. The count beside a member's
+ * last signal is read first, because that line is probably in the cache. Returns whether the
+ * members have ended enough executions for this execution to begin. */
 static bool all_have_ended(struct tt_team *t, const struct tt_exec *exec)
 {
     const uint64_t number = exec->number, depth = exec->depth;
@@ -418,8 +421,8 @@ publish_blocks(struct tt_team *t, uint64_t number, bool blocks)
     t->published[slot] ^= TT_SHAPE_BLOCKS;
 }
 
-/* Prefetches a line that this rank will write. Other ranks have read it last, so without this the
- * first store would wait for it. */
+/* Prefetches a line that this rank will write. Other ranks have read the line last, so without the
+ * prefetch the first store would wait for the line. */
 static inline void prefetch_to_write(void *line)
 {
 #if defined(__x86_64__)
@@ -431,8 +434,8 @@ static inline void prefetch_to_write(void *line)
 #endif
 }
 
-/* This is not in run() itself, so that plain executions, which need none of this, pay for one test
- * only. */
+/* Does what only some executions need at their beginning. This is not in run() itself, so that
+ * plain executions pay for one test only. */
 static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 {
     if (exec->finds_windows) find_windows(exec);
@@ -444,15 +447,16 @@ static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 {
     if (exec->team->remote) {
         tt_remote_end(exec);
-        exec->status = exec->team->broken; /* a message that came for it may have broken the team */
+        /* a message for this execution may have broken the team */
+        exec->status = exec->team->broken;
     }
     if (exec->traced) traced_end(exec);
 }
 
 static void fail(struct tt_exec *exec, tutti_status status);
 
-/* Backs the window of an execution that begins. False: there is no memory, and the execution has
- * failed. */
+/* Backs the window of an execution that begins. Returns false if there is no memory; the execution
+ * has failed then. */
 static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
@@ -469,8 +473,8 @@ static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
     return false;
 }
 
-/* Counts the requests of this rank that are under way. Calls of one client do not overlap, so no
- * other thread stores at the same time. */
+/* Adds `more` to the number of requests of this rank that are under way. Calls of one client do not
+ * overlap, so no other thread stores the number at the same time. */
 static void count_request(const struct tt_team *t, int more)
 {
     _Atomic uint32_t *requests = &t->fabric->common->rank[t->fabric->me].requests;
@@ -489,8 +493,9 @@ void tt_exec_owe(struct tt_exec *exec)
     count_request(exec->team, 1);
 }
 
-/* If the execution did not fail, it had a slot, which another execution may have now. The number in
- * the slot is then a later one, or it is this one and the newer execution has no use for it. */
+/* Clears `owed` of the slot only if it still has the number of this execution: a newer execution
+ * may have the slot now, and may have stored its own number. An execution that failed may have had
+ * no slot. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;
@@ -576,14 +581,16 @@ void tt_exec_start(struct tt_exec *exec)
     tt_assert(tt_team_valid(t) && tt_exec_valid(exec));
 }
 
-/* Raises my_done over all executions that have ended, and publishes it. */
+/* Records that an execution has ended: raises my_done over all executions that have ended, as far
+ * as no older one is missing, and publishes my_done. */
 static void count_end(struct tt_team *t, uint64_t number)
 {
     t->ended[number & (t->slots - 1)] = true;
     for (bool *ended; *(ended = &t->ended[t->my_done & (t->slots - 1)]); t->my_done++)
         *ended = false;
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
-    /* It has ended before an older one, so `my_done` does not show that. */
+    /* An older execution is still under way, so `my_done` does not show that this one has ended:
+     * publishes that nobody waits for this one. */
     if (tt_unlikely(number >= t->my_done)) publish_blocks(t, number, false);
 }
 
@@ -595,26 +602,27 @@ static __attribute__((noinline)) void publish_end(const struct tt_team *t)
     atomic_store_explicit(&member->ended_ns, tt_clock_ns(), memory_order_relaxed);
 }
 
-/* In an alltoallv two members may both believe that they exchange no data with each other, and then
- * neither waits for the other. So their counts are compared here. A member's counts stay in the
- * slot until both have ended the execution, so the member that begins the execution later finds
- * the counts of the other member. */
+/* Compares the counts of this rank and member r for each other, if the member has begun the
+ * execution. In an alltoallv two members may both believe that they exchange no data with each
+ * other, and then neither waits for the other. A member's counts stay in the slot until both
+ * members have ended the execution, so the member that begins the execution later finds the counts
+ * of the other member. */
 static tutti_status compare_pair(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
     if (r == t->me || tt_team_is_remote(t, r)) return TUTTI_OK;
     uint64_t mark =
         atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
-    if (mark >> 32 != exec->base >> 32) return TUTTI_OK; /* it has not begun */
+    if (mark >> 32 != exec->base >> 32) return TUTTI_OK; /* the member has not begun */
     if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
     return tt_step_compare(t, exec->number, r);
 }
 
-/* Whether this rank only gives pieces, as the root of a scatterv and the other ranks of a gatherv
- * do. A rank that gets a piece awaits a signal of the rank that gives it, also if the piece is
- * empty, and then compares their counts; in `composed` each rank has compared its count with the
- * root's before (coll.h). So a rank that only gives looks at no partner. To look would cost a cache
- * miss for each one in each call. */
+/* Whether this rank only gives pieces, as the root of a scatterv and the ranks other than the root
+ * in a gatherv do. Such a rank compares no counts with its partners, which would cost a cache miss
+ * for each partner in each call: the rank that gets a piece awaits a signal of the rank that gives
+ * it, even if the piece is empty, and then compares the counts of both. In the algorithm
+ * `composed`, each rank has compared its count with the root's before (coll.h). */
 static bool only_gives(const struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
@@ -652,8 +660,8 @@ static void complete(struct tt_exec *exec)
         tt_fabric_ring(t->fabric, t->job_rank, t->map.p);
 }
 
-/* Tells those who read the job's memory that the execution has failed. Its slot is not used again,
- * because the team is broken. */
+/* Publishes for the roll call, which reads the job's memory, that the execution has failed. The
+ * slot is not used again, because the team is broken. */
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif
@@ -661,7 +669,7 @@ static void
 publish_failed(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
-    if (exec->state != TT_EXEC_RUNNING) return; /* it has no slot */
+    if (exec->state != TT_EXEC_RUNNING) return; /* the execution has no slot */
     struct tt_call_signature *signature = tt_team_signature(t, t->me, exec->slot);
     signature->flags |= TT_SIGNATURE_FAILED;
 }
@@ -671,7 +679,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
     publish_failed(exec);
-    /* While data are still being written to its buffers, the exec stays RUNNING, and
+    /* While data are still being written to the buffers of the exec, the exec stays RUNNING, and
      * tt_exec_advance calls this function again. */
     if (exec->remote && tt_remote_fail(exec)) return;
     exec->status = t->broken;
@@ -737,8 +745,8 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps)
 
 /* ---- Waiting ---- */
 
-/* Whether a step of this kind that is not done waits for its peer. A put waits until its peer has
- * begun the call. */
+/* Whether a step of this kind, if it is not done, waits for its peer. A put waits until its peer
+ * has begun the call. */
 static bool waits_for_peer(enum tt_kind kind)
 {
     return kind == TT_AWAIT || kind == TT_PUT;
@@ -767,8 +775,9 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
     return exec->remote && tt_remote_waits_for(exec, rank);
 }
 
-/* Returns a number that changes with each step of a lane, except within a generated exchange; never
- * 0. */
+/* Returns a number that changes with each step of a lane, except within a step `exchange`, and that
+ * is never 0. The caller compares the numbers of two looks to see whether the execution made
+ * progress. */
 static uint64_t place(const struct tt_exec *exec)
 {
     uint64_t sum = 1;
@@ -781,18 +790,18 @@ static uint64_t place(const struct tt_exec *exec)
     return sum;
 }
 
-/* What a waiting caller saw of an execution when it last looked. `place` is 0 until it first looks
- * at the place. */
+/* What a waiting caller saw of an execution when it last looked: the number that place() returns,
+ * or 0 as long as the caller has not called place(), and the events of the team. */
 struct progress {
     uint64_t place, events;
 };
 
-/* A rank whose execution waits for a slot that other ranks have not left is as many calls ahead of
- * one of them as there are slots, or windows, so it has time. Each of its looks takes away lines
- * that the other one writes in each call. So it pauses between looks, for a microsecond or a few,
- * in which the other one ends some of these calls. Then it makes several calls without a look.
- * Ranks that share processors yield instead, and a thread does not keep others from the client
- * meanwhile. */
+/* Pauses between two looks of a rank whose execution waits for a slot that a slower rank has not
+ * left. The waiting rank is as many calls ahead of the slower rank as there are slots, or windows,
+ * so it has time. Each look takes cache lines away from the slower rank, which writes them in each
+ * call. In a pause of a microsecond or a few, the slower rank ends some calls, and the waiting rank
+ * can then make several calls without a look. Ranks that share processors yield instead. A thread
+ * does not pause either, because it would keep other threads from the client. */
 static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wait)
 {
     enum { PAUSES = 64 };
@@ -803,10 +812,10 @@ static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wai
     for (int i = 0; i < PAUSES; i++) tt_relax();
 }
 
-/* Data arrives over a network in parts: after one part the caller looks for the next at once,
- * instead of yielding. An execution that made progress waits for something else now, so the wait
- * policy starts again from its beginning. To keep short waits cheap, the caller looks at the place
- * only when it is about to sleep. */
+/* Waits once more, as the wait policy says. Data arrives over a network in parts: after one part
+ * the caller looks for the next part at once, instead of yielding. An execution that made progress
+ * waits for something else now, so the wait policy starts again from its beginning. To keep short
+ * waits cheap, the caller calls place() only when it is about to sleep. */
 static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};
@@ -820,7 +829,7 @@ static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct p
     *seen = now;
 }
 
-/* Publishes for the roll call what the execution waits for. */
+/* Fills in for the roll call what the execution waits for. */
 static void fill_waiting(const void *arg, struct tt_activity *is)
 {
     const struct tt_exec *exec = arg;
@@ -837,8 +846,8 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
         if (r != t->me && tt_exec_waits_for(exec, r)) tt_waiting_name(is, t->job_rank[r]);
 }
 
-/* Goes on with a wait that has become long: from now on the roll call shows what this rank waits
- * for. This is a separate function so that a short wait does not pay for it. */
+/* Continues a wait that has become long: from now on the roll call shows what this rank waits for.
+ * This is a separate function so that a short wait does not pay for the publishing. */
 static __attribute__((noinline)) void wait_long(struct tt_exec *exec, struct tt_wait *wait,
                                                 struct progress *seen)
 {

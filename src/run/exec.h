@@ -11,7 +11,8 @@
 #include "run/team.h"
 #include "type/type.h"
 
-/* IDLE: not started, or complete. QUEUED: started, but its slot or window is still in use. */
+/* The state of an exec. IDLE: not started, or complete. QUEUED: started, but its slot or window is
+ * still in use. */
 enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
 
 /* The state of one lane. A plan with loops keeps its current step in `step`; in a straight plan
@@ -22,8 +23,8 @@ struct tt_lane_run {
     void *memory;                /* the iterator's working memory */
     struct tt_message *messages; /* TT_IN_FLIGHT entries for each id of a starting step */
     bool has_step, ended;
-    struct tt_fetch *fetch; /* operands of the current step that come from other nodes */
-    /* bytes of the current reduction done before the system refused an operand */
+    struct tt_fetch *fetch; /* the operands of the current step that are fetched from other nodes */
+    /* how many bytes of the current reduction were done when the system refused an operand */
     int64_t resume;
     int64_t since_ns; /* if traced: when the current step was first tried; 0: not yet */
 };
@@ -32,28 +33,32 @@ struct tt_lane_run {
  * memory the system does not let this rank access. */
 struct tt_operation;
 struct tt_exec_remote {
-    struct tt_operation *moving; /* transfers under way */
-    /* IN OUT TMP: their registrations while they are open to other nodes */
+    struct tt_operation *moving; /* list of the operations under way */
+    /* by buffer (IN, OUT, TMP): its registration with the network while it is open to other
+     * nodes */
     tutti_region *region[3];
-    int64_t region_at[3]; /* the byte of the buffer at which its region begins */
+    int64_t region_at[3]; /* by buffer: the byte of it at which its region begins */
 };
 
 enum { TT_FETCHED = TT_BUFFERS }; /* index in tt_exec.buffer of operands that had to be fetched */
 
-/* Whom this rank may have pieces for, or expect pieces from, in a call that opens segments and is
- * no neighbourhood collective: the ranks from `first` on, perhaps with this rank itself. In a
- * gatherv or scatterv a rank has pieces for the root or from it only. */
+/* The partners of this rank in a call that opens segments and is no neighbourhood collective: the n
+ * ranks from `first` on, which may include this rank. This rank may have pieces for its partners,
+ * or expect pieces from them. In a gatherv or scatterv a rank other than the root has one partner,
+ * the root. */
 struct tt_partners {
     int first, n;
 };
 
 /* The words of a call of pairs (team.h). All calls of an exec have the same counts, so the first
- * one sets all but `agreed`. Sets of members have a bit for each. */
+ * call sets everything but `agreed`. In sets of members, bit r is for member r. */
 struct tt_pair_words {
-    uint32_t *word;  /* of this rank, for each member; NULL: the team has none */
-    bool told;       /* they tell all that partners need, if the plan opens nothing */
-    uint64_t others; /* the partners other than this rank; 0: not set yet, or there are none */
-    uint64_t agreed; /* those whose words have agreed with this rank's in this execution */
+    uint32_t *word; /* this rank's word for each member; NULL: the team has none */
+    bool told;      /* the words contain all that partners need, if the plan opens nothing */
+    /* set of the partners other than this rank; 0: not set yet, or there are none */
+    uint64_t others;
+    /* set of the partners whose words have agreed with this rank's in this execution */
+    uint64_t agreed;
 };
 
 /* A plan bound to a team and to buffers; the same exec can be started again and again. The caller
@@ -71,23 +76,28 @@ struct tt_exec {
     /* ---- set by the execution ---- */
     enum tt_exec_state state;
     tutti_status status;
-    uint64_t number, base; /* base: of flag values */
-    /* how many executions may be under way when it begins, itself included; 0: not known yet */
+    uint64_t number, base; /* base: what is added to flag values (tt_team_base) */
+    /* how many executions may be under way when this one begins, itself included; 0: not known
+     * yet */
     uint64_t depth;
-    /* what the line of a member whose calls match holds in `shape`: base | history of calls */
+    /* the value of `shape` in the signal line of a member whose calls match: base | history of
+     * calls */
     uint64_t mark;
     int slot;
     int looks; /* how often an await looks at a flag before it returns AGAIN */
     uint32_t lanes_left;
-    /* An exec is plain if it is neither traced nor remote, and all windows that it may read are
-     * known. Its steps take the fast path. */
+    /* An exec is plain if it is not traced, its team has no remote members, no access was refused,
+     * and all windows that it may read are known. The steps of a plain exec take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
-    bool finds_windows;          /* before it reads another member's window, it has to find it */
-    bool blocks;                 /* the caller waits from the start on (tt_exec_block) */
-    bool owed;                   /* the execution is of a request that is under way (tt_exec_owe) */
-    bool pairs;                  /* each two members compare their counts for each other */
-    struct tt_partners partners; /* in a call that opens segments, from its first start on */
+    /* some long window that it may read is not known yet, and must be found before it is read */
+    bool finds_windows;
+    bool blocks; /* the caller waits from the start on (tt_exec_block) */
+    /* the execution belongs to a request that is under way (tt_exec_owe) */
+    bool owed;
+    /* any two members compare their counts for each other, in this call of pairs */
+    bool pairs;
+    struct tt_partners partners; /* in a call that opens segments; set from the first start on */
     struct tt_pair_words words;
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
@@ -96,9 +106,10 @@ struct tt_exec {
     char **window;         /* by member: the first window, of the kind that the plan uses */
     int64_t window_stride; /* the distance between two windows */
     int64_t window_at;     /* the distance from the first window to that of this execution */
-    int64_t window_bytes;  /* of the long window that the plan uses, which must be backed */
-    /* In a call of pairs: so many bytes of WIN are in the short window (team.h), where this rank's
-     * are; by member, the short window of slot 0, and the distance from it to these bytes. */
+    int64_t window_bytes;  /* so many bytes of the long window must be backed */
+    /* In a call of pairs: how many bytes of WIN are in the short window (team.h); the address of
+     * these bytes in this rank's short window; by member, the short window of slot 0; and the
+     * distance from that window to these bytes. */
     int64_t low_bytes;
     char *low;
     char **low_window;
@@ -108,7 +119,8 @@ struct tt_exec {
     int64_t tmp_offset;   /* offset of TMP in the segment; -1: private memory */
     struct tt_end *ends;  /* ends of channels with messages under way */
     struct tt_exec *next; /* in the queue */
-    struct tt_exec_remote *remote; /* NULL: the team is on one node, and nothing was refused */
+    /* NULL: the team is on one node, and the system has refused no access */
+    struct tt_exec_remote *remote;
     struct tt_lane_run lane[];
 };
 
@@ -126,19 +138,20 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
 /* Frees an exec, which must be IDLE. NULL is allowed. */
 void tt_exec_free(struct tt_exec *exec);
 
-/* The upper half of `shape` is not compared. This bit of it distinguishes the signature of a call
- * whose caller waits from that of the same call as a request. */
+/* This bit of `shape` distinguishes the call signature of a blocking call from that of the same
+ * call as a request. Members do not compare the upper half of `shape`. */
 #define TT_SHAPE_BLOCKS (UINT64_C(1) << 63)
-/* The caller of each execution will wait from its start on. To be called once. */
+/* States that the caller waits for each execution of the exec from its start on. To be called
+ * once. */
 static inline void tt_exec_block(struct tt_exec *exec)
 {
     exec->blocks = true;
     exec->shape ^= TT_SHAPE_BLOCKS;
 }
 
-/* Publishes for the roll call that the exec, which the caller starts next, is of a request that is
- * under way; the second function publishes that the program has completed the request. An execution
- * may end long before that. */
+/* The first function publishes for the roll call that the exec, which the caller starts next,
+ * belongs to a request that is under way. The second function publishes that the program has
+ * completed the request, which may be long after the execution has ended. */
 void tt_exec_owe(struct tt_exec *exec);
 void tt_exec_settle_debt(struct tt_exec *exec);
 
@@ -147,23 +160,23 @@ void tt_exec_settle_debt(struct tt_exec *exec);
 void tt_exec_start(struct tt_exec *exec);
 /* Advances the exec as far as possible without waiting. */
 void tt_exec_advance(struct tt_exec *exec);
-/* Whether the exec waits for this member: for its flag or message, or for it to end the execution
- * that used the same slot or window before. */
+/* Whether the exec waits for this member: for a flag or message of the member, or until the member
+ * has ended the execution that used the same slot or window before. */
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until the exec is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
-/* Record in a trace a call that makes, frees or repairs teams, from its begin to its end. The
- * executions that it consists of are not recorded. `execution` is its number, equal on all members.
- * Calls within such a call are not recorded, either. */
+/* Record in a trace a call that makes, frees or repairs teams, from its begin to its end. The trace
+ * does not contain the executions that the call consists of, nor other calls that are made within
+ * it. `execution` is the number of the call, equal on all members. */
 void tt_trace_call_begin(struct tt_team *t, enum tt_signature_other call, uint64_t execution);
 void tt_trace_call_end(struct tt_team *t, tutti_status status);
 
 /* Runs an execution without steps for a call that is no collective with buffers (free, agree,
- * shrink), so that members which call something else find the mismatch as in any execution. Blocks
- * until its slot is free. Returns the error of a broken team. */
+ * shrink), so that members that make another call find the mismatch as in any execution. Blocks
+ * until the slot of the execution is free. Returns the error of a broken team. */
 tutti_status tt_exec_note(struct tt_team *t, enum tt_signature_other signature);
-/* Starts the execution that tt_exec_note runs (t->note), without waiting for it. MEMORY: it could
- * not be started, and the team is broken now. */
+/* Starts the execution that tt_exec_note would run (t->note), without waiting for the execution.
+ * MEMORY: the execution could not be started, and the team is broken now. */
 tutti_status tt_exec_begin_note(struct tt_team *t, enum tt_signature_other signature);
 
 /* Does at most `steps` steps of one lane, for tests that explore every interleaving. Returns true
@@ -175,29 +188,31 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 /* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
  * this rank and member `rank` differ. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* Whether this rank knows that call, so that the text of tt_step_mismatch can name it. */
+/* Whether this rank still knows the call in which the two ranks differ, so that the text of
+ * tt_step_mismatch can name it. */
 bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
-/* Writes " (on the team of ...)" if the team numbers its members otherwise than the job, by whose
- * numbers error messages name them; else nothing. Returns the buffer. */
+/* Writes " (on the team of ...)" if a member's rank in the team differs from its rank in the job,
+ * by which error messages name it; else writes nothing. Returns the buffer. */
 enum { TT_WHICH_TEXT = 128 };
 char *tt_step_which_team(const struct tt_team *t, char *text, size_t n);
 /* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
  * to member `to`, which expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected);
-/* Compares the counts that this rank and member `rank` have for each other in such a call that is
- * under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
+/* Compares the counts that this rank and member `rank` have for each other in a call of pairs that
+ * is under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
  * yet. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
 /* Returns MISMATCH if this rank and member `rank` have begun this execution as different calls, or
  * with different counts for each other; else OK. */
 tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank);
 
-/* How the steps that start something reach their peer: through the memory that a node shares (in
+/* How the steps send, recv, put and get reach their peer: through the memory that a node shares (in
  * step.c), or by messages to another node (tt_reach_remote in remote.c). Preconditions: the step is
- * of this kind and its peer can be reached so; the step before it with the same message has
- * completed. OK: it was started, and m->complete is set when it is done, perhaps at once. AGAIN: it
- * could not be started yet. Other errors end the execution. */
+ * of the kind that the function is for, its peer can be reached by these functions, and the
+ * previous step with the same message has completed. OK: the step was started, and m->complete is
+ * set when it is done, perhaps at once. AGAIN: the step could not be started yet. Other errors end
+ * the execution. */
 typedef tutti_status tt_reach_fn(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                  struct tt_message *m);
 struct tt_reach {
@@ -215,30 +230,32 @@ int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *s
 
 /* ---- access.c ---- */
 
-/* A copy or reduction of `len` bytes; range[0] is the destination, the other ranges are operands.
- * Errors: those of the fabric; MISMATCH. UNSUPPORTED: the system forbids an access; exec->resume is
- * the byte at which a reduction stopped. */
+/* Do a copy or reduction of `len` bytes; range[0] is the destination, the other ranges are
+ * operands. Errors: those of the fabric; MISMATCH. UNSUPPORTED: the system forbids an access;
+ * exec->resume is the byte at which a reduction stopped. */
 tutti_status tt_access_copy(struct tt_exec *exec, const struct tt_range *range, int64_t len);
 tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range, uint32_t n,
                               int64_t len);
-/* Finds whom this rank may have pieces for, or expect pieces from, in a call that opens segments,
- * before the exec is started for the first time. */
+/* Sets exec->partners, before the exec is started for the first time, in a call that opens
+ * segments. */
 void tt_access_find_partners(struct tt_exec *exec);
-/* Whether the words of a call of pairs tell the partners all that they need. */
+/* Whether the words of a call of pairs contain all that the partners need, so that this rank writes
+ * no segment entries. */
 bool tt_access_tells(const struct tt_exec *exec);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
-/* Takes the error of moving bytes between `memory` here (written: to be written) and a buffer of
- * rank `owner` of the job. If it is ARG, one of the two is no memory. If that is `memory`, names
- * the argument of the call in which it lies; otherwise the owner fails in this client for the
- * reason in tutti_error(), and the error becomes PEER. Returns the status. */
+/* Handles the status of moving bytes between `memory` of this rank and a buffer of rank `owner` of
+ * the job. `written`: `memory` was to be written. If the status is ARG, one of the two addresses is
+ * no memory. If that is `memory`, sets an error text that names the argument of the call in which
+ * it lies, and returns ARG. Otherwise marks the owner as failed in this client, with the reason in
+ * tutti_error(), and returns PEER. Returns any other status unchanged. */
 tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
                              bool written, tutti_status status);
-/* Whether a range of another rank is accessed by plain loads and stores, which the fabric does not
- * trace. */
+/* Whether a range of another rank is accessed by plain loads and stores, so that the fabric does
+ * not trace the access. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 
-/* The address of a range in one of this rank's own buffers. */
+/* Returns the address of a range in one of this rank's own buffers. */
 static inline char *tt_exec_own(const struct tt_exec *exec, const struct tt_range *r)
 {
     if (tt_unlikely(r->off < exec->low_bytes && r->buf == TT_WIN)) return exec->low + r->off;

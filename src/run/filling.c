@@ -5,12 +5,15 @@
 
 #include "base/base.h"
 
-/* Plain stores are given up if they take so many times as long, and used again if they are faster.
- * The lines of a window that is filled past the caches may drop out of the caches of the other
- * ranks. Then plain stores to it look faster than they are when all stores are plain: between
- * processors that shared no cache they took 1.2 to 10 times as long as stores past the caches,
- * and had to be avoided. Between processors that shared a cache, plain stores were faster
- * wherever their use made calls shorter. */
+/* Returns the factor that decides a trial: the team then uses stores past the caches if plain
+ * stores took at least `factor` times as long. A team that uses plain stores gives them up only if
+ * they take TT_STORES_SLOW times as long; a team that uses stores past the caches goes back as soon
+ * as plain stores are faster. The factors differ because the lines of a window that is filled past
+ * the caches may drop out of the caches of the other ranks. Plain stores in a trial then look
+ * faster than they are when all stores are plain. On the machines where this was measured, between
+ * processors that shared no cache, plain stores in a trial took 1.2 to 10 times as long as stores
+ * past the caches, and had to be avoided. Between processors that shared a cache, plain stores in a
+ * trial were faster wherever their use made calls shorter. */
 static int64_t factor(const struct tt_filling *f)
 {
     return f->past ? 1 : TT_STORES_SLOW;
@@ -40,8 +43,9 @@ static void judge(struct tt_filling *f)
     begin_trial(f);
 }
 
-/* Returns how long a piece takes. The exchange is a fence: it waits until plain stores have got
- * their lines. ThreadSanitizer knows no fence of its own. */
+/* Returns how long a piece takes, in nanoseconds. The atomic exchange serves as a fence: it waits
+ * until plain stores have got their lines. A plain fence is not used because ThreadSanitizer does
+ * not support it. */
 static int64_t time_piece(tt_filling_store *store, void *what, bool past, int64_t piece)
 {
     _Atomic int fence = 0;
@@ -51,8 +55,8 @@ static int64_t time_piece(tt_filling_store *store, void *what, bool past, int64_
     return tt_clock_ns() - begin;
 }
 
-/* The kinds take turns to be the first, because the first piece also pays for what is not in the
- * caches of this rank yet. */
+/* Times both kinds of stores, for one piece each. The kinds take turns to be the first, because the
+ * first piece also pays for data that are not in the caches of this rank yet. */
 static void try_both(struct tt_filling *f, tt_filling_store *store, void *what, int64_t piece)
 {
     for (uint32_t i = 0; i < 2; i++) {

@@ -4,10 +4,10 @@
  *
  * Plain stores to lines that another rank has read wait until its cache gives them up. Between
  * processors that share no cache this takes several times as long as storing past the caches. The
- * ranks measure it when they meet (fabric/cost.c). But a process may be moved to another processor,
- * and a host may move the processors of a virtual machine. So a team measures again: from time to
- * time it stores pieces by both kinds of stores, and goes on with the better kind. No other
- * rank needs to know, because the bytes are the same.
+ * ranks measure both when they meet (fabric/cost.c). But a process may be moved to another
+ * processor, and a host may move the processors of a virtual machine. So a team measures again:
+ * from time to time it stores pieces by both kinds of stores, and goes on with the better kind. No
+ * other rank needs to know, because the bytes are the same.
  */
 #ifndef TT_RUN_FILLING_H
 #define TT_RUN_FILLING_H
@@ -17,28 +17,29 @@
 
 enum {
     TT_FILLING_PIECE = 8 << 10,  /* the most bytes of a piece that is timed */
-    TT_FILLING_TRIES = 3,        /* pieces for each kind of stores in a trial */
+    TT_FILLING_TRIES = 3,        /* pieces that a trial stores by each kind of stores */
     TT_FILLING_EVERY = 16 << 20, /* bytes that are stored from one trial to the next */
 };
 
 struct tt_filling {
-    bool past;      /* by stores that bypass the caches */
-    bool fixed;     /* nothing is timed */
-    int64_t left;   /* bytes until the next trial; those of short stores do not count */
-    uint32_t tried; /* pairs of pieces of this trial */
-    /* The least time of a piece of this trial, in nanoseconds: by plain stores, and by stores that
-     * bypass the caches. */
+    bool past;  /* windows are filled by stores that bypass the caches; else by plain stores */
+    bool fixed; /* `past` never changes, and nothing is timed */
+    /* bytes until the next trial; calls that store too few bytes for a trial do not count */
+    int64_t left;
+    uint32_t tried; /* pairs of pieces that this trial has timed */
+    /* By kind of stores (plain, past the caches): the least time that a piece of this trial took,
+     * in nanoseconds. */
     int64_t least[2];
 };
 
-/* Returns the state of a new team. slow: plain stores were slow when the ranks met. fixed: this
- * must not change. */
+/* Returns the state of a new team. slow: plain stores were slow when the ranks met, so windows are
+ * filled past the caches. fixed: the team measures nothing and keeps to this. */
 struct tt_filling tt_filling(bool slow, bool fixed);
 
-/* Stores the next n bytes of `what` into a window; past: bypassing the caches. */
+/* Stores the next n bytes of `what` into a window. past: by stores that bypass the caches. */
 typedef void tt_filling_store(void *what, bool past, int64_t n);
-/* Stores n bytes, in elements of `element` bytes, which are not divided. At times the first two
- * pieces are stored by different kinds of stores, and timed. */
+/* Stores n bytes into a window, in elements of `element` bytes, which are not divided. During a
+ * trial, stores the first two pieces by different kinds of stores, and times both. */
 void tt_filling_all(struct tt_filling *f, tt_filling_store *store, void *what, int64_t n,
                     int64_t element);
 

@@ -2,14 +2,15 @@
  *
  * Compares the calls of this rank with those of members on other nodes.
  *
- * Each message of an execution carries a fingerprint of all calls that its sender has made. If it
- * differs from this rank's although both make the same call now, an earlier call did not match, in
- * which the two ranks exchanged nothing. The error shall name that call, which neither rank knows
- * from the other. So this rank sends the member its last calls, as many as it has slots, and the
- * member compares them with its own. The member then breaks the team with an error that names both
- * calls, and its notice brings the text to this rank. Until then this rank drops what comes from
- * the member. If no answer comes, because the member is outside the library, the error says only
- * that earlier calls did not match.
+ * Each message of an execution carries a fingerprint of all calls that its sender has made. If the
+ * fingerprint differs from this rank's although both ranks make the same call now, an earlier call
+ * did not match, in which the two ranks exchanged nothing. The error shall name that earlier call,
+ * but neither rank knows what the other rank called. So this rank sends the member its last calls,
+ * as many as the team has slots, and the member compares these calls with its own. The member then
+ * breaks the team with an error that names both calls, and the member's notice brings the text to
+ * this rank. Until the notice comes, this rank drops what comes from the member. If no answer
+ * comes, because the member is outside the library, the error says only that earlier calls did not
+ * match.
  */
 #include "run/remote.h"
 
@@ -17,12 +18,12 @@
 
 #include "run/remote-inside.h"
 
-/* How long this rank waits for the member that compares the earlier calls. This is less than
- * TT_SETTLE_NS, so that tutti_finalize still reports the error. */
+/* How long this rank waits for the member that compares the earlier calls, in nanoseconds. This is
+ * less than TT_SETTLE_NS, so that tutti_finalize still reports the error. */
 #define DOUBT_NS INT64_C(3000000000)
 
-/* A message without a payload and without a signal breaks the team if it cannot be sent, because a
- * member may wait for it. */
+/* Sends a message without a payload and without a signal. Breaks the team if the message cannot be
+ * sent, because a member may wait for it. */
 static void post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
                  size_t bytes)
 {
@@ -39,7 +40,7 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
 
 /* ---- Earlier calls ---- */
 
-/* Sends the member one of the last calls of this rank. */
+/* Sends the member call k of this rank, one of the last calls. `last`: no further call follows. */
 static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, bool last)
 {
     const int slot = tt_team_slot(t, k);
@@ -58,7 +59,8 @@ static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, boo
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
-/* Asks the member to compare its earlier calls with those of this rank. */
+/* Asks the member to compare its earlier calls with those of this rank: sends this rank's calls up
+ * to `number`, as far as they are still in their slots. */
 static void doubt(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
     struct tt_remote *remote = t->remote;
@@ -84,7 +86,8 @@ void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number
     int slot = tt_team_slot(t, number);
     struct tt_exec *exec = t->running[slot];
     if (!tt_step_knows(t, number, m->rank) && m->done != TT_REMOTE_LEFT) {
-        /* Nothing shall find the difference here before the member has compared the calls. */
+        /* Clears the member's fingerprint, so that no other function finds the difference on this
+         * rank before the member has compared the calls. */
         atomic_store_explicit(&tt_team_line(t, m->rank, slot)->shape, 0, memory_order_relaxed);
         doubt(t, m, number);
         return;
@@ -109,21 +112,22 @@ void tt_remote_end_doubt(struct tt_team *t)
 
 /* ---- The last comparison ---- */
 
-/* Asks the member for leave to send this rank's last call. */
+/* Asks the member to answer when this rank may send it the last call. */
 static void ask(struct tt_team *t, struct tt_mirror *m)
 {
     tutti_status status = tt_remote_ask(t, m, t->next - 1);
     if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
 }
 
-/* How many executions from the one with this number down have not ended here. */
+/* Returns by how much `number` exceeds the number of executions that have ended on this rank; 0: it
+ * does not. */
 static uint32_t behind(const struct tt_team *t, uint64_t number)
 {
     return number > t->my_done ? (uint32_t)(number - t->my_done) : 0;
 }
 
-/* Sends the team's last call, which has begun here. This rank does not wait for the message to
- * arrive. */
+/* Sends the member this rank's last call on the team, which has begun. This rank does not wait for
+ * the message to arrive. */
 static void name_last(struct tt_team *t, struct tt_mirror *m)
 {
     const int slot = tt_team_slot(t, t->next - 1);
@@ -149,12 +153,13 @@ static bool was_sent_to(const struct tt_team *t, int rank)
     return m && m->sent && (m->sent + t->slots > t->next || m->sent > m->done);
 }
 
-/* In small teams each member is compared with all others, in large teams with those at distances 1,
- * 2, 4 ...: these connect all members. A rank also compares its calls with the members to which it
- * has sent something. Perhaps it waited for none of them in the call, so it could otherwise leave
- * before such a member makes a call that does not match. From the members that send it something,
- * it gets their call, or the notice that they have left. After a call of pairs all members are
- * compared, because a rank may have sent any of them something that it does not expect. */
+/* Whether this rank compares its last call with this member. In small teams each member does so
+ * with all other members, in large teams with the members at distances 1, 2, 4 ..., and these pairs
+ * connect all members. A rank also compares its calls with the members to which it has sent
+ * something. Perhaps it waited for none of these in the call, and so might leave before one of them
+ * makes a call that does not match. A member that sends something to this rank also sends its call,
+ * or a notice that it has left. After a call of pairs a rank compares with all members, because it
+ * may have sent any member something that this member does not expect. */
 static bool is_partner(const struct tt_team *t, int rank)
 {
     enum { FEW = 8 };
@@ -176,9 +181,9 @@ void tt_remote_compare(struct tt_team *t, int rank)
     name_last(t, m);
 }
 
-/* Asks the receiver to answer when it has ended all calls that this rank has made. An ASKS message
- * asks leave to begin an execution, for which the receiver must have ended the execution S before,
- * so S is added. */
+/* Asks the receiver to answer when it has ended all calls that this rank has made. A message with
+ * TT_REMOTE_ASKS asks for leave to begin execution `number`, for which the receiver must have ended
+ * execution `number` - S (S: the slots). So `number` is S more than the last call's. */
 static void ask_last(struct tt_team *t, struct tt_mirror *m)
 {
     const uint64_t number = t->next - 1 + t->slots;
@@ -191,8 +196,8 @@ static void ask_last(struct tt_team *t, struct tt_mirror *m)
     post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* Returns the state of the rank. If it has left, the messages that it sent before are handled
- * first. */
+/* Returns the state of the rank. If the rank has left, first handles the messages that the rank
+ * sent before. */
 static enum tt_rank_state state_of(struct tt_team *t, int rank)
 {
     const struct tt_fabric *f = t->fabric;
@@ -201,8 +206,8 @@ static enum tt_rank_state state_of(struct tt_team *t, int rank)
     return state;
 }
 
-/* Returns the bytes of the first message that this rank expects from the member in an execution,
- * and that has not come; 0: there is none. */
+/* Returns the size in bytes of the first message that this rank expects from the member in an
+ * execution and that has not come; 0: there is no such message. */
 static int64_t missing(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     for (int lane = 0; lane < TT_LANES; lane++) {
@@ -213,7 +218,7 @@ static int64_t missing(const struct tt_exec *exec, const struct tt_mirror *m)
 }
 
 /* Whether a message of the member has come and has not been handled yet. Messages of calls that
- * this rank has not made do not count: while it leaves, they stay where they are. */
+ * this rank has not made do not count: while this rank leaves, such messages stay in the list. */
 static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
 {
     const struct tt_arrival *a = m->early.first;
@@ -221,10 +226,12 @@ static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
     return a != NULL;
 }
 
-/* The member has ended all calls that this rank has made, so all of its messages in them have come:
- * those of a link arrive in order, and before its answer. If this rank still expects one in a call
- * of pairs, the member has nothing for it there. The member learns that from this rank's last call,
- * but its notice may come after its answer, when this rank has left. */
+/* Returns MISMATCH if this rank still expects a message of the member in a call of pairs. The
+ * member has answered that it has ended all calls that this rank has made. All of its messages in
+ * these calls have come, because the messages of a link arrive in order, and before the answer. So
+ * the member has nothing for this rank in that call. The member finds the same from this rank's
+ * last call, but the notice of the member may come only when this rank has left. AGAIN: messages of
+ * the member are not handled yet. */
 static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)
 {
     if (has_unhandled(t, m)) return TUTTI_AGAIN;
@@ -254,8 +261,8 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank)
         return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
     if (state == TT_RANK_LEFT) return TUTTI_OK;
     if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
-    /* As in any execution, the member must have ended the execution that used the same slot
-     * before. */
+    /* This rank may send the call as in any execution: the member must have ended the execution
+     * that used the same slot before. */
     if (t->next - 1 >= m->done + t->slots) {
         if (m->asked < t->next) ask(t, m);
         return TUTTI_AGAIN;

@@ -12,10 +12,10 @@
 /* ---- Message layout ---- */
 
 enum { TT_NO_LANE = 0xff }; /* the message carries no signal, only the call signature */
-/* SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver is to answer with
- * its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle. EARLIER: the
- * message names a call that the sender has made, because earlier calls did not match
- * (remote-compare.c); its `value` is 1 in the last such message. */
+/* Flags of a message. SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver
+ * is to answer with its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle.
+ * EARLIER: the message contains an earlier call of the sender, because the earlier calls of sender
+ * and receiver did not match (remote-compare.c); its `value` is 1 in the last such message. */
 enum tt_remote_flag {
     TT_REMOTE_SIGNATURE = 1,
     TT_REMOTE_ASKS = 2,
@@ -24,15 +24,16 @@ enum tt_remote_flag {
 };
 #define TT_REMOTE_LEFT UINT64_MAX /* the `done` of a rank that has left the team */
 
-/* Stands before every message. With 24 bytes of data the message still fits one line of a byte
- * ring. */
+/* The fixed part of the header of every message. With this header, a message with 24 bytes of data
+ * still fits in one cell of a packet ring (msg/ring.h). */
 struct tt_remote_head {
     uint32_t team, from; /* from: the sender's rank in the team */
-    /* of the execution. In a CREDIT message: the sender's `done`, or what it asks for */
+    /* the number of the execution. In a message TT_DISPATCH_CREDIT: the sender's `done`, or with
+     * TT_REMOTE_ASKS the execution that the sender wants to begin */
     uint64_t number;
     uint32_t behind;  /* `number` minus the sender's `done` */
-    uint32_t history; /* low half of the sender's `mark` */
-    uint32_t value;   /* of the signal */
+    uint32_t history; /* low half of the sender's `mark` (struct tt_exec) */
+    uint32_t value;   /* value of the signal */
     uint8_t lane, flags;
     uint8_t zero[2];
 };
@@ -45,16 +46,16 @@ struct tt_remote_packet {
 _Static_assert(sizeof(struct tt_remote_head) == 32, "goes over the network");
 _Static_assert(sizeof(struct tt_remote_packet) <= TUTTI_HEADER_BYTES, "goes before a message");
 
-/* The payload of a signal: the buffers that the sender opens to the receiver. The keys of the
- * buffers whose bits are set in `keyed` follow in order. */
+/* The payload of the first signal of an execution: the buffers that the sender opens to the
+ * receiver. `key` has the keys of the buffers whose bits are set in `keyed`, in order. */
 struct tt_remote_opening {
     int64_t offset[3], bytes[3]; /* IN OUT TMP: offset in the region of the key; size */
     uint32_t keyed, keys;
     tutti_key key[];
 };
 
-/* Notifies a member that the team is broken because of rank `rank` of the job. If a rank found
- * out what is wrong with the calls, the payload is its text. */
+/* The header of the message that a team is broken because of rank `rank` of the job. If a rank
+ * found that the calls do not match, the payload is the text of the error. */
 struct tt_remote_broken {
     uint64_t team;
     int32_t rank, cause, code;
@@ -66,19 +67,19 @@ struct tt_remote_broken {
 
 /* ---- State of this rank ---- */
 
-/* A message that cannot be handled yet: its execution has not begun here, or it holds data for a
- * recv that is not posted. */
+/* A message that cannot be handled yet: this rank has not begun the execution, or the message holds
+ * data for a recv that is not posted. */
 struct tt_arrival {
     struct tt_arrival *next;
     struct tt_remote_packet packet;
     bool data, credit;
-    bool ready;   /* its payload is here, or is held by `pending` */
-    bool dropped; /* to be freed as soon as it is ready */
+    bool ready;   /* its payload has arrived, or is held by `pending` */
+    bool dropped; /* to be freed as soon as the payload is ready */
     int64_t bytes;
-    tutti_pending *pending;            /* of long data: the message, which is received later */
-    char *copy;                        /* of short data; owned by the arrival */
+    tutti_pending *pending;            /* long data: the message, which is received later */
+    char *copy;                        /* short data; owned by the arrival */
     struct tt_remote_opening *opening; /* owned by the arrival */
-    struct tt_team *team;              /* NULL: not made yet, or gone */
+    struct tt_team *team;              /* NULL: the team is not made yet, or was freed */
     int rank;                          /* the sender's rank in the job */
 };
 
@@ -86,20 +87,22 @@ struct tt_arrivals {
     struct tt_arrival *first, **end;
 };
 
-/* An operation that has been started, with the memory that it moves. It is listed in
+/* An operation that has been started, with the memory that it moves. The operation is listed in
  * exec->remote->moving while exec is not NULL. */
 struct tt_operation {
     struct tt_remote_teams *remote_teams;
     /* all: list of all operations; next: list of spare ones */
     struct tt_operation *all, *next;
-    struct tt_operation *before, *after; /* neighbours in the execution's list */
+    struct tt_operation *before, *after; /* the previous and the next operation of the execution */
     struct tt_exec *exec;                /* NULL: the execution does not need it any more */
-    /* completes with this operation; NULL: an operand or a signal */
+    /* the message that completes with this operation; NULL: the operation is a signal or fetches an
+     * operand */
     struct tt_message *message;
-    int *left;   /* count of operand pieces to come; NULL: not an operand */
+    /* number of operand pieces that have not come; NULL: the operation fetches no operand */
+    int *left;
     int peer;    /* rank in the team */
-    bool takes;  /* it writes to memory of this rank */
-    bool opened; /* it moves bytes to or from a buffer that the peer opened */
+    bool takes;  /* the operation writes to memory of this rank */
+    bool opened; /* the operation moves bytes to or from a buffer that the peer opened */
     bool closed; /* the peer has closed that buffer: the operation never completes */
     char *at;
     int64_t len;
@@ -107,40 +110,45 @@ struct tt_operation {
     struct tt_transfer transfer; /* of a message: what the message layer and the wire need */
 };
 
-/* What this rank knows of a remote member, and the messages to and from it that wait. */
+/* The state of a remote member on this rank, and the messages to and from that member that wait.
+ * "The member" is always the remote one. */
 struct tt_mirror {
     struct tt_mirror *next; /* the next mirror of the team */
     int rank;               /* rank in the team */
     tutti_endpoint *to;
-    char *block;    /* laid out like the member's block (struct tt_block) */
-    uint64_t done;  /* the member has ended all executions below this one */
-    uint64_t asked; /* this rank has asked the member about executions below this one */
-    /* 1 + the last execution that it asks leave to begin; 0: it asks for nothing */
+    char *block;   /* laid out like the member's block (struct tt_block) */
+    uint64_t done; /* the member has ended all executions below this one */
+    /* 1 + the last execution for which this rank has asked the member for its `done`; 0: none */
+    uint64_t asked;
+    /* 1 + the last execution that the member has asked leave to begin; 0: it has asked for none, or
+     * has been answered */
     uint64_t wanted;
-    bool fresh;       /* a message came from it since it was last sent this rank's my_done */
-    bool sent_broken; /* it was notified that the team is broken */
-    bool doubted;     /* it was asked which earlier call did not match */
-    /* it asks to be notified when this rank has made as many calls */
+    bool fresh;       /* the member has sent a message since this rank last sent it `my_done` */
+    bool sent_broken; /* the member was notified that the team is broken */
+    bool doubted;     /* the member was asked which earlier call did not match */
+    /* the member's question for `wanted` belongs to tt_remote_settle, so the answer must say so */
     bool settles;
-    /* this rank has sent it its last call and asked the same */
+    /* this rank has sent the member its last call, and the question of tt_remote_settle */
     bool named_last;
-    bool settled; /* it has answered that */
-    /* after it left: the low bits of the number of calls that it made */
+    bool settled; /* the member has answered the question of tt_remote_settle */
+    /* the low 32 bits of the number of calls that the member made, once it has left the team */
     uint32_t left_after;
-    /* by slot: the fingerprint whose call the member knows */
+    /* by slot: the fingerprint of the call whose signature this rank has sent to the member */
     uint64_t sent_shape[TT_WINDOWS];
-    /* by slot: 1 + the last execution whose opening it was sent */
+    /* by slot: 1 + the last execution whose opening this rank has sent to the member */
     uint64_t opened[TT_WINDOWS];
-    /* by slot: 1 + the last execution whose opening came from it */
+    /* by slot: 1 + the last execution whose opening has come from the member */
     uint64_t opens[TT_WINDOWS];
-    /* 1 + the last execution in which a step of this rank sent it something; 0: none yet */
+    /* 1 + the last execution in which a step of this rank sent the member something; 0: none yet */
     uint64_t sent;
-    /* by slot: 1 + the last execution whose call it was sent */
+    /* by slot: 1 + the last execution whose call this rank has sent to the member */
     uint64_t named[TT_WINDOWS];
-    struct tt_remote_opening *opening[TT_WINDOWS]; /* by slot: its opening, with keys */
-    struct tt_arrivals early;                      /* messages for executions that have not begun */
-    struct tt_arrivals arrived;                    /* data for which no recv is posted */
-    /* by lane, and then by slot: the ends at which recvs wait for its data; NULL: none yet */
+    struct tt_remote_opening *opening[TT_WINDOWS]; /* by slot: the member's opening, with keys */
+    /* messages for executions that this rank has not begun */
+    struct tt_arrivals early;
+    struct tt_arrivals arrived; /* data for which no recv is posted */
+    /* by lane, and within it by slot: the ends at which recvs wait for data of the member; NULL:
+     * none yet */
     struct tt_end *ends[TT_LANES];
 };
 
@@ -148,19 +156,21 @@ struct tt_mirror {
 struct tt_remote {
     struct tt_team *next; /* the next of the client's teams with remote members */
     uint32_t id;
-    /* a call of pairs (tt_coll_pairs) has ended; some member may know of a mismatch that this rank
-     * does not know of */
+    /* a call of pairs (tt_coll_pairs) has ended, so some member may have found a mismatch of which
+     * this rank has no sign */
     bool pairs;
     struct tt_block layout;
-    char *blank;               /* the mirror, all zero, for members from which nothing has come */
+    /* an empty mirror (all zero), for all members from which nothing has come */
+    char *blank;
     struct tt_mirror **mirror; /* by member; NULL: none yet */
     struct tt_mirror *mirrors;
     int early;      /* the number of messages in the `early` lists of all mirrors */
-    int kept;       /* the number of messages in their `arrived` lists */
+    int kept;       /* the number of messages in the `arrived` lists of all mirrors */
     int wanting;    /* the number of mirrors with `wanted` set */
-    uint64_t swept; /* the my_done that was last sent to members that did not ask for it */
-    /* The first member that was asked which earlier call did not match: when the wait for it ends
-     * (0: none was asked), its rank, and the execution in which the difference showed. */
+    uint64_t swept; /* the value of my_done that was last sent to members that did not ask for it */
+    /* The first member that was asked which earlier call did not match: the time at which the wait
+     * for its answer ends (0: no member was asked), its rank, and the execution in which the
+     * difference showed. */
     int64_t doubt_ns;
     int doubted;
     uint64_t doubtful;
@@ -172,28 +182,29 @@ struct tt_remote_teams {
     struct tt_msg *msg;
     tutti_context *context;
     struct tt_team *teams;
-    struct tt_arrivals early; /* messages for teams that are not made here yet */
+    struct tt_arrivals early; /* messages for teams that this rank has not made yet */
     uint32_t next_id;
-    int64_t under_way;                       /* messages that are not sent yet */
-    struct tt_operation *operations, *spare; /* all operations; those not in use */
+    int64_t under_way; /* messages that are not sent yet */
+    /* list of all operations; list of those that are not in use */
+    struct tt_operation *operations, *spare;
 };
 
 /* ---- Mirrors (remote-signal.c) ---- */
 
-/* Makes and frees the state of a team's remote members. `layout` is that of a mirror. Errors:
+/* Make and free the state of a team's remote members. `layout` is the layout of a mirror. Errors:
  * MEMORY. */
 tutti_status tt_remote_new(struct tt_team *t, const struct tt_block *layout);
 void tt_remote_free(struct tt_team *t);
-/* The view of a remote member that has no mirror yet: all zero. */
+/* Returns the view of a remote member that has no mirror yet, which is all zero. */
 struct tt_view tt_remote_unknown(const struct tt_team *t);
-/* Returns the member's mirror and makes it if there is none. NULL: no memory. */
+/* Returns the member's mirror. Makes the mirror if the member has none. NULL: no memory. */
 struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank);
 
-/* Appends to a list; drops all messages of a list. */
+/* Append a message to a list; drop all messages of a list. */
 void tt_arrivals_append(struct tt_arrivals *list, struct tt_arrival *a);
 void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *list);
 void tt_arrival_free(struct tt_remote_teams *remote_teams,
-                     struct tt_arrival *a); /* discards its data */
+                     struct tt_arrival *a); /* discards its data, too */
 
 /* The part of a buffer that the members together may access: bytes begin to end - 1. */
 struct tt_opened {
@@ -204,11 +215,11 @@ struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 
 /* ---- Sending (remote.c) ---- */
 
-/* Finds the member's mirror, and whether this execution may send to it. AGAIN: not yet; the member
- * has been asked to answer when it may. Errors: MEMORY. */
+/* Finds the member's mirror, and whether this execution may send to the member. AGAIN: not yet;
+ * this rank has asked the member to answer when it may. Errors: MEMORY. */
 tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
-/* Writes the signature of this rank's call `number` as the member gets it: with what the two ranks
- * have for each other, in a call with contents. */
+/* Writes the signature of this rank's call `number` into a packet to the member. In a call with
+ * contents, the signature contains what the two ranks have for each other. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet);
 /* Fills in the header of a message of this execution to the member. Returns the header's bytes. */
@@ -221,17 +232,17 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
 /* Sends the member the call of an execution under way, unless it has been sent already or the
  * member cannot take it now. */
 void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m);
-/* The handler of messages that say that a team is broken. */
+/* Handles a message that says that a team is broken. */
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
                            tutti_receive *receive, void *arg);
-/* Sends a message without payload. Nobody is notified when it has been sent. */
+/* Sends a message without payload. No step waits until the message has been sent. */
 tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
                             size_t bytes);
-/* The network's connection to the member broke. Marks the member as failed, unless a watch will
- * find out whether it has left. */
+/* Handles the end of the network's connection to the member. Marks the member as failed, unless a
+ * watch (boot/watch.h) will find out whether it has left. */
 void tt_remote_lost(struct tt_team *t, int rank);
-/* Sends the member how many executions this rank has ended; this also answers its question, if it
- * asked one. */
+/* Sends the member how many executions this rank has ended. If the member has asked for that
+ * number, this is the answer. */
 void tt_remote_credit(struct tt_team *t, struct tt_mirror *m);
 /* Whether the member has left the team without making the call of this execution. */
 static inline bool tt_remote_lacks(const struct tt_exec *exec, const struct tt_mirror *m)
@@ -243,41 +254,44 @@ bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m
 
 /* ---- Comparing calls (remote-compare.c) ---- */
 
-/* Whether this rank has begun the execution, and no later one in its slot. */
+/* Whether this rank has begun the execution, and no later execution in the same slot. */
 bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
-/* The member's fingerprint of this execution differs from this rank's. Breaks the team, or first
- * asks the member which earlier call did not match. */
+/* Handles a fingerprint of the member that differs from this rank's in this execution. Breaks the
+ * team, or first asks the member which earlier call did not match. */
 void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number);
-/* The member, which asks this, has sent one of its last calls, which is in its mirror now. */
+/* Handles an earlier call of the member, which is in its mirror now: the member asks this rank to
+ * compare it. Breaks the team after the last such call. */
 void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
                             const struct tt_remote_packet *packet);
 
 /* ---- What is known of a member (remote-signal.c) ---- */
 
-/* Takes over the opening that the message may carry, and then stores its signal in the mirror,
- * where it is awaited. */
+/* Stores the opening that the message may carry in the mirror, which owns it from now on, and then
+ * stores the signal in the mirror, where steps await it. Compares the counts of the two ranks if
+ * the execution is the last in its slot. */
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
-/* Whether the bytes are a valid opening. */
+/* Whether the payload of so many bytes is a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
 /* Starts a put or get by messages or by the network (access.c). */
 tt_reach_fn tt_remote_access;
 
 /* ---- Receiving (remote.c) ---- */
 
-/* Makes an operation of `len` bytes at `at` to or from a member, and lists it with the execution.
- * NULL: no memory. tt_operation_free gives it back for reuse. */
+/* Makes an operation that moves `len` bytes between `at` and a member, and lists it with the
+ * execution. NULL: no memory. tt_operation_free makes the operation available for reuse. */
 struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message *m, int peer,
                                         char *at, int64_t len);
 void tt_operation_free(struct tt_operation *x);
-/* Removes it from its execution's list: the execution does not need it any more. */
+/* Removes the operation from the list of its execution, which does not need the operation any
+ * more. */
 void tt_operation_unlist(struct tt_operation *x);
 /* Sends the message of an operation: the header, and x->len bytes at x->at. OK: it was sent. AGAIN:
  * the operation completes later. Other errors: those of tt_msg_transfer. */
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
                                const struct tt_remote_packet *packet, size_t header_bytes);
-/* Handles the status of the attempt to start the operation. */
+/* Handles the status that the attempt to start the operation returned. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status);
-/* The completion callback of an operation, which is `arg`. */
+/* The completion callback of operations; `arg` is the operation. */
 void tt_remote_moved(tutti_context *context, void *arg, tutti_status status);
 
 #endif

@@ -14,9 +14,9 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
 
 /* ---- What mirrors hold ---- */
 
-/* Mirrors and the messages and transfers kept with them. A mirror is made when the first message
- * comes from a member or goes to it, so a rank has as many mirrors as it has neighbours. They are
- * freed with the team. */
+/* Mirrors, and the messages and transfers kept with them. A rank makes the mirror of a member when
+ * the first message comes from the member or goes to it, so a rank has as many mirrors as members
+ * with which it exchanges messages. The mirrors are freed with the team. */
 
 /* ---- Arrivals ---- */
 
@@ -129,9 +129,10 @@ struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank)
 
 /* ---- What is known of a member ---- */
 
-/* The messages of members on other nodes say what they have called, opened, signalled and ended.
- * This is stored in their mirrors in the same way as a member of this node stores it in its block,
- * so that whoever waits looks in the same places for both. */
+/* The messages of members on other nodes say what these members have called, opened, signalled and
+ * ended. This rank stores it in their mirrors in the same form in which a member of this node
+ * stores it in its block, so a step that waits looks in the same places for both kinds of
+ * members. */
 
 /* ---- Executions ---- */
 
@@ -166,7 +167,7 @@ static tt_address address_of(const struct tt_remote_opening *o, int b)
     return o->keyed & 1u << b ? TT_REMOTE_ADDRESS + (uint64_t)o->offset[b] : 0;
 }
 
-/* Stores the opening in the mirror, which takes it over. */
+/* Stores the opening in the mirror, which owns the opening from now on. */
 static void open_there(struct tt_team *t, struct tt_mirror *m, uint64_t number,
                        struct tt_remote_opening *o)
 {
@@ -210,7 +211,7 @@ void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arriv
 
 /* ---- Sending ---- */
 
-/* Besides data, this rank sends to members on other nodes signals, its calls, the buffers that it
+/* Besides data, this rank sends to members on other nodes: signals, its calls, the buffers that it
  * opens, how many executions it has ended, and that a team is broken. */
 
 /* ---- Posting ---- */
@@ -240,8 +241,8 @@ tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch
     return remote_sent(t, m->rank, status);
 }
 
-/* A message that no step of this rank waits for could not be sent, although a member may wait for
- * it. So the team breaks. */
+/* Breaks the team if a message could not be sent for which no step of this rank waits. A member may
+ * wait for the message, so the team cannot go on. */
 static void break_unless_sent(struct tt_team *t, tutti_status status)
 {
     if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
@@ -252,8 +253,8 @@ void tt_remote_lost(struct tt_team *t, int rank)
     tt_watch_lost(t->fabric, t->job_rank[rank]);
 }
 
-/* Handles the status of sending to a member: PEER marks the member as failed, unless it has left,
- * and becomes OK. */
+/* Handles the status of sending to a member. If the status is PEER, marks the member as failed,
+ * unless the member has left, and returns OK. Returns any other status unchanged. */
 static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status)
 {
     if (tt_likely(status != TUTTI_ERR_PEER)) return status;
@@ -261,8 +262,9 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
     return TUTTI_OK; /* the caller finds the failure in the job's page, like any other */
 }
 
-/* The extension is there if the call has contents. Its entries for a member that is no neighbour
- * are those of an older call. */
+/* A call with contents (TT_SIGNATURE_CONTENTS) has made the extension, with an entry for each
+ * member. In a neighbourhood collective the entry for a member that is no neighbour is left from an
+ * older call, which `begun` shows. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet)
 {
@@ -288,8 +290,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
     return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* A member that has also left the client is waited for in vain. A member that has only left a
- * broken team is not: its notice, or that of a failure, ends the wait. */
+/* The caller waits for such a member in vain, because it has left the client, too. A member that
+ * has left only this team, because the team is broken, does not count: a notice, from that member
+ * or of a failure, ends the wait. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
@@ -313,8 +316,8 @@ void tt_remote_credit(struct tt_team *t, struct tt_mirror *m)
 
 /* ---- Opening ---- */
 
-/* The part of buffer b that the rank may access. In a v-collective its size is sent even if the
- * buffer is not opened, so that the receiver can compare it. */
+/* Returns the part of buffer b that the rank may access. In a v-collective the size of the part is
+ * sent even if the buffer is not opened, so that the receiver can compare it with its own count. */
 static struct tt_opened piece_for(const struct tt_exec *exec, int rank, int b)
 {
     const struct tt_call *c = exec->call;
@@ -341,7 +344,8 @@ struct tt_opened tt_remote_opened(const struct tt_exec *exec, int b)
     return all;
 }
 
-/* Returns the key of an opened buffer, which is registered until the execution ends. */
+/* Finds the key of an opened buffer. The buffer stays registered with the network until the
+ * execution ends. */
 static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
 {
     tutti_region **region = &exec->remote->region[b];
@@ -391,9 +395,9 @@ static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
     return (exec->plan->opens || exec->plan->segments) && m->opened[exec->slot] != exec->number + 1;
 }
 
-/* The execution does not complete before the signal has been sent: afterwards its caller may not
- * advance anything for a long time, while the receiver waits for the signal. Takes over
- * `opening`, which goes with the signal and may be NULL. */
+/* Sends a signal, with `opening`, which may be NULL and which this function frees when the signal
+ * has been sent. The execution does not complete before the signal has been sent: after its end the
+ * caller may not advance anything for a long time, while the receiver waits for the signal. */
 static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m,
                                 const struct tt_remote_packet *packet, size_t header_bytes,
                                 struct tt_remote_opening *opening)
@@ -428,7 +432,7 @@ static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32
     return post_signal(exec, m, &packet, bytes, opening);
 }
 
-/* Returns the i-th rank that the signal is for; -1: that rank is not remote. */
+/* Returns the i-th of the ranks that get the signal; -1: that rank is not remote. */
 static int audience(const struct tt_exec *exec, const struct tt_plain *s, int i)
 {
     const struct tt_team *t = exec->team;
@@ -483,7 +487,7 @@ void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m)
     break_unless_sent(exec->team, signal_one(exec, m, TT_NO_LANE, 0));
 }
 
-/* The text of an error that is being sent; it may live longer than the team. */
+/* The text of an error that is being sent. This memory may outlast the team. */
 struct remote_signal_finding {
     struct tt_remote_teams *remote_teams;
     char text[];
@@ -498,7 +502,8 @@ static void finding_sent(tutti_context *context, void *arg, tutti_status status)
     tt_free(finding);
 }
 
-/* Notifies the member that a rank has failed, with the text of the error that this rank got. */
+/* Notifies the member that a rank has failed, with the text of the error that broke the team on
+ * this rank. */
 static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const char *text,
                                  const struct tt_remote_broken *broken)
 {
@@ -524,7 +529,8 @@ static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const c
     return remote_sent(t, m->rank, status);
 }
 
-/* The failure may have happened on another team than this one. */
+/* Notifies the member that the team is broken, unless this was done before: sends why t->culprit
+ * failed. The culprit may have failed on a team other than this one. */
 static void send_broken(struct tt_team *t, struct tt_mirror *m)
 {
     struct tt_failure failure = tt_common_failure(t->fabric->job, t->fabric->common, t->culprit);
@@ -545,7 +551,8 @@ void tt_remote_broke(struct tt_team *t)
         if (m->done != TT_REMOTE_LEFT && t->job_rank[m->rank] != t->culprit) send_broken(t, m);
 }
 
-/* Copies the text of the error in a message. So short a text always comes in one piece. */
+/* Copies the text of the error that is in a message. The text is so short that it always comes in
+ * one packet. */
 static void take_finding(const tutti_message *message, char text[TT_FINDING_TEXT])
 {
     bool some = message->data && message->bytes > 0;
@@ -593,8 +600,8 @@ void tt_remote_depart(struct tt_team *t)
             (void)tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* If a rank has failed, others may not receive any more: this rank waits for them no longer than
- * this. */
+/* How long this rank waits until its messages are sent, in nanoseconds, if a rank has failed. Other
+ * ranks may not receive messages any more in that case. */
 #define FLUSH_NS 500000000
 
 void tt_remote_leave(struct tt_remote_teams *remote_teams)

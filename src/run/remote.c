@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Handles messages from other nodes: checks each message, keeps it until it can be used, and passes
- * it on; and moves data to and from them.
+ * Handles messages from other nodes: checks each message, keeps the message until it can be used,
+ * and passes it on. Also moves data to and from members on other nodes.
  */
 #include "run/remote.h"
 
@@ -21,7 +21,7 @@ static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
 
 /* ---- Teams ---- */
 
-/* The number of the first execution that has not begun here. */
+/* Returns the number of the first execution that this rank has not begun. */
 static uint64_t team_begun(const struct tt_team *t)
 {
     return t->queue ? t->queue->number : t->next;
@@ -41,7 +41,7 @@ static struct tt_team *team_of(const struct tt_remote_teams *remote_teams, uint3
 
 /* ---- What a member calls ---- */
 
-/* The first message of an execution came: clears what an older execution opened in this slot. */
+/* Clears what an older execution opened in this slot of the mirror. */
 static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
 {
     memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));
@@ -50,9 +50,9 @@ static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
     m->opening[slot] = NULL;
 }
 
-/* Records what the member calls in an execution that has begun here: the mark that its line would
- * hold on this node. Returns false if the slot already belongs to a newer execution; `exec` is the
- * one that runs in it here, or NULL. */
+/* Stores in the mirror what the member calls in an execution that this rank has begun, and in
+ * `line` the mark of that call. Returns false if the slot belongs to a newer execution already.
+ * `exec` is the execution that runs in the slot on this rank, or NULL. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
                  const struct tt_exec *exec, struct tt_signal_line *line)
 {
@@ -70,8 +70,8 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
     return true;
 }
 
-/* Compares what the two ranks have for each other, if the call that came says so. Breaks the team
- * and returns false if that differs, before any data of the message are stored. */
+/* Compares what this rank and the member have for each other, if the call that came contains that.
+ * If it differs, breaks the team and returns false before any data of the message are stored. */
 static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 {
     tutti_status status = tt_step_pair(t, number, m->rank);
@@ -79,10 +79,10 @@ static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
     return status == TUTTI_OK;
 }
 
-/* Records what the member calls in an execution that has begun here. Returns false if the message
- * is to be dropped: the slot belongs to a newer execution, or the call differs from this rank's,
- * which breaks the team. This rank's own line still has the fingerprint of an execution that has
- * ended here. */
+/* Stores in the mirror what the member calls in an execution that this rank has begun, and compares
+ * the call with this rank's. Returns false if the message is to be dropped: the slot belongs to a
+ * newer execution, or the calls differ, which breaks the team. If the execution has ended on this
+ * rank, the line of this rank still has its fingerprint. */
 static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
 {
     uint64_t number = packet->head.number;
@@ -105,7 +105,8 @@ static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remot
 
 /* ---- Messages that wait ---- */
 
-/* Handles a message whose execution has begun. Returns true if the arrival was taken over. */
+/* Handles a message of an execution that this rank has begun. Returns true if the message is
+ * kept. */
 static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     if (!admits(t, m, &a->packet)) return false;
@@ -114,8 +115,8 @@ static bool apply(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
     return false;
 }
 
-/* Handles the messages that wait, in order, up to one whose payload is not here yet: later messages
- * may not overtake it. */
+/* Handles the messages of the member that wait, in order, up to the first whose payload has not
+ * arrived, which later messages may not overtake. */
 static void look_through(struct tt_team *t, struct tt_mirror *m)
 {
     struct tt_arrivals *list = &m->early;
@@ -141,7 +142,7 @@ void tt_remote_begin(struct tt_exec *exec)
         if (m->early.first) look_through(t, m);
 }
 
-/* Completion callback of the payload of a signal that waits for it. */
+/* Completion callback of the payload of a signal, for which the signal waits. */
 static void opening_came(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_arrival *a = arg;
@@ -160,14 +161,13 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
 
 /* ---- Messages that arrive ---- */
 
-/* The payload of a message that arrives. A short message has it at `data`, during the call. A long
- * message has no data yet: its payload goes where *receive says, or later to where
- * tt_msg_receive(pending) says. */
+/* The payload of a message that arrives. A short message has it at `data` while its handler runs. A
+ * long message has no data yet: they go where *receive or later tt_msg_receive(pending) says. */
 struct payload {
     const void *data;
     int64_t bytes;
     tutti_pending *pending;
-    tutti_receive *receive; /* NULL: the payload is here */
+    tutti_receive *receive; /* NULL: the payload is at `data` */
 };
 
 static void *copy_bytes(const void *data, int64_t bytes)
@@ -177,7 +177,7 @@ static void *copy_bytes(const void *data, int64_t bytes)
     return copy;
 }
 
-/* Keeps the data of a message until their recv is posted. */
+/* Keeps the data of a message until the recv for the data is posted. */
 static bool keep_data(struct tt_arrival *a, const struct payload *payload)
 {
     if (!payload->receive) {
@@ -189,8 +189,8 @@ static bool keep_data(struct tt_arrival *a, const struct payload *payload)
     return true;
 }
 
-/* Takes over the payload of the message. Returns false if there is no memory, or the payload is not
- * valid. */
+/* Keeps the payload of the message with the arrival. Returns false if there is no memory, or the
+ * payload is not valid. */
 static bool take_payload(struct tt_arrival *a, const struct payload *payload)
 {
     a->ready = true;
@@ -208,7 +208,7 @@ static bool take_payload(struct tt_arrival *a, const struct payload *payload)
     return true;
 }
 
-/* This rank has no memory for a message, and counts as failed. */
+/* Marks this rank as failed, because it has no memory for a message. */
 static void fail_here(struct tt_remote_teams *remote_teams)
 {
     tt_common_fail(remote_teams->f->job, remote_teams->f->common, remote_teams->f->me,
@@ -242,8 +242,8 @@ static void hold_back(struct tt_team *t, struct tt_mirror *m, const struct tt_ar
     if (copy) append_early(t, m, copy);
 }
 
-/* Receives data of an execution that has begun directly into its recv, if that is posted already;
- * otherwise keeps them. */
+/* Receives data of an execution that this rank has begun: directly into the recv, if that is posted
+ * already; otherwise keeps the data. */
 static void data_came(struct tt_team *t, struct tt_mirror *m, const struct tt_arrival *a,
                       const struct payload *payload)
 {
@@ -270,8 +270,8 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (copy != a) tt_free(copy);
 }
 
-/* Handles a message in order: while an earlier message waits for its payload, later ones wait,
- * too. No sender may be further ahead than the number of slots. */
+/* Handles a message, or keeps it: while an earlier message of the member waits for its payload,
+ * later messages wait, too. No sender may be further ahead than the number of slots. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {
@@ -310,7 +310,7 @@ static void credited(struct tt_team *t, struct tt_mirror *m, const struct tt_rem
 
 /* ---- Handlers ---- */
 
-/* Reads the header of a message. Returns false if this library sends no such message. */
+/* Reads the header of a message. Returns false if the header is none that this library sends. */
 static bool read_head(const void *header, size_t bytes, struct tt_remote_packet *packet)
 {
     if (bytes < sizeof packet->head || bytes > sizeof *packet) return false;
@@ -321,7 +321,8 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
     return lane && (head->number == TT_REMOTE_LEFT || head->behind <= head->number);
 }
 
-/* Returns the mirror of the member that sent a message; NULL: no remote member of this team. */
+/* Returns the mirror of the member that sent a message; NULL: no remote member of this team sent
+ * it. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
     if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
@@ -366,7 +367,7 @@ static void take_packet(void *arg, int rank, const struct tt_packet *p)
     if (read_head(p->header, p->header_bytes, &a.packet)) take(arg, &a, p->dispatch, &payload);
 }
 
-/* Handles a long message, or one that no operation belongs to. */
+/* Handles a long message, or a message that tt_remote_post has sent. */
 static void take_message(tutti_context *context, const tutti_message *message,
                          tutti_receive *receive, void *arg)
 {
@@ -474,7 +475,7 @@ void tt_remote_close(struct tt_remote_teams *remote_teams)
 
 /* ---- Moving data ---- */
 
-/* Data to and from members on other nodes. access.c has puts, gets and operands. */
+/* Moving data to and from members on other nodes. access.c has puts, gets and operands. */
 
 /* ---- Operations ---- */
 
@@ -491,7 +492,7 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
     }
-    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending fills in the rest */
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending sets the rest */
     x->remote_teams = remote_teams;
     x->all = all;
     x->exec = exec;
@@ -533,7 +534,7 @@ static void failed(struct tt_operation *x, tutti_status status)
     int who = t->job_rank[x->peer];
     if (t->broken != TUTTI_OK) return;
     if (status != TUTTI_ERR_PEER) {
-        /* ARG: the memory at one end is none, and both ends get this status */
+        /* ARG: one of the two addresses is no memory, and the ranks at both ends get this status */
         (void)tt_fail(status, "%lld bytes could not be moved to or from the memory of rank %d",
                       (long long)x->len, who);
         tt_team_break(t, tt_access_blame(x->exec, who, x->at, x->len, x->takes, status));
@@ -541,9 +542,9 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* The owner of a buffer closes it before an operation is complete only if it has failed or left
- * during this execution. Another message reports that, as to a rank that waits for a signal. Until
- * then the step stays incomplete. */
+/* Takes the status ARG of an operation. If it moves bytes of a buffer that the peer opened, marks
+ * it as closed and returns true: the peer closed the buffer because it has failed or left during
+ * this execution. Another message reports that, and until then the step stays incomplete. */
 static bool is_closed(struct tt_operation *x)
 {
     x->closed = x->exec && x->opened;
@@ -563,7 +564,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     tt_operation_free(x);
 }
 
-/* Keeps the text of the error but returns OK for PEER: other code reports ranks that are gone. */
+/* Returns OK for PEER, but keeps the error's text: other code reports ranks that failed or left. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
@@ -575,8 +576,8 @@ tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 
 /* ---- Recvs ---- */
 
-/* Takes the recv that was posted first for this message. NULL: none is posted, or the execution
- * does not run. */
+/* Takes the recv for this message off its end: the recv that was posted first. NULL: no recv is
+ * posted, or the execution does not run. */
 static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
                                 const struct tt_remote_head *head)
 {
@@ -586,7 +587,7 @@ static struct tt_message *match(const struct tt_team *t, const struct tt_mirror 
     return ends && exec && exec->number == head->number ? tt_end_take(&ends[slot]) : NULL;
 }
 
-/* The message has another size than the recv expects: breaks the team. */
+/* Breaks the team, because the message has another size than the recv expects. */
 static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a,
                    int64_t expected)
 {
@@ -598,7 +599,8 @@ static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt
     tt_team_break(t, status);
 }
 
-/* Data came for an execution that has ended here, so there will be no recv for them. */
+/* Breaks the team, because data came for an execution that has ended here without a recv for
+ * them. */
 static void unexpected(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a)
 {
     uint64_t number = a->packet.head.number;
@@ -613,19 +615,19 @@ static void leftover(struct tt_exec *exec)
         for (const struct tt_arrival *a = m->arrived.first; a; a = a->next)
             if (a->packet.head.number == exec->number) {
                 unexpected(t, m, a);
-                return; /* other messages for it are freed with the team */
+                return; /* other messages for the execution are freed with the team */
             }
 }
 
-/* Stores the data of a short message. They have as many bytes as the recv expects. */
+/* Stores the data of a short message, which have as many bytes as the recv expects. */
 static void store(struct tt_message *message, const void *data)
 {
     if (message->left > 0) tt_memcpy(message->at, data, (size_t)message->left);
     message->complete = true;
 }
 
-/* Returns where the data of a long message are to be stored. While they come, an operation belongs
- * to the message. If there is no memory, this rank counts as failed, and the data are dropped. */
+/* Returns where the data of a long message are to be stored, with an operation that lasts until
+ * they have come. If there is no memory, this rank counts as failed, and the data are dropped. */
 static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
                                   const struct tt_arrival *a, struct tt_message *message)
 {
@@ -641,7 +643,7 @@ static tutti_receive receive_long(struct tt_team *t, const struct tt_mirror *m,
         .to = x->at, .count = x->len, .type = TUTTI_U8, .done = tt_remote_moved, .arg = x};
 }
 
-/* Receives a message that was kept, at its destination. */
+/* Receives a message that was kept: stores its data where the recv wants them. */
 static void receive(struct tt_team *t, const struct tt_mirror *m, struct tt_arrival *a,
                     struct tt_message *message)
 {
@@ -661,14 +663,14 @@ static void receive(struct tt_team *t, const struct tt_mirror *m, struct tt_arri
     if (status != TUTTI_OK && to.arg) tt_remote_moved(c, to.arg, status);
 }
 
-/* Keeps data until their recv is posted. */
+/* Keeps data until the recv for the data is posted. */
 static void keep(struct tt_remote *remote, struct tt_mirror *m, struct tt_arrival *a)
 {
     tt_arrivals_append(&m->arrived, a);
     remote->kept++;
 }
 
-/* Handles data for an execution that has begun. Returns true if the arrival was taken over. */
+/* Handles data for an execution that this rank has begun. Returns true if the data are kept. */
 static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     const struct tt_remote_head *head = &a->packet.head;
@@ -685,8 +687,8 @@ static bool remote_data(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     return message == NULL;
 }
 
-/* Takes the first message that has come for a recv of this lane off the list. NULL: none has come
- * yet. */
+/* Takes the first message for a recv of this lane off the list of messages that came before their
+ * recv. NULL: none has come yet. */
 static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uint32_t lane)
 {
     struct tt_arrival **link = &m->arrived.first, *a;
@@ -699,7 +701,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uin
     return NULL;
 }
 
-/* Returns the end at which the lane's recvs from this member wait. NULL: no memory. */
+/* Returns the end at which the recvs of the lane from this member wait. NULL: no memory. */
 static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
 {
     struct tt_end **ends = &m->ends[lane];
@@ -711,7 +713,8 @@ static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t
     return end;
 }
 
-/* If the message has come already, no recv that was posted before this one lacks its own. */
+/* Starts a recv. A message of this lane that came before its recv is for this recv, because each
+ * recv that was posted earlier has its message. */
 static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                struct tt_message *message)
 {
@@ -752,7 +755,7 @@ tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet)
 {
     struct tt_team *t = exec->team;
-    /* Contents may differ from call to call, so each message of such a call carries its own. */
+    /* Contents may differ in each call, so each message with contents carries the signature. */
     bool signature =
         m->sent_shape[exec->slot] != exec->shape || (exec->call && exec->call->in_contents);
     packet->head = (struct tt_remote_head){.team = t->remote->id,
@@ -777,7 +780,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal: whoever waits for a lost rank learns it otherwise */
+        tt_operation_free(x); /* a signal: ranks that wait for a lost receiver notice its loss */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
@@ -834,7 +837,7 @@ void tt_remote_end(struct tt_exec *exec)
     if (sweep) remote->swept = t->my_done;
 }
 
-/* Withdraws the recvs whose messages have not come. */
+/* Withdraws the recvs whose messages have not come, from the ends at which they wait. */
 static void withdraw(struct tt_exec *exec)
 {
     struct tt_end **link = &exec->ends, *end;
@@ -847,8 +850,8 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Transfers that only read the buffers continue without the execution, as a reader in shared memory
- * would. */
+/* Withdraws what would write to the buffers of the execution. Transfers that only read the buffers
+ * continue without the execution, as a reader in shared memory would. */
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;
@@ -877,8 +880,8 @@ void tt_remote_forget(struct tt_exec *exec)
     tt_remote_release(exec);
 }
 
-/* An execution whose only transfers are signals does not wait for their receivers: a receiver may
- * have left without taking the signal, and if it has died the network ends the operation. */
+/* Whether the operation is a signal. An execution does not count as waiting for the receiver of a
+ * signal, which may have left without taking it; if it has died, the network ends the operation. */
 static bool is_signal(const struct tt_operation *x)
 {
     return !x->message && !x->left;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roll call reads this of a job before it reads what the ranks do: the states of the processes,
+ * What the roll call reads of a job before it reads what the ranks do: the states of the processes,
  * and the job's page.
  */
 #include <stdio.h>
@@ -12,8 +12,8 @@ enum { PAGE_MOST = 1 << 28 };
 
 /* ---- Processes ---- */
 
-/* Returns the PID namespace whose numbers are the names in /proc; 0: not known. A process that is
- * in a namespace below that of its /proc has several numbers there. */
+/* Returns the PID namespace whose process numbers /proc shows; 0: not known. /proc shows several
+ * numbers (NSpid) for a process whose namespace is below the namespace of /proc. */
 static uint64_t space_of_proc(void)
 {
     char line[512];
@@ -41,7 +41,7 @@ char tt_roll_process(const struct tt_job_rank *rank)
 
 /* ---- The page ---- */
 
-/* Terminates all texts in the copy: another process may be writing them. */
+/* Terminates all texts in the copy of the page: another process may have been writing them. */
 static void end_texts(struct tt_job_page *page)
 {
     page->version[sizeof page->version - 1] = '\0';

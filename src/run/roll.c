@@ -14,15 +14,15 @@
 
 /* ---- Reading ---- */
 
-/* Reads the roll from a job's memory. */
+/* Reading the roll from a job's memory. */
 
 enum { TEAMS_MOST = 4096, LOG2_MOST = 7, TRIES = 100 };
 
 /* ---- Sources ---- */
 
-/* Copies memory that other ranks may be writing. Each word is copied whole; the caller checks that
- * words which belong together are consistent. ThreadSanitizer must ignore this function: it
- * does race, and the caller checks the outcome. */
+/* Copies memory that other ranks may be writing. Copies each word whole; the caller checks that
+ * words which belong together are consistent. ThreadSanitizer must ignore this function: it does
+ * race, and the caller checks the result. */
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif
@@ -66,7 +66,8 @@ static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
     return block + TT_LINE + slot * head->line_stride;
 }
 
-/* Returns 1 + the execution whose fingerprint is in the slot; 0: none. */
+/* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: the slot has had
+ * none. */
 static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct tt_head *head,
                          int slot)
 {
@@ -77,7 +78,8 @@ static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct 
     return (((word >> 32) - 1) << head->windows_log2) + window + 1;
 }
 
-/* Reads what the rank calls in execution k. The slot must name k before and after the read. */
+/* Reads the signature of the rank's execution k. Returns false unless the slot has the number k
+ * both before and after the read. */
 static bool fetch_signature(const struct tt_source *s, int64_t block, const struct tt_head *head,
                             uint64_t k, struct tt_call_signature *signature)
 {
@@ -96,7 +98,7 @@ static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
            head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
 }
 
-/* Whether execution k is of a request that the rank's program has not completed. */
+/* Whether execution k belongs to a request that the rank's program has not completed. */
 static bool is_owed(const struct tt_source *s, int64_t block, const struct tt_head *head,
                     uint64_t k)
 {
@@ -107,8 +109,8 @@ static bool is_owed(const struct tt_source *s, int64_t block, const struct tt_he
     return fetch(s, at, &owed, sizeof owed) && owed == k + 1;
 }
 
-/* Reads the calls of the rank whose slots no later call has taken. The numbers may be those of a
- * corrupt memory, and a team has no more such calls than slots. */
+/* Reads those calls of the rank on the team whose slots no later call has taken. The numbers read
+ * may come from corrupt memory, so the loop runs at most as often as a team has slots. */
 static void read_calls(const struct tt_source *s, int64_t block, const struct tt_head *head,
                        struct tt_roll_team *t)
 {
@@ -116,8 +118,8 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* A call that ended before an older one has neither flag, and neither has a call that waits
-         * for nobody, such as tutti_team_free. */
+        /* A call that ended before an older call is not below `done`, but has neither flag. A call
+         * that waits for nobody, such as tutti_team_free, has neither flag, too. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -184,7 +186,7 @@ static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, 
     return TUTTI_OK;
 }
 
-/* Does what tt_activity_read does, in the memory of another process. */
+/* Reads an activity line as tt_activity_read does, but from the memory of another process. */
 static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -258,7 +260,7 @@ void tt_roll_free(struct tt_roll *roll)
 
 /* ---- Printing ---- */
 
-/* The text of the roll call. */
+/* The text of the roll call, first about one rank. */
 
 enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 
@@ -324,8 +326,8 @@ static void pick_members(const struct tt_roll *roll, uint64_t id, bool *picked, 
     }
 }
 
-/* If there are several teams of the same members, adds which of them it is, in the order in which
- * the first member made them. */
+/* If there are several teams of the same members, adds the number of this team among them, in the
+ * order in which their first member made them. */
 static void add_number(struct roll_text *t, const struct tt_roll *roll, uint64_t id,
                        const bool *picked)
 {
@@ -373,14 +375,14 @@ static void add_call(struct roll_text *t, const struct tt_roll *roll,
     add(t, " (call %llu)", (unsigned long long)number + 1);
 }
 
-/* Whether the rank is in a call on this team that the text names already. */
+/* Whether the text already names a call of the rank on this team. */
 static bool is_named(const struct tt_roll_rank *r, const struct tt_roll_team *team)
 {
     if (!r->waits) return team->is_in;
     return r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id;
 }
 
-/* Whether the call that the text names already is of a request. */
+/* Whether the call that the text already names belongs to a request. */
 static bool names_request(const struct tt_roll *roll, const struct tt_roll_rank *r)
 {
     struct tt_call_signature call;
@@ -392,8 +394,8 @@ static bool names_request(const struct tt_roll *roll, const struct tt_roll_rank 
     return owes;
 }
 
-/* Adds the requests that the rank has started and its program has not completed, except the one
- * that the text names already. Names one of them whose call is still in a slot. */
+/* Adds the requests that the rank has started and its program has not completed, except a request
+ * that the text already names. Gives the call of one of these requests if it is still in a slot. */
 static void add_requests(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -408,7 +410,8 @@ static void add_requests(struct roll_text *t, const struct tt_roll *roll, int ra
     add_call(t, roll, &one->now.signature, one->id, one->now.number);
 }
 
-/* Whether the program of the rank may have completed a collective although no slot shows one. */
+/* Whether the program of the rank may have completed a collective even if no slot holds a completed
+ * one. */
 static bool may_have_completed(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -433,7 +436,7 @@ static const struct tt_roll_team *team_to_print(const struct tt_roll *roll, int 
     return best;
 }
 
-/* Adds that the rank waits in a call of another client. Returns false if it does not. */
+/* Adds that the rank waits in a call of another client, if it does. Returns whether it does. */
 static bool add_elsewhere(struct roll_text *t, const struct tt_roll_rank *r)
 {
     if (r->elsewhere)
@@ -443,8 +446,8 @@ static bool add_elsewhere(struct roll_text *t, const struct tt_roll_rank *r)
     return r->elsewhere != 0;
 }
 
-/* Adds the call that the rank is in, if it has not waited there long enough to say so itself.
- * Returns false if it is in no collective. */
+/* Adds the call that the rank is in, for a rank that has not waited there long enough to publish
+ * what it waits for. Returns false if the rank is in no collective. */
 static bool add_short_call(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -508,7 +511,7 @@ static void add_waiting(struct roll_text *t, const struct tt_roll *roll, int ran
     add_requests(t, roll, rank);
 }
 
-/* Adds the text of a cause without the "rank 3 " that it begins with. */
+/* Adds the text of a cause, without "rank 3 " at its beginning (if `rank` is 3). */
 static void add_cause(struct roll_text *t, int rank, const char *text)
 {
     char begin[32];
@@ -516,8 +519,8 @@ static void add_cause(struct roll_text *t, int rank, const char *text)
     add(t, "%s", strncmp(text, begin, n) == 0 ? text + n : text);
 }
 
-/* Adds the cause of a failure. If the process of the rank ended after an error because of which it
- * had failed before, adds both. */
+/* Adds the cause of a rank's failure. A rank may have failed with an error, after which its process
+ * ended; then adds both causes. */
 static void add_failure(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     char text[TEXT_SIZE];
@@ -529,7 +532,7 @@ static void add_failure(struct roll_text *t, const struct tt_roll *roll, int ran
     add_cause(t, rank, tt_job_cause_text(roll->job, rank, text, sizeof text));
 }
 
-/* Adds the error after which all calls of the rank fail. */
+/* Adds the error that all calls of the rank return. */
 static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank);
@@ -537,8 +540,8 @@ static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank
         tutti_status_text((tutti_status)atomic_load(&its->code)));
 }
 
-/* Returns a text if the process is gone or has ended, else NULL. `state` is also 0 as long as the
- * process has not published its pid, so `pid` is tested, too. several: for the text of several
+/* Returns a text if the process is gone or has ended, else NULL. `state` is also 0 while the
+ * process has not published its pid, so `pid` is tested, too. several: the text is about several
  * ranks. */
 static const char *process_fault(const struct tt_roll_rank *r, bool several)
 {
@@ -548,8 +551,8 @@ static const char *process_fault(const struct tt_roll_rank *r, bool several)
     return several ? "their processes have ended" : "its process has ended";
 }
 
-/* Whether the rank runs here and may make calls, although they may all fail: after an error such as
- * a mismatch it counts as failed, but its process does not. */
+/* Whether the rank's process runs on this node and may make calls, even if all of them fail: after
+ * an error such as a mismatch the rank counts as failed, although its process goes on. */
 static bool is_active(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -562,15 +565,15 @@ static bool is_active(const struct tt_roll *roll, int rank)
                TT_CAUSE_STATUS;
 }
 
-/* Returns since when the rank has completed the collective that its text names as its last one, or
- * 0 if that is not known. */
+/* Returns the time at which the rank completed the collective that its text names as its last one,
+ * or 0 if that is not known. */
 static int64_t outside_since(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
     const struct tt_roll_team *last = r->here && !r->waits ? team_to_print(roll, rank) : NULL;
     bool in = false;
     for (int i = r->first; i < r->first + r->teams; i++) in = in || roll->team[i].is_in;
-    /* The last collective that ended may be of a request that is under way. */
+    /* Returns 0 also if the collective that ended last belongs to a request that is under way. */
     if (!last || in || last->id != r->ended_team || last->completed < last->done) return 0;
     if (!is_active(roll, rank)) return 0;
     return r->ended_ns;
@@ -581,7 +584,7 @@ static bool is_waiting(const struct tt_roll *roll, int rank)
     return roll->rank[rank].waits && is_active(roll, rank);
 }
 
-/* Writes what the rank does. several: the text is for some ranks that do the same. */
+/* Writes what the rank does. several: the text is about several ranks that do the same. */
 static char *doing(const struct tt_roll *roll, int rank, bool several, char *buffer, size_t n)
 {
     struct roll_text t = {buffer, n, several};
@@ -618,15 +621,15 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
 
 /* ---- All ranks ---- */
 
-/* Ranks that do the same, which are printed in one line. */
+/* Ranks that do the same. They are printed in one line. */
 struct group {
     const struct tt_roll *roll;
     const char *text; /* TEXT_SIZE bytes for each rank */
     bool *members, *awaited;
-    /* how long they have waited, or have been outside; most_ns -1: not known */
+    /* how long its ranks have waited, or have been outside the library; most_ns -1: not known */
     int64_t least_ns, most_ns;
-    bool waits;  /* they wait */
-    bool others; /* they wait for more ranks than are named */
+    bool waits;  /* the ranks of the group wait */
+    bool others; /* they wait for more ranks than `awaited` has */
 };
 
 static const char *text_of(const struct group *g, int rank)
@@ -652,8 +655,9 @@ static void join(struct group *g, int rank)
     g->others = g->others || (waits && r->is.waits > TT_ACTIVITY_NAMED);
 }
 
-/* Names as missing only the ranks outside the group for which the group waits. If there are none,
- * its members wait for each other, and these are named. */
+/* Removes from `awaited` the members of the group, if the group also waits for ranks outside: then
+ * only these are printed as missing. Otherwise the members wait for each other and remain in
+ * `awaited`. */
 static void leave_out_members(struct group *g)
 {
     int size = g->roll->job->size, outside = 0;
@@ -710,7 +714,7 @@ static void print_groups(struct group *g, bool *printed, const char *before, FIL
 }
 
 /* Prints one line for each group of ranks that do the same. Each line begins with `before`. node:
- * only ranks of this node are printed; -1: all. */
+ * prints only the ranks of this node; -1: those of all nodes. */
 static void print(const struct tt_roll *roll, int node, const char *before, FILE *out)
 {
     size_t size = (size_t)roll->job->size;
@@ -758,7 +762,7 @@ int tt_roll_clients(const struct tt_job_page *page)
     return n;
 }
 
-/* A part of the roll call: the ranks of one node, or of all (-1). */
+/* A part of the roll call: the ranks of one node, or of all nodes (node -1). */
 struct roll_part {
     struct tt_source source;
     struct tt_job_page *page; /* a copy */
@@ -798,13 +802,14 @@ static void print_host(const struct tt_job_page *page, int node, FILE *out)
     fprintf(out, "tutti:  host %s:\n", page->rank[r].host[0] ? page->rank[r].host : "?");
 }
 
-/* Where the parts of the other nodes are printed. */
+/* Where the answers of the other nodes are printed, and what this node can read itself. */
 struct hosts {
     struct roll_part mine;
     FILE *out;
 };
 
-/* Prints what another node answered, or else what this node knows of its ranks. */
+/* Prints the answer of another node, `text`; or, if it is NULL, what this node knows of the ranks
+ * of that node. asked: the node was asked. */
 static void print_answer(void *arg, int node, bool asked, const char *text)
 {
     const struct hosts *all = arg;
@@ -834,8 +839,8 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 
 /* ---- The whole ---- */
 
-/* Returns a text that the caller frees with free; NULL: no memory. f: a rank that asks other hosts,
- * or NULL. */
+/* Returns the text of a roll call, which the caller frees with free(); NULL: no memory. f: the
+ * fabric of a rank that asks other hosts, too, or NULL. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {
@@ -859,7 +864,7 @@ static void call(const struct tt_segment *segment, struct tt_fabric *f, const ch
     size_t n = 0;
     char *text = compose(segment, f, heading, about, -1, &n);
     ssize_t written = text ? write(STDERR_FILENO, text, n) : 0;
-    (void)written; /* there is nowhere left to report an error */
+    (void)written; /* the error cannot be reported: stderr is what failed */
     free(text);
 }
 
@@ -879,7 +884,8 @@ void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting)
     call(f->segment, f, heading, waiting->is.team);
 }
 
-/* The waits that the answer shows need no roll call of their own. */
+/* Sends the roll, and records that the roll was called now: waits that the answer shows need no
+ * roll call of their own. */
 void tt_roll_answer(struct tt_fabric *f, int connection)
 {
     size_t n = 0;

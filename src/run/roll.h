@@ -3,11 +3,12 @@
  * The roll call, the list of what each rank does: in which call it is and since when, or whether it
  * is outside the library, stopped, dead, or has left.
  *
- * Whoever can read the job's memory can read the roll: a rank that waits too long (TUTTI_WATCHDOG),
- * the launcher (at a time limit, or on SIGQUIT), or a process of the same user (tutti ps). The
- * ranks are not asked and are not delayed. What a rank waits for is in its activity line
- * (job/activity.h). How far it is in each team is in the team's block. The memory may change while
- * it is read, and it may be corrupt where a rank is: every number is checked before it is used.
+ * Any process that can read the job's memory can read the roll: a rank that waits too long
+ * (TUTTI_WATCHDOG), the launcher (at a time limit, or on SIGQUIT), or a process of the same user
+ * (tutti ps). The ranks are not asked and are not delayed. The activity line of a rank
+ * (job/activity.h) says what the rank waits for. The rank's block of each team says which calls the
+ * rank has made on the team. The memory may change while it is read, and a faulty rank may have
+ * corrupted it: every number is checked before it is used.
  */
 #ifndef TT_ROLL_H
 #define TT_ROLL_H
@@ -23,7 +24,7 @@ struct tt_source {
     bool (*fetch)(const struct tt_source *source, int64_t at, void *to, size_t n);
     uintptr_t base; /* for fetch: the address of the memory in a process */
     int64_t bytes;
-    int handle; /* for fetch: a file descriptor, or that process */
+    int handle; /* for fetch: a file descriptor, or the pid of the process */
 };
 
 /* A call on a team. `number` counts from 0. */
@@ -35,15 +36,18 @@ struct tt_roll_call {
 /* The state of one member in one team. */
 struct tt_roll_team {
     uint64_t id;
-    int rank, size; /* rank: the member, in the job; size: members of the team */
+    /* rank: the member's rank in the job; size: the number of members of the team */
+    int rank, size;
     uint64_t begun, done;
-    uint64_t failures; /* how many of the calls that it has begun and not completed failed */
-    /* The calls that have ended and whose request, if they have one, its program has completed:
-     * `completed` is 1 + the number of the last one; 0: there is none, or none is in a slot any
-     * more. If the slot of that call is in use again, has_last is false, else `last` is the call.
-     * `now` is the oldest call in a slot whose request is under way, and `failed` the last call
-     * that failed. is_in: the rank has not returned from `newest`, the call that it has begun last,
-     * and owes_newest: that is of a request. */
+    /* how many calls failed, of those that the member has begun and not completed */
+    uint64_t failures;
+    /* A call is completed if it has ended and its request, if it has one, was completed by the
+     * program. `completed` is 1 + the number of the last completed call; 0: there is none, or no
+     * slot has one any more. If the slot of that call is in use again, has_last is false, else
+     * `last` is the call. `now` is the oldest call in a slot whose request is under way (has_now:
+     * there is one), and `failed` the last call that failed. `newest` is the call that the rank has
+     * begun last; is_in: the rank has not returned from `newest`; owes_newest: `newest` belongs to
+     * a request under way. */
     uint64_t completed;
     bool has_last, has_now, is_in, owes_newest;
     struct tt_call_signature last, newest;
@@ -53,15 +57,16 @@ struct tt_roll_team {
 /* What one rank does. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* as tt_roll_process; 0 also if it is on another host */
+    char state; /* as tt_roll_process; 0 also if the rank is on another host */
     bool here;
-    uint32_t requests; /* that it has started and its program has not completed */
-    bool waits;        /* it waits, and `is` says for what */
+    /* the requests that the rank has started and its program has not completed */
+    uint32_t requests;
+    bool waits; /* the rank waits, and `is` says for what */
     struct tt_activity is;
     int64_t ended_ns; /* when its last collective ended, on team `ended_team`; 0: not known */
     uint64_t ended_team;
-    /* if it waits in a call of another client: 1 + the number of that client, and the kind of call;
-     * else 0 */
+    /* if the rank waits in a call of another client: 1 + the number of that client, and the kind of
+     * call; else 0 */
     uint64_t elsewhere;
     enum tt_doing elsewhere_doing;
     int teams, first; /* the number of its teams, and the first of them in the roll's `team` */
@@ -79,10 +84,10 @@ struct tt_roll {
     bool silent;    /* ranks of other hosts did not answer the question what they do */
 };
 
-/* Makes a copy of the job's page, which the caller frees. Errors: BOOT (it is no job's page),
- * VERSION, MEMORY. */
+/* Makes a copy of the job's page, which the caller frees. Errors: BOOT (the memory holds no page of
+ * a job), VERSION, MEMORY. */
 tutti_status tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
-/* The number of clients that some rank has not left. */
+/* Returns the number of clients that some rank has not left. */
 int tt_roll_clients(const struct tt_job_page *page);
 /* Reads the roll of the client at index `place` of the page. The roll borrows the page. Errors:
  * MEMORY. */
@@ -90,9 +95,10 @@ tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *pa
                           struct tt_roll *roll);
 void tt_roll_free(struct tt_roll *roll);
 
-/* The state of a rank's process: a letter of /proc/PID/stat; 0: there is no such process, or it has
- * not published its pid; TT_ROLL_UNSEEN: its pid is a number of a PID namespace other than the one
- * that /proc shows, so the process with this number in /proc is not the rank. */
+/* Returns the state of a rank's process: a letter of /proc/PID/stat; 0: there is no such process,
+ * or the rank has not published its pid; TT_ROLL_UNSEEN: the rank's pid is a number of a PID
+ * namespace other than the one that /proc shows, so the process with this number in /proc is not
+ * the rank. */
 enum { TT_ROLL_UNSEEN = '?' };
 char tt_roll_process(const struct tt_job_rank *rank);
 

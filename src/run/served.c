@@ -10,17 +10,18 @@
  * step is complete when they have been moved.
  *
  *     copy, reduce   the refused operands are fetched first, as from another node; a reduction that
- *                    was begun continues where it was refused, since it may have overwritten an
- *                    operand up to there
- *     put, get       complete with the answer
- *     recv           of a long message whose address came: the sender is asked for the bytes
+ *                    was begun continues at the byte where it was refused, since it may have
+ *                    overwritten an operand up to that byte
+ *     put, get       complete when the answer comes
+ *     recv           of a long message: when the address has come, the receiver asks the sender for
+ *                    the bytes
  *
- * Why the owner answers: it is in the same execution, or will be. It ends the execution only after
- * a signal that the asking rank gives when it has what it needs, or, as a sender, when the receiver
- * has read the message. A rank that waits in an execution advances context 0, where the request
- * arrives. The owner grants the request if the bytes lie in a buffer that one of its executions has
- * open at that moment. So a request that comes after a failure finds the buffer closed and touches
- * nothing.
+ * Why the owner answers: the owner is in the same execution, or will be. The owner ends the
+ * execution only after a signal that the asking rank gives when it has what it needs, or, as a
+ * sender, when the receiver has read the message. A rank that waits in an execution advances
+ * context 0, where the request arrives. The owner grants the request if the bytes lie in a buffer
+ * that one of its executions has open at that moment. So a request that comes after a failure finds
+ * the buffer closed and touches nothing.
  */
 #include "run/remote-inside.h"
 
@@ -35,7 +36,7 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     if (!exec->team->remote_teams)
         return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
-    exec->depth = 0; /* what it publishes when it begins may have changed */
+    exec->depth = 0; /* what the exec publishes when it begins may have changed */
     if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
 }
@@ -97,8 +98,8 @@ static bool is_opened(const struct tt_exec *exec, const struct wanted *w)
     return false;
 }
 
-/* Whether the bytes lie in a long message that is being sent and whose receiver has been given its
- * address. */
+/* Whether the bytes lie in a long message that the execution sends, and whose address the receiver
+ * has got. */
 static bool is_sent(const struct tt_exec *exec, const struct wanted *w)
 {
     for (const struct tt_end *end = exec->ends; end; end = end->next)

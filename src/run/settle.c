@@ -3,49 +3,53 @@
  * The last comparison of calls on a team.
  *
  * Beside the signals of each execution stands a fingerprint of all calls so far, so it is enough to
- * compare the last one. Let N be the number of calls that this rank has made. Once a member has
- * begun execution N - 1, its fingerprint of that execution is there, in shared memory or by a
- * message, and it stays there: only execution N - 1 + S uses the slot again, and that begins after
- * this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls than
- * this rank; then that member, not this rank, gets the error that this rank left. Execution
- * N - 1 + W may replace what a member has once for each window. Then one of the two has compared it
- * in execution N - 1, which both have ended, and nothing of it is compared here (step.c).
+ * compare the fingerprints of the last execution. Let N be the number of calls that this rank has
+ * made, S the number of slots and W that of windows. Once a member has begun execution N - 1, this
+ * rank can read the member's fingerprint of that execution, in shared memory or in a mirror. The
+ * fingerprint stays there: only execution N - 1 + S uses the slot again, and that execution begins
+ * after this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls
+ * than this rank; that member, not this rank, gets the error that this rank left. Execution N - 1 +
+ * W may replace the counts and contents that a member stores once for each window. But then one of
+ * the two ranks has compared them in execution N - 1, which both ranks have ended, and the
+ * functions of this file do not compare them (are_replaced in step.c).
  *
- * Why all members get the error. Let two members differ. If both come here, each waits until the
- * other has begun as many calls, so both compare the same execution: the first one waits, and the
- * second one finds the fingerprint of the first. If one of them waits within a call for what the
- * other never does, this rank finds that member there, and the team breaks, which ends the wait
- * here.
+ * Why all members get the error. Let the calls of two members differ. If both members settle
+ * (tt_team_settle), each waits until the other has begun as many calls, so both compare the same
+ * execution: the first member waits, and the second member finds the fingerprint of the first. If
+ * instead one of the two waits within a call for something that the other never does, its wait
+ * compares the calls, too, and the team breaks, which ends the wait of the member that settles.
  *
  * Why the wait ends. This rank waits for calls that the members must make anyway, and not for
- * members to come here. A member that never makes them dies, leaves, or makes no progress until the
- * time limit has passed. A member on another node that has finished its own comparison may free the
- * team before this rank's question arrives; it notifies this rank before that (tt_remote_depart).
- * If the last call ends only after every member has begun it, it has been compared and this rank
- * waits for nothing.
+ * members to settle. A member that never makes these calls dies, leaves, or makes no progress until
+ * the time limit has passed. A member on another node that has finished its own comparison may free
+ * the team before this rank's question arrives; it notifies this rank before that
+ * (tt_remote_depart). If the last call ends only after every member has begun that call, the call
+ * itself has compared the fingerprints, and this rank waits for nothing.
  *
  * Calls under way. The above does not need that execution N - 1 has ended, only that it has begun.
- * While it waits for a slot, this rank advances the executions before it, and compares nothing yet.
- * A member whose calls match may end them meanwhile, with the data of this rank; this rank waits
- * for that no longer than for anything else. The fingerprint does not contain what two ranks have
- * for each other in a v-collective. One of the two compares that before it ends the execution: the
- * one that begins it later, or in a gatherv or scatterv the one that gets a piece. So what is left
- * to compare here is that of each execution that this rank or the member has not ended. Their slots
- * still hold it: this rank has made no call after the last one, and a member uses a slot again only
- * after it has ended the execution before.
+ * While execution N - 1 waits for a slot, this rank advances earlier executions, and compares
+ * nothing yet. A member whose calls match may end its calls meanwhile, with the data of this rank;
+ * this rank waits for that no longer than for anything else. The fingerprint does not contain the
+ * counts that two ranks have for each other in a v-collective. One of the two ranks compares these
+ * counts before it ends the execution: the rank that begins the execution later, or in a gatherv or
+ * scatterv the rank that gets a piece. So the functions of this file have to compare the counts of
+ * each execution that this rank or the member has not ended. The slots of both ranks still hold
+ * these counts: this rank has made no call after the last one, and a member uses a slot again only
+ * after it has ended the execution that used the slot before.
  *
  * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
- * by then, so a rank that has compared all looks once more whether the team is broken.
+ * when another rank compares them, so a rank that has compared everything checks once more whether
+ * the team is broken.
  *
  * Calls under way when a member leaves. A member that finds no difference leaves, perhaps with its
- * last calls under way. That breaks the team with PEER at the ranks that have not compared theirs
- * yet, and two of them may differ in what they have for each other. But the member left after all
- * had begun its last call. So on one node all that is to be compared is in shared memory, and it
- * stays there until this rank has left the client, too (arena.h): each rank compares it without
- * waiting (compare_begun). That holds for both ranks that differ, so both find it. If the member
- * left because its time limit had passed, or if a member died, not all may have begun the call;
- * then this rank compares what is there. Between nodes a rank knows only what has come by messages,
- * and does not wait for more once the team is broken.
+ * last calls under way. This breaks the team with PEER at the ranks that have not compared their
+ * last calls yet, and the counts of two of these ranks may differ. But the member left after all
+ * members had begun its last call. So on one node all that is to be compared is in shared memory,
+ * and it stays there until this rank has left the client, too (arena.h): each rank compares it
+ * without waiting (compare_begun). Both ranks whose counts differ do so, so both find the
+ * difference. If the member left because its time limit had passed, or if a member died, perhaps
+ * not all members have begun the call; then this rank compares what it can read. Between nodes a
+ * rank knows only what has come by messages, and does not wait for more once the team is broken.
  */
 #include "run/settle.h"
 
@@ -53,13 +57,14 @@
 #include "run/exec.h"
 #include "run/remote.h"
 
-#define LOOK_NS 1000000 /* a rank that begins a call wakes nobody, so a sleeper wakes up to look */
+/* how often a waiting rank looks, in nanoseconds: no rank that begins a call wakes it */
+#define LOOK_NS 1000000
 
 /* ---- Whether there is anything to compare ---- */
 
-/* Whether every rank needs data or a signal of every other rank, directly or through others, so
- * that no rank can complete the call before all have begun it. Then the comparisons within the call
- * have already compared the calls of all ranks. */
+/* Whether every rank needs data or a signal of every other rank, directly or through other ranks,
+ * so that no rank can complete the call before all ranks have begun it. The comparisons within such
+ * a call have compared the calls of all ranks. */
 static bool binds_all(const struct tt_call_signature *w)
 {
     switch ((enum tt_coll)w->coll) {
@@ -90,8 +95,9 @@ static tutti_status left_early(const struct tt_team *t, int r)
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
-/* Returns the first execution in which perhaps nobody has compared yet what this rank and member r
- * have for each other. It is the last one at most. */
+/* Returns the first execution whose counts perhaps neither this rank nor member r has compared yet:
+ * the first that one of the two has not ended. If both have ended all, returns the last
+ * execution. */
 static uint64_t first_to_compare(const struct tt_team *t, int r)
 {
     uint64_t first = t->my_done;
@@ -102,11 +108,12 @@ static uint64_t first_to_compare(const struct tt_team *t, int r)
     return first < t->next ? first : t->next - 1;
 }
 
-/* Compares what this rank and the member have for each other in the calls that one of them has not
- * ended, and in the last call. The member has begun the last call, so it has begun all of them, and
- * they are the same calls. That holds because no call of this rank waits for a slot here; otherwise
- * the slot of the last one would hold an older call, and equal marks in it would not show that the
- * member has begun the calls under way. find_behind compares nothing while calls wait.
+/* Compares what this rank and the member have for each other in the calls that one of the two ranks
+ * has not ended, and in the last call. The caller has found equal fingerprints of the last call, so
+ * the member has begun the last call and all calls before, and they are the same calls as this
+ * rank's. This conclusion requires that no call of this rank waits for a slot; otherwise the slot
+ * of the last call would hold an older call, and equal fingerprints in it would not show that the
+ * member has begun the calls under way. Therefore find_behind compares nothing while calls wait.
  * tutti_team_agree compares calls only after its own call has ended (tt_exec_note), which was the
  * last in the queue, and no other thread uses the team meanwhile. */
 static tutti_status compare_pairs(struct tt_team *t, int r)
@@ -115,16 +122,17 @@ static tutti_status compare_pairs(struct tt_team *t, int r)
     tt_assert(!t->queue);
     for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++) {
         status = tt_step_pair(t, k, r);
-        /* If both have ended it meanwhile, one of them has compared it, and the member may have put
-         * a later call into its slot. */
+        /* If both ranks have ended the execution meanwhile, one of them has compared the counts,
+         * and the member may have put a later call into its slot. */
         if (status != TUTTI_OK && k < first_to_compare(t, r)) status = TUTTI_OK;
     }
     return status;
 }
 
-/* Returns AGAIN if the member has not begun the last call yet, or has failed: the next check of the
- * team finds the failure and its cause. The state is read first, so that a member which has begun
- * the call and left is seen to have begun it. */
+/* Compares the calls of this rank with those of a member of this node. Returns AGAIN if the member
+ * has not begun the last call yet, or has failed: the next check of the team finds the failure and
+ * its cause. The state of the member is read before its fingerprint, so that a member which has
+ * begun the call and left is seen to have begun it. */
 static tutti_status compare_local(struct tt_team *t, int r)
 {
     const uint64_t last = t->next - 1;
@@ -148,16 +156,16 @@ static tutti_status compare_remote(struct tt_team *t, int r)
 
 /* ---- All members ---- */
 
-/* The calls of this rank that wait for a slot; and if there are none, the members that have not
- * begun the last call: their number, and the first of them. */
+/* What this rank still waits for: the number of its own calls that wait for a slot; or, if that is
+ * 0, the number of members that have not begun the last call, and the first of them. */
 struct behind {
     const struct tt_team *team;
     uint64_t queued;
     int n, first[TT_ACTIVITY_NAMED];
 };
 
-/* Finds out who has not begun the last call. *status is the error that was found with a member,
- * else OK. */
+/* Fills in *b, and compares this rank's calls with those of the members that have begun the last
+ * call. *status is the error that was found with a member, else OK. */
 static void find_behind(struct tt_team *t, struct behind *b, tutti_status *status)
 {
     *status = TUTTI_OK;
@@ -211,7 +219,8 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     return status;
 }
 
-/* Remote members answer later; if one of them finds a mismatch, it breaks the team then. */
+/* For members of other nodes, this only sends the call: they answer later, and a member that finds
+ * a mismatch breaks the team. */
 tutti_status tt_team_compare(struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -228,8 +237,7 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
-/* Whether the rank ended in order, but others may still need it. The code is stored before the
- * state. */
+/* Whether the rank has left in order or exited with code 0. The code is stored before the state. */
 static bool ended_well(const struct tt_rank_status *rank_status)
 {
     uint32_t cause = atomic_load(&rank_status->cause);
@@ -238,7 +246,8 @@ static bool ended_well(const struct tt_rank_status *rank_status)
            (cause == TT_CAUSE_EXIT && failed && atomic_load(&rank_status->code) == 0);
 }
 
-/* Whether member r is on this node, and has left without beginning this rank's last call. */
+/* Whether member r is on this node and has ended in order without beginning this rank's last
+ * call. */
 static bool lacks_call(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -250,8 +259,8 @@ static bool lacks_call(const struct tt_team *t, int r)
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
 }
 
-/* Compares this rank's calls with those of the members after the team broke, as far as both have
- * begun them: the last call and those that one of them has not ended. */
+/* Compares this rank's calls with those of the members after the team broke: the last call and the
+ * calls that one of two ranks has not ended, as far as both have begun them. */
 static tutti_status compare_begun(const struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -261,7 +270,7 @@ static tutti_status compare_begun(const struct tt_team *t)
     return status;
 }
 
-/* Whether the team broke because a member left, and this rank may still read the blocks of the
+/* Whether the team broke because a member left, while this rank may still read the blocks of the
  * members. */
 static bool lost_leaver(const struct tt_team *t)
 {
@@ -272,10 +281,10 @@ static bool lost_leaver(const struct tt_team *t)
            TT_CAUSE_LEFT;
 }
 
-/* Returns the error of a team that broke while this rank was in no call: a mismatch, or a member
- * that left without making a call that this rank has made. If this rank finds the mismatch only
- * now, it fails for that reason before it leaves, so that the members find its counts (keeps_counts
- * in step.c). */
+/* Returns the error of a team that broke while this rank was in no call: a mismatch, or PEER for a
+ * member that left without making a call that this rank has made. If this rank finds the mismatch
+ * only now, it is marked as failed for that reason before it leaves, so that the members can still
+ * read its counts (keeps_counts in step.c). */
 static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;
@@ -314,9 +323,9 @@ void tt_team_begin_leaving(struct tt_team *t)
     if (t->broken == TUTTI_OK) (void)tt_exec_begin_note(t, TT_SIGNATURE_FREE);
 }
 
-/* Compares this rank's last call with those of the members. False: some have not made it yet. A
- * member that has left the job without it has departed; that is no error of a team that is
- * freed. */
+/* Compares this rank's last call with those of the members. Returns false if some members have not
+ * made that call yet. A member that has left the job without making it has departed, which is no
+ * error of a team that is freed. */
 static bool has_settled(struct tt_team *t)
 {
     struct behind b = {.team = t};
@@ -328,7 +337,7 @@ static bool has_settled(struct tt_team *t)
 }
 
 /* Does steps 1 to 3 of freeing a team (settle.h), as far as possible without waiting. Returns false
- * if they are not all done yet. */
+ * if not all three are done yet. */
 static bool try_depart(struct tt_team *t)
 {
     if (t->state == TT_TEAM_DEPARTED) return true;

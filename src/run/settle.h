@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leaving a team, and the check before it that the calls which the rank made there match those of
- * all members.
+ * Leaving a team, and the check before leaving that the calls of this rank on the team match those
+ * of all members.
  *
- * Most mismatches are found within a call, by a rank that waits there for another one. But in some
- * calls a rank waits for no other rank, or not for all: at the root of a broadcast, at a leaf of a
+ * Most mismatches are found within a call, by a rank that waits for another rank. But in some calls
+ * a rank waits for no other rank, or not for all: at the root of a broadcast, at a leaf of a
  * reduction, in an alltoallv with counts of 0. If such a call is a rank's last call on the team,
  * the functions of this file find its mismatch.
  */
@@ -13,15 +13,15 @@
 
 #include "run/team.h"
 
-/* How long a rank waits for members that have not made the calls yet, counted from the last time
- * that one of them made progress. */
+/* How long a rank waits for members that have not made the calls yet, in nanoseconds, counted from
+ * the last time that one of these members made progress. */
 #define TT_SETTLE_NS INT64_C(5000000000)
 
 /* Compares this rank's calls with those of the members. Returns once every member has made as many
- * calls, or has failed or left, or no member has made progress for limit_ns. Calls may be under
- * way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left the team or the job
- * without making them. Returns OK for a team whose error was already reported. `doing` is what the
- * roll call prints for this rank meanwhile. */
+ * calls, or has failed or left, or no member has made progress for limit_ns nanoseconds. Calls may
+ * be under way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left the team
+ * or the job without making as many calls. Returns OK for a team whose error was already reported.
+ * `doing` is what the roll call prints for this rank while it waits. */
 tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
 
 /* Compares the calls that this rank has made so far with those of members that have made as many;
@@ -35,7 +35,8 @@ tutti_status tt_team_compare(struct tt_team *t);
  *
  *   1. It publishes that it has freed the team: by an execution without steps, which begins when
  *      its slot is free.
- *   2. It compares that call with those of the members, once they have made as many.
+ *   2. It compares its last call, which is that execution, with those of the members, once they
+ *      have made as many calls.
  *   3. It departs: it adds 1 to the `leavers` of each member on its node.
  *   4. When all members on its node have departed, it frees its own block.
  *
@@ -43,15 +44,15 @@ tutti_status tt_team_compare(struct tt_team *t);
  * when it departs, and the owner of a block waits until all have departed. Why two ranks may free
  * teams in different orders: no step of one team waits for a step of another team, and a rank tries
  * every team that it has freed. Why leaving ends: each step of a member waits only for earlier
- * steps of the others. If a member dies, the team breaks, and the others depart without comparing;
- * the block of a broken team lasts as long as the client, unless all living members have given the
- * team up. */
+ * steps of other members. If a member dies, the team breaks, and the remaining members depart
+ * without comparing; the block of a broken team lasts as long as the client, unless all living
+ * members have given the team up. */
 
-/* Begins to leave. */
+/* Begins to leave the team: step 1. */
 void tt_team_begin_leaving(struct tt_team *t);
-/* Goes on with leaving. Returns true if it is done; then the caller frees the team, and its block
- * too if `*shared`. False also for a team that is broken by a mismatch which no call has returned
- * yet. */
+/* Does the next steps of leaving, as far as possible without waiting. Returns true if all are done;
+ * then the caller frees the team, and its block, too, if `*shared` is set. Returns false also for a
+ * team that is broken by a mismatch which no call has returned yet. */
 bool tt_team_try_leave(struct tt_team *t, bool *shared);
 /* Calls tt_team_try_leave for all teams of the client that were freed, but frees none of them. `t`
  * is any team of the client. */

@@ -49,7 +49,7 @@ struct tt_call_signature tt_signature_of(const struct tt_call *c, int p, uint32_
     w.n = 0;
     for (int r = 0; r < p; r++) w.n += c->out_counts[r];
     for (int r = 0; r < p && r < TT_SIGNATURE_FIRST; r++) w.counts[r] = c->out_counts[r];
-    for (int r = p; r < TT_SIGNATURE_FIRST; r++) w.counts[r] = -1; /* there is no such rank */
+    for (int r = p; r < TT_SIGNATURE_FIRST; r++) w.counts[r] = -1; /* the team has no rank r */
     return w;
 }
 
@@ -105,15 +105,16 @@ __attribute__((format(printf, 2, 3))) static void add(struct signature_text *to,
     to->room -= used;
 }
 
-/* Whether the user passes one n for all pieces of a neighbourhood collective. */
+/* Whether the user passes a single n for all pieces of a neighbourhood collective. */
 static bool has_one_n(const struct tt_call_signature *w)
 {
     return w->form == FORM_NEIGHBORS + TT_NEIGHBOR_allgather ||
            w->form == FORM_NEIGHBORS + TT_NEIGHBOR_alltoall;
 }
 
-/* A derived type has no name. The text says what the type consists of, because that has to match: a
- * number of one basic type, or a hash of the layout if there are several. */
+/* Writes the element type. A derived type has no name, so the text says what must match: that the
+ * type is a number of elements of one basic type, or a hash of its layout if it has several basic
+ * types. */
 static void add_type(struct signature_text *to, const struct tt_call_signature *w)
 {
     bool basic = w->type >= 0 && w->type < TUTTI_TYPES;
@@ -146,8 +147,8 @@ static void add_counts(struct signature_text *to, const struct tt_call_signature
     add(to, " of ");
 }
 
-/* Counts that only their own rank knows are compared pair by pair, and tt_step_uneven names
- * them. */
+/* Writes the arguments of a call. It leaves out the counts of calls in which a rank knows only its
+ * own counts: two ranks compare these counts, and tt_step_uneven names them. */
 static void add_arguments(struct signature_text *to, const struct tt_call_signature *w)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;
@@ -166,8 +167,8 @@ static void add_arguments(struct signature_text *to, const struct tt_call_signat
     if (w->flags & TT_SIGNATURE_SHARED) add(to, ", shared");
 }
 
-/* The fingerprint of a call depends on its plan file. So if two calls differ only in the file,
- * their texts differ too. */
+/* Writes that a plan file gives the schedule. The fingerprint of a call depends on the plan file,
+ * so if two calls differ only in the file, their texts differ, too. */
 static void add_file(struct signature_text *to, const struct tt_call_signature *w)
 {
     if (w->flags & TT_SIGNATURE_PLAN_FILE) add(to, " by a plan file (fingerprint %08x)", w->print);
@@ -202,7 +203,7 @@ char *tt_signature_type(const struct tt_call_signature *signature, char *buffer,
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n)
 {
     struct signature_text to = {buffer, n};
-    struct tt_call_signature w = *signature; /* its owner may write to it meanwhile */
+    struct tt_call_signature w = *signature; /* the signature's owner may write to it meanwhile */
     add(&to, "%s", tt_signature_name(&w));
     if (w.coll < 0 || w.coll >= TT_SIGNATURE_KINDS) return buffer;
     add(&to, "(");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The call signature in the terms of the user. It is used for the error message when the calls of
- * the ranks do not match, and for the roll call.
+ * The call signature: a call as its user made it. The library uses it for the error message when
+ * the calls of the ranks do not match, and for the roll call.
  */
 #ifndef TT_SIGNATURE_H
 #define TT_SIGNATURE_H
@@ -9,13 +9,14 @@
 #include "plan/call.h"
 
 /* Flags of a call. TT_SIGNATURE_IN_ORDER: operands are combined in rank order. TT_SIGNATURE_COUNTS:
- * there is a count for each rank, and `counts` holds the first of them. TT_SIGNATURE_PLAN_FILE: a
- * plan file gives the schedule, and `print` depends on the file. TT_SIGNATURE_BLOCKS is set only in
- * the slot of an execution, for the roll call: its caller waits for it; in what a rank publishes
- * while it waits (fabric/waiting.h), it says that the call is no request. TT_SIGNATURE_CONTENTS:
- * two ranks compare the contents of their pieces for each other. TT_SIGNATURE_FAILED is set only in
- * the slot of an execution, for the roll call: the execution ended with an error, so it is not
- * counted as done. */
+ * the call has a count for each rank, and `counts` holds the first TT_SIGNATURE_FIRST of them.
+ * TT_SIGNATURE_PLAN_FILE: a plan file gives the schedule, and `print` depends on the file.
+ * TT_SIGNATURE_BLOCKS is set only for the roll call: in the slot of an execution, it says that the
+ * caller waits for the execution; in the activity line that a rank publishes while it waits
+ * (fabric/waiting.h), it says that the call is no request. TT_SIGNATURE_CONTENTS: two ranks compare
+ * the contents of their pieces for each other. TT_SIGNATURE_FAILED is set only in the slot of an
+ * execution, for the roll call: the execution ended with an error, so the roll call does not count
+ * the call as completed. */
 enum tt_signature_flag {
     TT_SIGNATURE_IN_ORDER = 1,
     TT_SIGNATURE_IN_PLACE = 2,
@@ -40,8 +41,8 @@ enum tt_signature_other {
     TT_SIGNATURE_GRAPH,
     TT_SIGNATURE_THREADS,
     TT_SIGNATURE_COUNTING, /* the exchange of all counts before an alltoallv */
-    TT_SIGNATURE_GATHERV,  /* the root of a gatherv tells all ranks its counts */
-    TT_SIGNATURE_SCATTERV, /* the root of a scatterv does */
+    TT_SIGNATURE_GATHERV,  /* the root of a gatherv sends its counts to all ranks */
+    TT_SIGNATURE_SCATTERV, /* the root of a scatterv sends its counts to all ranks */
     TT_SIGNATURE_MEASURE,  /* a step of measuring algorithms (choose/measure.h) */
     TT_SIGNATURE_KINDS
 };
@@ -51,12 +52,13 @@ enum { TT_SIGNATURE_FIRST = 4 };
 /* A call signature: plain data of one cache line that other ranks read in shared memory and in
  * messages. `coll` is an enum tt_coll, or an enum tt_signature_other, which has no arguments; only
  * TT_SIGNATURE_GATHERV and TT_SIGNATURE_SCATTERV have a root. `n` is the user's argument n, or the
- * sum of the counts if there are counts. `form` distinguishes the collectives that are an alltoallv
- * for the plan: 0, or 1 for alltoallw, or 2 + enum tt_neighbor. `contents` is set only in messages
- * between nodes, for the receiver: what the sender has for it and expects from it. `element` is the
- * packed size in bytes of an element of a derived type, or 0 for a basic type; `type` is then the
- * basic type that all of it consists of, or a hash of the layout if there are several. `print` is
- * the fingerprint that is equal on all ranks whose calls match. */
+ * sum of the counts if there are counts. `form` distinguishes the collectives that run the plan of
+ * an alltoallv: 0 for alltoallv itself and for all other collectives, 1 for alltoallw, 2 + enum
+ * tt_neighbor for a neighbourhood collective. `contents` is set only in messages between nodes:
+ * what the sender has for the receiver and expects from the receiver. `element` is the packed size
+ * in bytes of an element of a derived type, or 0 for a basic type; for a derived type, `type` is
+ * the basic type of which it consists, or a hash of its layout if it has several basic types.
+ * `print` is the fingerprint that is equal on all ranks whose calls match. */
 struct tt_call_signature {
     int16_t coll;
     uint8_t flags, form;
@@ -85,16 +87,18 @@ char *tt_signature_text(const struct tt_call_signature *signature, char *buffer,
 /* Whether the call is a neighbourhood collective. */
 bool tt_signature_neighbors(const struct tt_call_signature *signature);
 
-/* Writes "n=5 of i32" or what else describes the contents best. `element` is the size of an element
- * of its type, if that is a derived one with several basic types; else 0. Returns the buffer. */
+/* Writes "n=5 of i32", or for other types the text that describes the contents best. `element` is
+ * the size of an element of the type, if that is a derived type with several basic types; else 0.
+ * Returns the buffer. */
 char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,
                             size_t n);
 
 /* Writes the name of the argument that holds the count of a piece, in brackets: " (in_counts[2])".
- * sends: the count of what a rank sends to rank `index` of the team; else of what it expects from
- * that rank. The counts that ranks other than the root give to a gatherv or scatterv are their n,
- * which the text of the call names already; and in a neighbourhood collective several pieces may go
- * to the same rank. The text is empty then. Returns the buffer. */
+ * sends: the count of the piece that a rank sends to rank `index` of the team; else of the piece
+ * that it expects from that rank. The text is empty for ranks other than the root in a gatherv or
+ * scatterv, because their count is the argument n, which the text of the call already names; and in
+ * a neighbourhood collective, because several pieces may go to the same rank. Returns the
+ * buffer. */
 const char *tt_signature_argument(const struct tt_call_signature *signature, bool sends, int index,
                                   char *text, size_t n);
 

@@ -14,9 +14,9 @@
 
 /* ---- Channels ---- */
 
-/* The queue of an end, and the two ends of a byte ring (channel.h). Positions count bytes from the
- * channel's beginning and never wrap. Every message begins at a multiple of 8, so the ring's end
- * never splits an address. */
+/* The queue of messages of an end, and the two ends of a byte ring (channel.h). Positions count
+ * bytes from the beginning of the channel and never wrap. Every message begins at a multiple of 8
+ * bytes, so the end of the ring's memory never splits an address. */
 
 #define RING_BYTES (32 << 10)
 #define WORD 8
@@ -67,8 +67,8 @@ static bool find_ring(struct tt_fabric *f, struct tt_end *end)
     return offset != 0;
 }
 
-/* Copies n bytes between memory and the ring at `position`, continuing at the ring's beginning. in:
- * into the ring. */
+/* Copies n bytes between memory and the ring at `position`, and continues at the beginning of the
+ * ring's memory when it reaches the end. in: from memory into the ring. */
 static void copy_ring(struct tt_byte_ring *ring, uint64_t position, char *memory, int64_t n,
                       bool in)
 {
@@ -82,14 +82,14 @@ static void copy_ring(struct tt_byte_ring *ring, uint64_t position, char *memory
     }
 }
 
-/* Returns the bytes that n bytes at the end of a message take in the ring. */
+/* Returns how many bytes of the ring the last n bytes of a message take. */
 static int64_t padded(int64_t n)
 {
     return (n + 7) & ~(int64_t)7;
 }
 
-/* Moves a part of an eager message, at most `room` bytes, and returns how many. The position
- * advances by the padded length. */
+/* Moves a part of an eager message, at most `room` bytes, and returns the number of bytes moved.
+ * The position advances by that number, rounded up to a multiple of 8. */
 static int64_t move_piece(struct tt_end *end, struct tt_message *m, int64_t room)
 {
     int64_t n = tt_min(m->left, room & ~(int64_t)7);
@@ -117,8 +117,8 @@ static void put_word(struct tt_end *end, uint64_t word)
     end->position += WORD;
 }
 
-/* Puts as much of a message into the ring as fits. True: the whole message, or its address, is
- * in. */
+/* Puts as much of a message into the ring as fits. Returns true if the whole message, or its
+ * address, is in the ring. */
 static bool put(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, int64_t room)
 {
     if (!m->headed) {
@@ -158,7 +158,8 @@ static uint64_t take_word(struct tt_end *end)
     return word;
 }
 
-/* Reads the length before a message and compares it with what is expected. */
+/* Reads the length that precedes a message and compares it with the length that the recv
+ * expects. */
 static tutti_status take_length(struct tt_end *end, struct tt_message *m)
 {
     uint64_t length = take_word(end);
@@ -169,9 +170,9 @@ static tutti_status take_length(struct tt_end *end, struct tt_message *m)
                    (unsigned long long)length, end->peer, (long long)m->left);
 }
 
-/* Leaves it to the owner of the end to ask the sender for the data. The address stays in the ring
- * until the data have arrived, since the sender's message is complete when the receiver is past
- * it. */
+/* Leaves the address of the data to the owner of the end, which asks the sender for the data. The
+ * position goes back to the address, which stays in the ring until the data have arrived, because
+ * the send is complete when the receiver has read past the address. */
 static tutti_status ask_for(struct tt_end *end, struct tt_message *m, tt_address from)
 {
     m->asked_for = true;
@@ -230,9 +231,9 @@ bool tt_end_valid(const struct tt_end *end)
     return valid;
 }
 
-/* Moves all bytes that can be moved without waiting. Errors: those of the fabric's read; MEMORY and
- * LIMIT when a ring is made; MISMATCH if the other side runs another call, before any byte of the
- * message is moved. */
+/* Advances one end of a byte ring: moves all bytes that can be moved without waiting. Errors: those
+ * of the fabric's read; MEMORY and LIMIT when a ring is made; MISMATCH if the other side runs
+ * another call, before any byte of the message is moved. */
 static tutti_status advance_ring(struct tt_fabric *f, struct tt_end *end)
 {
     tutti_status status = end->sending ? advance_send(f, end) : advance_recv(f, end);
@@ -243,7 +244,7 @@ static tutti_status advance_ring(struct tt_fabric *f, struct tt_end *end)
 /* ---- Messages ---- */
 
 /* Finds the word in which the sender publishes the offset of the byte ring. Returns false if the
- * word does not exist yet, because the sender has not made its extension. */
+ * word does not exist yet, because the sender has not made the extension of its block. */
 static bool find_place(const struct tt_exec *exec, struct tt_end *end)
 {
     const struct tt_team *t = exec->team;
@@ -319,7 +320,7 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
 }
 
 /* Finds the long windows that the step touches. Returns a member that has not made its extension
- * yet, so that its window cannot be touched; -1: there is none. */
+ * yet, so that its window cannot be touched, or -1 if there is no such member. */
 static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
 {
     for (uint32_t i = 0; i < s->nops; i++) {
@@ -330,16 +331,16 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
-/* Tells executions of a slot apart: the number of the one that member r has begun last, counted
- * like tt_team_base(...) >> 32. */
+/* Returns a number that says which of the executions of the slot member r has begun last: the upper
+ * half of that execution's base (tt_team_base). */
 static uint64_t begun_last(const struct tt_team *t, int slot, int r)
 {
     const struct tt_signal_line *line = tt_team_line(t, r, slot);
     return atomic_load_explicit(&line->shape, memory_order_acquire) >> 32;
 }
 
-/* Starts a transfer on this node. A transfer that completes here is marked as complete, so the wait
- * step for it does nothing. */
+/* Starts a put or get within this node. If it completes at once, it is marked as complete, so the
+ * wait step for it does nothing. */
 static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                  struct tt_message *m)
 {
@@ -439,8 +440,8 @@ char *tt_step_which_team(const struct tt_team *t, char *text, size_t n)
     return text;
 }
 
-/* Returns the first call up to execution `now` in which the member is known to differ; `now` if
- * there is none. */
+/* Returns the number of the first call, up to execution `now`, in which the member is known to
+ * differ from this rank, or `now` if there is no such call. */
 static uint64_t first_difference(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
@@ -453,7 +454,8 @@ bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank)
     return differs(t, rank, first_difference(t, number, rank));
 }
 
-/* The calls that differ are older than those that this rank knows of the member. */
+/* Returns MISMATCH with a text that does not name the calls that differ, because they are older
+ * than the calls of the member that this rank still knows. */
 static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int peer)
 {
     char mine[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT];
@@ -463,9 +465,9 @@ static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int 
         t->job_rank[t->me], mine, t->job_rank[peer], tt_step_which_team(t, team, sizeof team));
 }
 
-/* A rank that waits for nobody in a call may notice a mismatch only in a later call, so the error
- * names the first call that differs. If both calls have the same text, they differ in counts that
- * the text does not show, or in the algorithm, which a setting of one rank has changed. */
+/* Names the first call that differs, because a rank that waits for nobody in a call may notice a
+ * mismatch only in a later call. If both calls have the same text, they differ in counts that the
+ * text does not show, or in the algorithm, because a setting differs between the ranks. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = first_difference(t, now, peer);
@@ -486,7 +488,7 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
                    tt_step_which_team(t, team, sizeof team));
 }
 
-/* Converts bytes to elements of the user's type, be it derived or basic. */
+/* Converts bytes to elements of the user's type, which may be derived or basic. */
 static long long elements(const struct tt_call_signature *w, int64_t bytes)
 {
     int64_t sz = w->element;
@@ -511,8 +513,9 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
                    tt_step_which_team(t, team, sizeof team));
 }
 
-/* A member of this node that has left the job may have freed the memory of its counts. Before it
- * left, one of the two has compared the counts. */
+/* Whether the counts of member r can still be read. A member of this node that has left the job may
+ * have freed the memory of its counts. One of the two ranks has compared the counts before the
+ * member left. */
 static bool keeps_counts(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -520,8 +523,9 @@ static bool keeps_counts(const struct tt_team *t, int r)
            tt_common_state(f->job, f->common, t->job_rank[r]) != TT_RANK_LEFT;
 }
 
-/* Returns MISMATCH for a call in which member `from` has for member `to` what the latter does not
- * expect. If the texts are equal, the pieces differ although all of them together do not. */
+/* Returns MISMATCH for a call in which the contents that member `from` sends to member `to` are not
+ * those that `to` expects. If the descriptions of both are equal, the pieces differ in how they are
+ * divided or ordered, and the error says so. */
 static tutti_status unlike(const struct tt_team *t, uint64_t number, int from, int to,
                            const struct tt_contents *sent, const struct tt_contents *expected)
 {
@@ -547,8 +551,9 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
 }
 
 /* Whether a later execution, which uses the same window, has replaced the entries of this rank and
- * member r for each other. The slots may still hold the calls of this execution then. The two have
- * compared the entries in it before. A mirror holds what came with the call that is in the slot. */
+ * member r for each other. The slots may still hold the calls of this execution at that time. The
+ * two ranks have compared the entries before the later execution began. A mirror always holds the
+ * entry that came with the call in its slot. */
 static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -556,8 +561,8 @@ static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
                                         tt_team_segment(t, r, slot, t->me)->begun > number + 1);
 }
 
-/* Compares the contents of the pieces that this rank and member r have for each other. The contents
- * of a member on another node came with each message of this execution. */
+/* Compares the contents of the pieces that this rank and member r have for each other. If the
+ * member is on another node, its contents came with each of its messages in this execution. */
 static tutti_status compare_contents(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -572,7 +577,8 @@ static tutti_status compare_contents(const struct tt_team *t, uint64_t number, i
     return unlike(t, number, r, t->me, &theirs[TT_IN], &mine[TT_OUT]);
 }
 
-/* Sets the bytes that `rank` has for the peer (TT_IN) and expects from it (TT_OUT). */
+/* Sets how many bytes `rank` has for the peer (in bytes[TT_IN]) and expects from the peer (in
+ * bytes[TT_OUT]). */
 static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer, bool words,
                           int64_t bytes[2])
 {
@@ -583,9 +589,10 @@ static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer,
         memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
 }
 
-/* Whether this rank and r may have pieces for each other in this call of pairs. If not, the slot
- * may hold their words and entries of an earlier call. In a gatherv or scatterv one of the two is
- * the root. Neighbours have an entry of this execution for each other. */
+/* Whether this rank and member r may have pieces for each other in this call of pairs. If not, the
+ * slot may hold their words and entries of an earlier call. In a gatherv or scatterv one of the two
+ * must be the root. In a neighbourhood collective both must have an entry of this execution for
+ * each other. */
 static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -594,7 +601,7 @@ static bool are_partners(const struct tt_team *t, uint64_t number, int r)
     return !tt_signature_neighbors(w) || tt_team_segment(t, t->me, slot, r)->begun == number + 1;
 }
 
-/* Compares what this rank and a partner have for each other. */
+/* Compares the numbers of bytes that this rank and a partner have for each other. */
 static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -609,8 +616,8 @@ static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int 
     return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
 }
 
-/* Both ranks have published their counts for each other when they began. The execution may have
- * ended on this rank. If the words agree, nothing else is looked at. */
+/* Reads the counts that both ranks published for each other when they began the call. The execution
+ * may have ended on this rank. If the words agree, the function looks at nothing else. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -633,7 +640,8 @@ tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank)
     return mark == mine ? tt_step_pair(t, number, rank) : tt_step_mismatch(t, number, rank);
 }
 
-/* Returns AGAIN if the flag is not raised yet. */
+/* Returns OK if the peer's flag has the value or a higher one, AGAIN if not, and MISMATCH if the
+ * peer runs another call. */
 static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32_t lane,
                                       uint32_t value)
 {
@@ -644,8 +652,8 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     int looks = 0;
     for (; atomic_load_explicit(word, memory_order_acquire) < want; tt_relax())
         if (++looks >= exec->looks) return TUTTI_AGAIN;
-    /* The writer has raised the flag at this rank's first look, so it is ahead, and has written its
-     * line of the next execution or soon will. Prefetches that line. */
+    /* The flag was raised when this rank looked for the first time. So the peer is ahead, and has
+     * written its line of the next execution or soon will. Prefetches that line. */
     if (looks == 0)
         __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
@@ -653,8 +661,9 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     return tt_step_mismatch(t, exec->number, peer);
 }
 
-/* Awaits a flag. If ranks know only their own counts, it then compares the counts of the two ranks,
- * so that nobody reads or writes a piece before both are known to agree on its size. */
+/* Awaits a flag. In calls in which ranks know only their own counts, then compares the counts of
+ * the two ranks, so that nobody reads or writes a piece before both ranks are known to agree on its
+ * size. */
 static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32_t lane,
                                       uint32_t value)
 {
@@ -668,9 +677,9 @@ static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32
 
 /* ---- Steps ---- */
 
-/* Does a copy or reduction of memory on this node. The owners of the windows that it reads have
- * written to them before, so they have made their extensions (team.h); if not, the plan is
- * wrong. */
+/* Does a copy or reduction of memory on this node. The owners of the windows that the step reads
+ * have written to the windows before, so they have made their extensions (team.h); if not, the plan
+ * is wrong. */
 static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
 {
     int missing = tt_unlikely(exec->finds_windows) ? find_windows(exec, s) : -1;
@@ -699,7 +708,7 @@ static tutti_status combine_remote(struct tt_exec *exec, uint32_t lane, const st
     return status;
 }
 
-/* Returns OK if the step is done, AGAIN if it must be tried again. */
+/* Does a step. Returns OK if the step is done, and AGAIN if the caller must try it again. */
 static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     switch (s->kind) {
@@ -726,13 +735,14 @@ static const char *const step_names[] = {
     [TT_AWAIT] = "await", [TT_COPY] = "copy", [TT_REDUCE] = "reduce",
 };
 
-/* Traces the plain loads and stores of a copy or reduction, as events inside its own event. */
+/* Traces the plain loads and stores of a copy or reduction as events within the event of the
+ * step. */
 static void trace_loads(const struct tt_exec *exec, const struct tt_plain *s,
                         const struct tt_trace_record *step)
 {
     struct tt_fabric *f = exec->team->fabric;
     struct tt_trace_record event = *step;
-    /* The event begins later than the step, so that a viewer draws it inside the step. */
+    /* This event begins later than the event of the step, so that a viewer draws it inside. */
     event.begin_ns = tt_min(step->begin_ns + 1, tt_clock_ns());
     for (uint32_t i = 0; i < s->nops; i++) {
         if (!tt_access_is_loaded(exec, &s->range[i], s->len)) continue;
@@ -768,8 +778,8 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
     return TUTTI_OK;
 }
 
-/* Does a step of a straight plan. A plain step of a small collective runs from where it is stored;
- * any other step is converted to struct tt_plain first. */
+/* Does a step of a straight plan. Steps that are frequent in small collectives run directly from
+ * the plan; any other step is converted to struct tt_plain first. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {
@@ -781,7 +791,7 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
         if (s->kind == TT_SIGNAL) return signal_local(exec, lane, s->peer, s->value);
         if (s->kind == TT_AWAIT) return await_pair(exec, s->peer, s->sub, s->value);
     }
-    /* a wait is looked at again and again */
+    /* a wait may be looked at very often, so it has a shorter path */
     if (s->kind == TT_WAIT && !exec->traced)
         return exec->lane[lane].messages[s->value * TT_IN_FLIGHT].complete ? TUTTI_OK : TUTTI_AGAIN;
     if (exec->own && !exec->traced) {
@@ -793,8 +803,8 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                     : do_step_traced(exec, lane, &plain);
 }
 
-/* Do up to `most` steps of a lane that has not ended, until one cannot be done yet. They return how
- * many they did; *status is that of the last one. */
+/* Do up to `most` steps of a lane that has not ended, until a step cannot be done yet. They return
+ * the number of steps done; *status is the status of the last step. */
 static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
 {
     struct tt_iter *iter = &exec->lane[i].iter;
@@ -823,8 +833,9 @@ static int unrolled_steps(struct tt_exec *exec, uint32_t i, int most, tutti_stat
     return done;
 }
 
-/* If the system refused an access of a plain step, the exec asks the owners of the memory for the
- * bytes from now on. Returns other errors as they are. */
+/* Takes the error of a step. If the system refused an access of a plain exec (`plain` in exec.h),
+ * the exec asks the owners of the memory for the bytes from now on, and AGAIN is returned. Returns
+ * other errors as they are. */
 static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)
 {
     bool refused = status == TUTTI_ERR_UNSUPPORTED && exec->plain;

@@ -19,8 +19,8 @@ int64_t tt_team_window(void)
     return tt_setting_must_match(TT_MUST_MATCH_WINDOW);
 }
 
-/* In large teams the blocks would take much memory together, so fewer executions can be in flight
- * at the same time. */
+/* Returns n, halved as often as a team of p ranks requires, but at least 4. In large teams the
+ * blocks together would take much memory, so fewer executions can be in flight at the same time. */
 static int64_t fewer(int64_t n, int p)
 {
     for (int64_t most = n * 32; n > 4 && n * p > most;) n /= 2;
@@ -45,8 +45,9 @@ static int64_t line_stride(int64_t slots)
     return (tt_min(LINES / slots, MOST) - 1) * TT_LINE;
 }
 
-/* The offset of a long window in its first cache line. Long messages begin at byte 48 of the window
- * (TT_WIN_LINE in coll/coll-util.h), which is then the first byte of a cache line. */
+/* The distance of a long window from the begin of its first cache line, in bytes. Long messages
+ * begin at byte 48 of the window (TT_WIN_LINE in coll/coll-util.h), which is then the first byte of
+ * a cache line. */
 #define LONG_AT 16
 
 static void lay_out_extension(struct tt_block *b, int p)
@@ -102,7 +103,8 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
     return take_block(f, most, offset);
 }
 
-/* The contents of the windows are undefined at first; the entries and words behind them are 0. */
+/* The contents of the windows are undefined at first. The entries and words after the windows are
+ * 0. */
 tutti_status tt_team_extend(struct tt_team *t)
 {
     const struct tt_block *b = &t->layout;
@@ -136,7 +138,7 @@ bool tt_team_find_windows(struct tt_team *t)
     return all;
 }
 
-/* Uses the mixing function of splitmix64. */
+/* The mixing function is that of splitmix64. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first)
 {
     uint64_t z = of + 0x9e3779b97f4a7c15u * (2 * n + 1) + (uint64_t)first;
@@ -155,7 +157,8 @@ static tutti_status release_failed(struct tt_team *t)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for a team of %d ranks", p);
 }
 
-/* Numbers the members' nodes in the order of their first members. Returns how many there are. */
+/* Fills in the map's `node`: numbers the nodes of the members in the order of their first members.
+ * Returns the number of nodes. */
 static int number_nodes(struct tt_team *t, const int *job_rank, int *seen)
 {
     const struct tt_fabric *f = t->fabric;
@@ -180,7 +183,7 @@ static tutti_status map_nodes(struct tt_team *t, const int *job_rank)
     return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* Whether all members are threads of this process. If so, that is what each of them finds. */
+/* Whether all members are threads of this process. Either every member finds that, or no member. */
 static bool is_mapped(const struct tt_team *t)
 {
     bool mapped = true;
@@ -210,7 +213,8 @@ static void find_short_window(struct tt_team *t, int rank)
     t->window[TT_SHORT_WINDOWS][rank] = (char *)tt_team_line(t, rank, 0)->window;
 }
 
-/* A member on another node gets a mirror when the first message comes from it or goes to it. */
+/* Sets the views of all members: of a member of this node, its block; of a member on another node,
+ * the empty mirror, until the first message comes from that member or goes to it. */
 static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
 {
     struct tt_block mirror = layout_of_mirror(t->map.p);
@@ -236,8 +240,8 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks)
     }
 }
 
-/* Publishes TUTTI_ALGORITHM. If it is too long, the last entry that does not fit as a whole is left
- * out: the rest of its name would be another one. */
+/* Publishes TUTTI_ALGORITHM. If the text is too long, leaves out the last entry that does not fit
+ * as a whole: a part of an algorithm's name could be the name of another algorithm. */
 static void publish_algorithm(struct tt_world_facts *world)
 {
     const char *algorithm = tt_setting("TUTTI_ALGORITHM");
@@ -248,7 +252,8 @@ static void publish_algorithm(struct tt_world_facts *world)
     *(comma ? comma : world->algorithm) = '\0';
 }
 
-/* Tells those who read the job's memory on what the choice of algorithms depends. */
+/* Publishes the facts on which the choice of algorithms depends, for programs that read the job's
+ * memory. */
 static void publish_world(const struct tt_team *t)
 {
     struct tt_common *common = t->fabric->common;
@@ -363,7 +368,8 @@ void tt_team_unlist(struct tt_team *t)
     atomic_store(&head->ranks, 0);
 }
 
-/* Frees the extension, and the byte rings that this rank made; they lie in its arena, too. */
+/* Frees the extension, and the byte rings that this rank made, which lie in the arena of this rank,
+ * too. */
 static void free_extension(struct tt_team *t)
 {
     int64_t n = (int64_t)t->windows * TT_LANES * t->map.p;
@@ -392,8 +398,9 @@ void tt_team_release(struct tt_team *t, bool shared)
     *t = (struct tt_team){0};
 }
 
-/* Adding to a member's `leavers` is the last thing that this rank does to that member's block. So
- * when all other members on its node have added to it, only the owner still touches its block. */
+/* Adds to the `leavers` of each member as the last access of this rank to that member's block. So
+ * when all other members on the node have added to a member's `leavers`, only the member itself
+ * still touches its block. */
 void tt_team_depart(struct tt_team *t)
 {
     if (t->given_up || t->state == TT_TEAM_DEPARTED) return;
@@ -439,17 +446,18 @@ static struct tt_failure failure_of(const struct tt_team *t, int culprit)
     return tt_common_failure(t->fabric->job, t->fabric->common, culprit);
 }
 
-/* Whether the error of the failed member r is this rank's too: the calls on this team do not match,
- * or an argument of this rank is wrong (tt_access_blame). An error on another team is not. */
+/* Whether the failed member r has an error that is also an error of this rank: the calls on this
+ * team do not match, or an argument of this rank is wrong (tt_access_blame). Errors on other teams
+ * do not count. */
 static bool is_shared(const struct tt_team *t, int r, const struct tt_failure *failure)
 {
     return failure->cause == TT_CAUSE_STATUS && failure->team == t->id &&
            (failure->code == TUTTI_ERR_MISMATCH || (failure->code == TUTTI_ERR_ARG && r == t->me));
 }
 
-/* If another member has found an error that is this rank's too, returns true and breaks the team
- * with the same error. Looks at all members that have failed, because another one may have failed
- * before that one for another reason. */
+/* If another member has found an error that is also an error of this rank (is_shared), breaks the
+ * team with that error and returns true. Looks at all members that have failed, because the member
+ * that failed first may have failed for another reason. */
 static bool hear_error(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -507,7 +515,7 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    /* The member may have failed since the last look for its error. */
+    /* The member may have failed after hear_error last looked at it. */
     if (state != TT_RANK_FAILED || hear_error(t) || t->broken != TUTTI_OK) return;
     struct tt_failure failure = failure_of(t, t->job_rank[r]);
     const char *mine = r == t->me ? "this rank counts as failed: " : "";
@@ -518,8 +526,8 @@ static void look_at(struct tt_team *t, int r)
     set_broken(t, TUTTI_ERR_PEER, t->job_rank[r], text);
 }
 
-/* Returns how many events happened. An error breaks the team only if the team may need what is
- * lacking: an error of a user's message does not concern it. */
+/* Advances the context of the team. Returns how many events happened. An error breaks the team only
+ * if the team may need what is lacking: an error of a user's message does not concern the team. */
 static int advance_context(struct tt_team *t)
 {
     int events = 0;
@@ -558,9 +566,10 @@ static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
     if (status != TUTTI_OK) tt_team_break(t, status);
 }
 
-/* A rank that left is a failure only if this rank still waits for it. Everything that it sent
- * before it left has arrived, so one more look decides. Then the rank counts as failed for
- * everybody, since other ranks may be waiting for this one, which cannot go on. */
+/* Handles members that have left. A member that left is a failure only if this rank still waits for
+ * it. Everything that the member sent before it left has arrived, so the execution is advanced once
+ * more. If this rank still waits then, the member counts as failed on all ranks, because other
+ * ranks may wait for this rank, which cannot go on. */
 static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 {
     for (int r = 0; r < t->map.p; r++) {
@@ -568,15 +577,16 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
         if (tt_team_is_remote(t, r)) take_all(t);
         tt_exec_advance(exec);
         if (exec->state == TT_EXEC_IDLE) return;
-        /* If the member has called something else, the error is a mismatch, and not that it left
-         * too early. */
+        /* If the member has made another call, the error is a mismatch, and not that the member
+         * left too early. */
         if (tt_exec_waits_for(exec, r)) look_for_others(t, exec);
         if (t->broken == TUTTI_OK && tt_exec_waits_for(exec, r)) (void)tt_team_miss(t, r);
     }
 }
 
-/* A member that leaves with a call under way found no difference between its own counts and those
- * of others, but two others may differ (settle.h). Then that is the error, and not that it left. */
+/* Compares the calls under way if a member has left with a call under way. Such a member found no
+ * difference between its own counts and those of others, but the counts of two other members may
+ * differ (settle.h). In that case the mismatch is the error to report, not that the member left. */
 static void look_for_differences(struct tt_team *t)
 {
     bool left = false;
@@ -593,7 +603,7 @@ static void look_for_failed(struct tt_team *t)
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
-    /* Notifies the other nodes also of ranks that failed after the team broke. */
+    /* Also notifies the other nodes of ranks that failed after the team broke. */
     if (first >= 0) tt_watch_notify(t->fabric);
 }
 
@@ -602,7 +612,7 @@ void tt_team_give_up(struct tt_team *t)
     look_for_failed(t);
     set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
     t->given_up = true;
-    t->reported = true; /* the agreement has reported it */
+    t->reported = true; /* tutti_team_agree or tutti_team_shrink has reported it */
 }
 
 void tt_team_revoke(struct tt_team *t, int by)
@@ -612,8 +622,8 @@ void tt_team_revoke(struct tt_team *t, int by)
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
-/* Watches the members that this rank waits for. A rank that waits long without an execution in
- * flight waits for all members, so it watches all. */
+/* Watches the members that this rank waits for. If no execution is in flight, a rank that waits
+ * long waits for all members, so it watches all members. */
 static void watch_others(struct tt_team *t)
 {
     bool any = t->queue != NULL;
@@ -634,8 +644,8 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {
         t->failures = failures;
-        /* All that the failed rank sent before it failed is here. Perhaps this rank waits for no
-         * more than that. */
+        /* All messages that the failed rank sent before it failed have arrived. Perhaps this rank
+         * waits for nothing else, so its executions are advanced first. */
         tt_team_advance(t);
         look_for_failed(t);
     }

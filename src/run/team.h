@@ -10,21 +10,21 @@
  *                                  line
  *   S times  { opening, signature }
  *                                  addresses of opened buffers; the call signature of this rank
- *   W times  (lanes - 1) lines     signals of the other lanes
+ *   W times  (lanes - 1) lines     signals of lanes 1, 2 ...
  *
- * A block takes at most 64 KiB. A team that makes only short calls needs no more memory. A member
- * makes the extension of its block before it begins the first execution that needs a part of the
- * extension:
+ * A block takes at most 64 KiB. A team that makes only short calls needs no more memory. Longer
+ * calls use the extension of a block. A member makes it before it begins the first execution that
+ * needs a part of it:
  *
  *   W times  long window           for calls that do not fit the short windows
  *   W * p    segments              the opening of a v-collective: one entry for each peer
  *   W * lanes * p words            where the byte ring to each peer is, once it is made
  *
- * S is the number of slots, and W that of windows, which may be less. Only the owner writes to its
- * block and its extension, with two exceptions: a member that leaves the team adds to the owner's
- * `leavers`, and a plan from a file may put bytes into the long window of another member. For a
- * member on another node this process keeps a mirror of the block in its own memory. The messages
- * that come from that member update the mirror (remote.h).
+ * S is the number of slots, and W the number of windows, which may be less. Only the owner writes
+ * to its block and its extension, with two exceptions: a member that leaves the team adds to the
+ * owner's `leavers`, and a plan from a file may put bytes into the long window of another member.
+ * For a member on another node this process keeps a mirror of that member's block in its own
+ * memory. The messages that come from the member update the mirror (remote.h).
  *
  * Why no member waits for the extension of another member: the owner stores the offset of its
  * extension in the head, with release, before it begins the execution that needs the extension. A
@@ -36,12 +36,13 @@
  * for another reason.
  *
  * Calls of pairs: in an alltoallv, gatherv or scatterv no member knows all counts, so all of them
- * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams that
- * are not too large, the first bytes of WIN (tt_map.low_bytes) lie in the short window, where they
- * travel with the signal. Before them is a word for each member, with the number of bytes that the
- * owner has for it and expects from it. If the word tells both numbers, and the plan opens neither
- * IN nor OUT, the owner writes no segment entry for that member. No range of a plan begins before
- * low_bytes and ends behind it, which the builder of plans checks.
+ * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams of at
+ * most TT_WORDS_MOST members, the first bytes of WIN (as many as tt_map.low_bytes, called low
+ * bytes) lie in the short window, where they travel with the signal. The short window begins with a
+ * word for each member: it contains the number of bytes that the owner has for that member, and the
+ * number that the owner expects from that member. If the word contains both numbers, and the plan
+ * opens neither IN nor OUT, the owner writes no segment entry for the member. No range of a plan
+ * begins before byte low_bytes of WIN and ends after it, which the builder of plans checks.
  *
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
@@ -49,24 +50,25 @@
  * has backed it already. What is backed stays backed until the extension is freed.
  *
  * Why no rank touches a page of a window that is not backed: the owner backs the pages before it
- * stores `shape`, and so before all its own steps and signals of the execution. A step that reads
- * the window of another member follows, by signals, the step in which the owner wrote what is read.
- * A put may come earlier, and so it waits until it sees the owner's `shape` of the same execution.
- * An owner's plan counts in win_bytes all bytes of the window that its own steps touch, and the
- * steps of other members touch no others: the prover checks this, for the algorithms in the tests
- * and for a plan file before it runs. If the owner gets no memory, it breaks the team before it has
- * stored `shape`, so no other member touches the window in this execution. A reader that is late
+ * stores `shape`, and so before all its own steps and signals of the execution. Signals order a
+ * step that reads the window of another member after the step in which the owner wrote the data. A
+ * put may come earlier, and so the put waits until it sees the owner's `shape` of the same
+ * execution. An owner's plan counts in win_bytes all bytes of the window that its own steps touch,
+ * and the steps of other members touch no others: the prover checks this, for the algorithms in the
+ * tests and for a plan file before it runs. If the owner gets no memory, it breaks the team before
+ * it has stored `shape`, so no other member touches the window in this execution. A slow reader
  * still finds the pages: the owner frees the extension only after all members have left the team or
  * given it up.
  *
  * Executions: the k-th start on the team is execution k on every member and uses slot k % S and
- * window k % W. Its flags count from (k / W + 1) << 32, so a flag never falls. Execution k starts
- * when every member on this node has ended all executions up to k - S: then no member reads this
- * slot any more. If its owner writes to what there is W times, it starts when they have ended all
- * up to k - W. The owner alone decides that (set_depth in exec.c): another member reads there only
- * what the owner has written in the same execution. A member publishes how many executions it has
- * ended in two places: beside every signal, in a line that the others read anyway, and in `head`,
- * for members that wait for a rank which sends no more signals.
+ * window k % W. Its flags count from (k / W + 1) << 32, so a flag never falls. A member starts
+ * execution k when every member on its node has ended all executions up to k - S: from that time
+ * on, no member reads this slot for an older execution. If the member, in execution k, writes to a
+ * part that exists only W times, it starts execution k when all have ended the executions up to
+ * k - W. The member that writes decides this alone (set_depth in exec.c): other members read in
+ * that part only what it has written in the same execution. A member publishes how many executions
+ * it has ended in two places: beside every signal, in a line that the other members read anyway,
+ * and in `head`, for members that wait for a rank which sends no more signals.
  */
 #ifndef TT_TEAM_H
 #define TT_TEAM_H
@@ -82,32 +84,34 @@
  * fingerprint of this call and of all calls before it; a member stores it when it starts execution
  * k. Members compare `shape` when they wait for each other, and so find calls that do not match. */
 struct tt_signal_line {
-    /* Stored with release: a reader that sees it sees everything that was stored before. */
+    /* stored with release: a reader that sees this value sees everything that was stored before
+     * it */
     _Alignas(TT_LINE) _Atomic uint64_t signal;
     _Atomic uint64_t done; /* executions below this one have ended on the owner */
     _Atomic uint64_t shape;
-    /* the first bytes of the short window; it continues behind the line */
+    /* the first bytes of the short window, which continues in the next cache line */
     unsigned char window[TT_LINE - 24];
 };
 #define TT_WINDOW_AT offsetof(struct tt_signal_line, window)
 
-/* The bytes of a short window in a team of p ranks. Longer messages are faster in long windows,
- * where a processor that reads ahead does not touch the signal of the next slot. In teams of up to
- * 64 ranks, the words of all of them fit besides low bytes. */
+/* Returns the bytes of a short window in a team of p ranks. Longer messages are faster in long
+ * windows, where a processor that reads ahead does not touch the signal of the next slot. In teams
+ * of up to TT_WORDS_MOST ranks, the words for all members fit in the short window, besides low
+ * bytes. */
 static inline int64_t tt_team_short_window(int p)
 {
     return (p <= 32 ? 3 : 7) * TT_LINE - (int64_t)TT_WINDOW_AT;
 }
 
-/* Teams of more members have no words (tt_team_word), and no low bytes. */
+/* In teams of more members, calls of pairs use no words (tt_team_word) and no low bytes. */
 #define TT_WORDS_MOST 64
 static inline int64_t tt_team_words(int p)
 {
     return p <= TT_WORDS_MOST ? tt_round_up(4 * (int64_t)p, 8) : 0;
 }
 
-/* Sets how many bytes of WIN lie in the short window and in the signal line in calls of pairs, at
- * most so many. map->p is set. */
+/* Sets how many bytes of WIN lie in the short window (low_bytes), and how many of these in the
+ * signal line (line_bytes), in calls of pairs. low_bytes is at most `most`. map->p is set. */
 static inline void tt_team_divide(struct tt_map *map, int64_t most)
 {
     int64_t words = tt_team_words(map->p), line = TT_LINE - (int64_t)TT_WINDOW_AT - words;
@@ -115,21 +119,23 @@ static inline void tt_team_divide(struct tt_map *map, int64_t most)
     map->line_bytes = tt_max(0, tt_min(line, map->low_bytes));
 }
 
-/* A word says how many bytes its owner has for the other member, and how many it expects from it.
- * Or it does not tell, because they are too many, or because types count, too. */
+/* A word contains how many bytes its owner sends to another member, and how many it expects from
+ * that member. TT_PAIR_UNTOLD: the word contains no numbers, because a number is too large, or
+ * because the types of the pieces must match, too. */
 #define TT_PAIR_UNTOLD UINT32_MAX
 static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {
     bool fits = sent < UINT16_MAX && expected < UINT16_MAX;
     return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_UNTOLD;
 }
-/* Sets the two numbers of bytes that a word tells; TT_IN: sent, TT_OUT: expected. */
+/* Sets the two numbers of bytes that a word contains: bytes[TT_IN] to those sent, bytes[TT_OUT] to
+ * those expected. */
 static inline void tt_pair_told(uint32_t word, int64_t bytes[2])
 {
     bytes[TT_IN] = word >> 16;
     bytes[TT_OUT] = word & UINT16_MAX;
 }
-/* Whether two words say that the pieces of two members for each other match. */
+/* Whether two words contain numbers, and the pieces of the two members for each other match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 {
     return one != TT_PAIR_UNTOLD && other == (one << 16 | one >> 16);
@@ -140,8 +146,8 @@ struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* members that will not touch this block again */
     /* For the roll call (roll.h): the blocks of all teams of a rank form a list that begins with
-     * the world's. Only the owner writes these fields, when it makes a team and when it frees one.
-     * `ranks` is stored last; it is 0 in a block that belongs to no team. */
+     * the block of the world. Only the owner writes these fields, when it makes a team and when it
+     * frees one. `ranks` is stored last; it is 0 in a block that belongs to no team. */
     _Atomic int32_t ranks, me;
     _Atomic int16_t slots_log2, windows_log2;
     _Atomic uint64_t id;
@@ -152,10 +158,10 @@ struct tt_head {
 };
 _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
-/* The buffers that a rank opens in an execution. The rank writes this before its first signal.
- * `owed` is for the roll call (tt_exec_owe): 1 + the number of an execution whose request the
- * program of this rank has not completed. If that is not the execution that the slot has, the
- * number means nothing. */
+/* The buffers that a rank opens in an execution. The rank writes the addresses and sizes before its
+ * first signal. `owed` is for the roll call (tt_exec_owe): 1 + the number of an execution whose
+ * request the program of this rank has not completed. If the slot now belongs to another execution,
+ * `owed` means nothing. */
 struct tt_opening {
     _Alignas(TT_LINE) tt_address at[3]; /* IN OUT TMP */
     int64_t bytes[3];
@@ -169,12 +175,12 @@ _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
 struct tt_segment_opening {
     tt_address at[2]; /* IN OUT */
     int64_t bytes[2];
-    uint64_t begun; /* 1 + the number of the execution that it belongs to */
+    uint64_t begun; /* 1 + the number of the execution that this entry belongs to */
 };
 
-/* Offsets of the parts of a block and of its extension, equal on all members. A mirror has the
- * parts of a block except the windows. In each slot it has one segment entry, the entry for this
- * rank. */
+/* Offsets of the parts of a block and of its extension, equal on all members. A mirror has all
+ * parts of a block except the windows, and of the extension only one segment entry in each slot:
+ * the member's entry for this rank. */
 struct tt_block {
     int64_t line, line_stride; /* the line of slot 0; the distance to the next slot's line */
     int64_t opening;           /* S openings, each followed by a struct tt_call_signature */
@@ -183,7 +189,7 @@ struct tt_block {
     /* ---- in the extension; the segments of a mirror are in its block ---- */
     int64_t window, window_stride; /* the first long window; the distance to the next one */
     int64_t segments;              /* W * peers entries */
-    int64_t peers;                 /* p, or 1 in a mirror */
+    int64_t peers;                 /* segment entries for each window: p, or 1 in a mirror */
     int64_t contents;              /* W * p pairs of struct tt_contents; not in a mirror */
     int64_t rings;                 /* W * TT_LANES * p words */
     int64_t extension_bytes;
@@ -198,19 +204,19 @@ struct tt_view {
 struct tt_remote_teams;
 struct tt_remote;
 
-/* FREED: the user has freed the team. DEPARTED: the user has freed the team, and this rank touches
- * no block of other members any more (settle.h). */
+/* The state of a team on this rank. FREED: the user has freed the team. DEPARTED: the user has
+ * freed the team, and this rank touches no block of other members any more (settle.h). */
 enum tt_team_state { TT_TEAM_USED, TT_TEAM_FREED, TT_TEAM_DEPARTED };
 
-/* The windows of a team. */
+/* The two kinds of windows of a team. */
 enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
 
 /* Invariants (tt_team_valid):
  * - window[TT_SHORT_WINDOWS][r] is set for each member r of this node; window[TT_LONG_WINDOWS][r]
- *   is set too if this rank has found the extension of r; both are the first windows;
+ *   is set too if this rank has found the extension of r; both point to the window of execution 0;
  * - every member of this node has ended all executions below all_done;
- * - this rank has ended all executions below my_done; next is the number of the next start;
- *   all_done <= my_done <= next;
+ * - this rank has ended all executions below my_done; next is the number of the next execution to
+ *   start; all_done <= my_done <= next;
  * - running[k % S] is execution k or NULL;
  * - queued executions have higher numbers than running ones, until the team is broken. */
 struct tt_team {
@@ -219,56 +225,64 @@ struct tt_team {
     struct tt_team *ring; /* the next team of the client, in a circular list */
     struct tt_map map;
     int me;
-    int *job_rank;            /* by member: its rank in the job */
-    int *node;                /* map.node; NULL: all members are on one node */
-    int local;                /* the number of members on this node, this rank included */
-    struct tt_view *view;     /* by member */
-    char **window[2];         /* by kind and member; NULL: not known yet, or on another node */
+    int *job_rank;        /* by member: its rank in the job */
+    int *node;            /* the same array as map.node; NULL: all members are on one node */
+    int local;            /* the number of members on this node, this rank included */
+    struct tt_view *view; /* by member: where its block or mirror is */
+    /* by kind of window and member: the first window; NULL: not known yet, or on another node */
+    char **window[2];
     bool finds_windows;       /* some member's long windows are not known yet */
-    int64_t offset;           /* of this rank's block in the segment */
+    int64_t offset;           /* offset of this rank's block in the segment */
     struct tt_remote *remote; /* state of remote members; NULL: there are none */
-    struct tt_remote_teams *remote_teams; /* the client's; NULL: its job is one of threads */
+    /* the state that the client's teams share; NULL: the ranks of the job are threads */
+    struct tt_remote_teams *remote_teams;
     tutti_context *context; /* advanced while somebody waits on the team; NULL: none */
     struct tt_block layout;
     uint64_t slots, windows; /* S and W: powers of two; windows <= slots <= TT_SLOTS */
     int windows_log2;
     uint64_t next, my_done, all_done;
     /* 1 + the number of the last execution that this rank has ended without comparing its counts,
-     * because its partners compare them (only_gives in exec.c); 0: there was none */
+     * because its partners compare the counts (only_gives in exec.c); 0: there was none */
     uint64_t given;
     struct tt_exec *running[TT_SLOTS];
-    bool ended[TT_SLOTS]; /* by slot: its execution is not below my_done, and has ended */
+    /* by slot: the execution in the slot is not below my_done, and has ended */
+    bool ended[TT_SLOTS];
     struct tt_exec *queue, **queue_end;
-    struct tt_exec *note; /* for calls without a plan; NULL: there was none yet */
-    struct tt_end *ends;  /* 2 * W * lanes * p, allocated at first use */
+    /* the execution of calls without a plan (tt_exec_note); NULL: there was no such call yet */
+    struct tt_exec *note;
+    /* 2 * W * lanes * p ends of channels to members of this node, allocated at first use */
+    struct tt_end *ends;
     uint64_t published
-        [TT_SLOTS]; /* by slot: the fingerprint whose call is in the slot's tt_call_signature */
+        /* by slot: the fingerprint of the call that the slot's tt_call_signature describes */
+        [TT_SLOTS];
     struct tt_filling fill;     /* how this rank fills its windows */
     int64_t backed[TT_WINDOWS]; /* the bytes of each long window of this rank that are backed */
     uint32_t failures;          /* the job's count of failures when this rank last looked */
     enum tt_team_state state;
-    bool left;           /* a member has left the job */
+    bool left;           /* some member has left the team or the job */
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
     uint64_t events;     /* events on `context` that advancing this team has handled */
     uint32_t looks;      /* how often a waiting caller has looked in vain */
-    uint32_t history;    /* fingerprint of all calls so far */
+    uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];
-    int traced_calls; /* calls under way that tt_trace_call_begin recorded, one within the other */
+    int traced_calls; /* number of nested calls under way that tt_trace_call_begin recorded */
     bool reported;    /* some call on this team, or tutti_advance, returned the error */
-    bool given_up;    /* broken, and this rank touches no block of other members any more */
-    bool deserted;    /* all living members gave it up: nobody touches this rank's block */
-    char *bounce;     /* scratch for operands that are not loadable */
+    /* the team is broken, and this rank touches no block of other members any more */
+    bool given_up;
+    /* all living members have given the team up: nobody touches this rank's block */
+    bool deserted;
+    char *bounce; /* scratch for operands that are not loadable */
     int64_t bounce_bytes;
 };
 
 bool tt_team_valid(const struct tt_team *t);
 
-/* The bytes of one long window. */
+/* Returns the bytes of one long window. */
 int64_t tt_team_window(void);
-/* Return the number of slots, and of windows, of a team of p ranks. crowded: the ranks of the job
- * are on one node and share processors. Then a rank makes as many calls as it can in each of its
- * turns, so there are more slots. */
+/* Return the number of slots, and the number of windows, of a team of p ranks. crowded: the ranks
+ * of the job are on one node and share processors. In such a job a rank makes as many calls as it
+ * can while it has the processor, so there are more slots. */
 int64_t tt_team_slots(int p, bool crowded);
 int64_t tt_team_windows(int p);
 
@@ -276,8 +290,8 @@ int64_t tt_team_windows(int p);
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
 /* Allocates a block that is large enough for a team of any size up to p. */
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
-/* The id of the n-th team that is made from team `of`; `first` is the rank there of the new team's
- * first member. */
+/* Returns the id of the n-th team that is made from the team with id `of`. `first` is the rank, in
+ * that team, of the new team's first member. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 /* Initializes a team of p members; this rank is member `me`. Copies job_rank[p]. blocks[p] are the
  * offsets of the members' blocks; blocks[me] comes from tt_team_block. Errors: MEMORY; then the
@@ -289,8 +303,8 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks);
 /* Makes the extension of this rank's block, unless it is made already. Its windows are not backed
  * yet. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_extend(struct tt_team *t);
-/* Find the long windows of a member of this node, or of all of them. False: a member has not made
- * its extension yet. */
+/* Find the long windows of one member of this node, and of all members of this node. Return false
+ * if such a member has not made its extension yet. */
 bool tt_team_find_window(struct tt_team *t, int rank);
 bool tt_team_find_windows(struct tt_team *t);
 /* Adds the team to the list that the roll call reads, once its id is known. The world must be the
@@ -300,17 +314,17 @@ void tt_team_list(struct tt_team *t);
 void tt_team_unlist(struct tt_team *t);
 /* Breaks the team here because rank `by` of the job has revoked it. */
 void tt_team_revoke(struct tt_team *t, int by);
-/* Breaks the team because some member found it broken. From now on this rank touches no block of
- * the other members. Executions in flight end with PEER. */
+/* Breaks the team because some member found the team broken. From now on this rank touches no block
+ * of the other members. Executions in flight end with PEER. */
 void tt_team_give_up(struct tt_team *t);
-/* Updates the world, which was made before the ranks met, with what they agreed on and with the
- * offsets of their blocks. It has had no execution yet. */
+/* Updates the world team, which was made before the ranks met, with the facts on which the ranks
+ * agreed and with the offsets of their blocks. The world has had no execution yet. */
 void tt_team_met(struct tt_team *t);
 /* Adds 1 to the `leavers` of each member on this node: this rank will not touch their blocks any
  * more. Does nothing if the team was given up, or if this rank has departed already. */
 void tt_team_depart(struct tt_team *t);
-/* Frees the team's memory without waiting for anybody. `shared`: frees the block and byte rings
- * that other members mapped, too. */
+/* Frees the team's memory without waiting for anybody. `shared`: also frees the block and byte
+ * rings that other members mapped. */
 void tt_team_release(struct tt_team *t, bool shared);
 
 /* Puts a team into the circular list of the client's teams, in which `other` is. */
@@ -329,38 +343,39 @@ void tt_team_advance_all(struct tt_team *t);
  * `long_wait`, it also compares the calls of the members. Sets t->broken if it finds a fault.
  * Returns true if it did the comparison this time. */
 bool tt_team_check(struct tt_team *t, bool long_wait);
-/* If the member, for which this rank waits, has left the client, marks it as failed for all ranks
- * and returns true. But if some member has failed already, that may be why this one left, and it
- * has done nothing wrong: then the next check of the team finds that failure. */
+/* Returns whether the member, for which this rank waits, has left the team or the client. If so,
+ * marks it as failed for all ranks. But if some member has failed already, that may be why this
+ * member left, and it has done nothing wrong: then it is not marked, and the next check of the team
+ * finds the earlier failure. */
 bool tt_team_miss(struct tt_team *t, int r);
 /* Breaks the team with `status` and the text of tutti_error(). Unless the cause is the failure of
- * another member (PEER), this rank is marked as failed in the job's page, so that the others find
- * out. */
+ * another member (PEER), also marks this rank as failed in the job's page, so that the other ranks
+ * find the failure. */
 void tt_team_break(struct tt_team *t, tutti_status status);
 /* Returns the error that broke the team and sets its text again. The error counts as reported
  * now. */
 tutti_status tt_team_error(struct tt_team *t);
 
-/* The signal line of a member in a slot, in its block or its mirror. */
+/* Returns the signal line of a member in a slot, in its block or its mirror. */
 static inline struct tt_signal_line *tt_team_line(const struct tt_team *t, int rank, int slot)
 {
     const struct tt_view *v = &t->view[rank];
     return (struct tt_signal_line *)(v->at + v->layout->line + slot * v->layout->line_stride);
 }
 
-/* The slot that an execution uses. */
+/* Returns the slot that an execution uses. */
 static inline int tt_team_slot(const struct tt_team *t, uint64_t number)
 {
     return (int)(number & (t->slots - 1));
 }
 
-/* The window that the execution in a slot uses. */
+/* Returns the index of the window that the execution in a slot uses. */
 static inline int tt_team_window_of(const struct tt_team *t, int slot)
 {
     return slot & (int)(t->windows - 1);
 }
 
-/* The base of the values that an execution's signals have. */
+/* Returns what is added to the values of an execution's signals: (number / W + 1) << 32. */
 static inline uint64_t tt_team_base(const struct tt_team *t, uint64_t number)
 {
     return ((number >> t->windows_log2) + 1) << 32;
@@ -382,7 +397,7 @@ static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
     return &((struct tt_head *)t->view[rank].at)->done;
 }
 
-/* The signal word of a lane. */
+/* Returns the signal word of a lane of a member. */
 static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank, int slot,
                                                uint32_t lane)
 {
@@ -404,15 +419,15 @@ static inline struct tt_call_signature *tt_team_signature(const struct tt_team *
     return (struct tt_call_signature *)(tt_team_opening(t, rank, slot) + 1);
 }
 
-/* The extension of a member of this node; NULL: not made yet. */
+/* Returns the extension of a member of this node; NULL: the member has not made it yet. */
 static inline char *tt_team_extension(const struct tt_team *t, int rank)
 {
     int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->extension, memory_order_acquire);
     return at ? tt_fabric_at(t->fabric, at) : NULL;
 }
 
-/* The entry for `peer` in the opening of `rank`, whose extension must be there. A mirror holds only
- * the entry for this rank. */
+/* Returns the segment entry of `rank` for `peer`. If `rank` is on this node, its extension must
+ * have been made. A mirror holds only the entry for this rank. */
 static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
                                                          int slot, int peer)
 {
@@ -422,7 +437,8 @@ static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
 
-/* The word of `rank`, a member of this node, for `peer` in a call of pairs. The team has words. */
+/* Returns the word of `rank`, a member of this node, for `peer` in a call of pairs. The team must
+ * have words. */
 static inline uint32_t *tt_team_word(const struct tt_team *t, int rank, int slot, int peer)
 {
     return (uint32_t *)tt_team_line(t, rank, slot)->window + peer;
@@ -434,16 +450,17 @@ static inline bool tt_team_has_words(const struct tt_team *t, int rank)
     return t->map.low_bytes > 0 && !tt_team_is_remote(t, rank);
 }
 
-/* Whether these words say that the pieces of the two match. */
+/* Whether the words of this rank and `rank` in the slot say that their pieces for each other
+ * match. */
 static inline bool tt_team_words_agree(const struct tt_team *t, int slot, int rank)
 {
     return tt_team_has_words(t, rank) &&
            tt_pair_agrees(*tt_team_word(t, t->me, slot, rank), *tt_team_word(t, rank, slot, t->me));
 }
 
-/* Returns what `rank` has for `peer` and expects from it in a call with contents: two entries, IN
- * and OUT. If `rank` is on another node, `peer` must be this rank, and the call that it sent last
- * says so. */
+/* Returns what `rank` has for `peer` and expects from `peer` in a call with contents: two entries,
+ * IN and OUT. If `rank` is on another node, `peer` must be this rank, and the entries are those of
+ * the call that `rank` sent last. */
 static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int rank, int slot,
                                                    int peer)
 {
@@ -452,8 +469,8 @@ static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int 
     return (struct tt_contents *)at + 2 * ((int64_t)tt_team_window_of(t, slot) * t->map.p + peer);
 }
 
-/* The word of `rank` that holds the offset of its byte ring to `peer`; 0: not made yet. Returns
- * NULL if the extension of `rank` is not made yet. */
+/* Returns the word of `rank` that holds the offset of its byte ring to `peer`; the word is 0 if the
+ * ring is not made yet. Returns NULL if the extension of `rank` is not made yet. */
 static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, int slot,
                                              uint32_t lane, int peer)
 {

@@ -13,7 +13,9 @@ enum {
     MANTISSA = 52,    /* bits of a double's mantissa that are stored */
     EXPONENTS = 2047, /* the exponent of infinities and NaN */
     LOWEST = -1074,   /* bit 0 of the scale stands for 2^LOWEST */
-    MOST = 31         /* a mantissa that begins at this bit of a window still ends in the window */
+    /* a mantissa whose lowest bit is at most this bit of a window does not reach beyond the
+     * window */
+    MOST = 31
 };
 #define BIN ((UINT64_C(1) << TT_BINNED_BITS) - 1) /* the bits of one bin */
 
@@ -21,7 +23,8 @@ _Static_assert(sizeof(tutti_binned) == TT_BINNED_WORDS * sizeof(int64_t), "a wor
 
 /* ---- Merging ---- */
 
-/* Moves a sum to a higher window, and drops what lies below. */
+/* Moves a sum to a higher window (the three bins that it keeps, see binned.h), and drops the bins
+ * below the new window. */
 static void raise_window(struct tt_bins *sum, int window)
 {
     int by = window - sum->window;
@@ -35,7 +38,8 @@ static void make_special(struct tt_bins *sum, int window)
     *sum = (struct tt_bins){.window = window};
 }
 
-/* At least one of the sums is infinite or a NaN. */
+/* Merges the window of another sum into *to, where at least one of the two sums is infinite or a
+ * NaN. */
 static void merge_special(struct tt_bins *to, int window)
 {
     bool both = to->window >= TT_BINNED_SPECIAL && window >= TT_BINNED_SPECIAL;
@@ -45,7 +49,7 @@ static void merge_special(struct tt_bins *to, int window)
         make_special(to, (int)tt_max(to->window, window));
 }
 
-/* Makes a sum a NaN if a bin does not fit into a word. */
+/* Makes a sum a NaN if one of its bins does not fit in a word. */
 static void check_bins(struct tt_bins *sum)
 {
     bool all_fit = true;
@@ -55,7 +59,8 @@ static void check_bins(struct tt_bins *sum)
     if (!all_fit) make_special(sum, TT_BINNED_NAN);
 }
 
-/* The sums have the same window. No bin overflows, since each has three bits to spare. */
+/* Adds the bins of two sums that have the same window. No bin overflows, because each has three
+ * bits to spare. */
 static void add_bins(struct tt_bins *to, const struct tt_bins *from)
 {
     for (int k = 0; k < TT_BINNED_WORDS; k++) to->bin[k] += from->bin[k];
@@ -79,7 +84,8 @@ void tt_binned_merge(int64_t *to, const int64_t *from)
 
 /* ---- Adding values ---- */
 
-/* The parts of a double that is not 0: it is (-1)^negative * mantissa * 2^(lowest + LOWEST). */
+/* The parts of a double that is not 0. The double is (-1)^negative * mantissa * 2^(lowest +
+ * LOWEST). */
 struct parts {
     uint64_t mantissa;
     int lowest;
@@ -100,7 +106,8 @@ static inline struct parts take_apart(double value)
                           .negative = bits >> 63};
 }
 
-/* Returns the lowest window that ends at or above the first bit of a mantissa. */
+/* Returns the number of the lowest window that contains the highest bit of a mantissa, or lies
+ * above it. `lowest` is the lowest bit of the mantissa on the scale. */
 static int window_for(int lowest)
 {
     int highest = (lowest + MANTISSA) / TT_BINNED_BITS;
@@ -109,13 +116,15 @@ static int window_for(int lowest)
 
 static void add_rare(struct tt_bins *sum, double value, int lowest);
 
-/* Adds the bits of a mantissa that begins at bit `at` of the window, which it does not exceed. It
- * may begin below the window. */
+/* Adds to a sum the bits of a mantissa whose lowest bit is bit `at` of the window (below the window
+ * if `at` is negative). The mantissa does not reach beyond the window; its bits below the window
+ * are dropped. */
 static inline void add_bits(struct tt_bins *sum, uint64_t mantissa, int at, bool negative)
 {
     if (at < -MANTISSA) return;
     uint64_t low = at >= 0 ? mantissa << at : mantissa >> -at;
-    /* The bits from bin 1 on: the mantissa has 53 bits, so that shifting it by 3 loses none. */
+    /* `high` are the bits from bin 1 on. The mantissa has 53 bits, so shifting it by 3 loses
+     * none. */
     uint64_t high = MOST - at < 64 ? mantissa << (MOST - TT_BINNED_BITS) >> (MOST - at) : 0;
     int64_t sign = -(int64_t)negative;
     sum->bin[0] += ((int64_t)(low & BIN) ^ sign) - sign;
@@ -123,7 +132,8 @@ static inline void add_bits(struct tt_bins *sum, uint64_t mantissa, int at, bool
     sum->bin[2] += ((int64_t)(high >> TT_BINNED_BITS) ^ sign) - sign;
 }
 
-/* Values add nothing to an infinity or a NaN, whose windows lie above all values. */
+/* Adds a value to a sum. A sum that is infinite or a NaN stays as it is, because its window lies
+ * above all values. */
 static inline void add_value(struct tt_bins *sum, double value)
 {
     struct parts parts = take_apart(value);
@@ -134,7 +144,7 @@ static inline void add_value(struct tt_bins *sum, double value)
         add_bits(sum, parts.mantissa, at, parts.negative);
 }
 
-/* Adds an infinity, a NaN, or a value that reaches beyond the window. */
+/* Adds an infinity, a NaN, or a value that reaches beyond the window, which then moves up. */
 static void add_rare(struct tt_bins *sum, double value, int lowest)
 {
     if (isnan(value)) {
@@ -150,8 +160,9 @@ static void add_rare(struct tt_bins *sum, double value, int lowest)
 /* ---- Adding many values ---- */
 
 enum {
-    BLOCK = 64,    /* sums that are taken apart at a time */
-    ROWS = 1 << 30 /* rows that are added before the bins are checked: 2^58 in a bin at most */
+    BLOCK = 64, /* the most sums that are unpacked at a time */
+    /* rows that are added before the bins are checked, so that a bin is at most 2^58 */
+    ROWS = 1 << 30
 };
 
 static void add_row(struct tt_bins *sums, int64_t n, tutti_type type, const void *values)
@@ -206,8 +217,8 @@ tutti_status tutti_sum_local(tutti_binned *sums, int64_t n, tutti_type type, con
 /* ---- The result ---- */
 
 /* The exact sum of the bins is a whole number of at most 61 + 56 bits. It is rounded once, when it
- * becomes a double: a number of more than 53 bits is never so small that the multiplication by a
- * power of two would round again. */
+ * is converted to a double. The multiplication by a power of two (ldexp) rounds nothing, because
+ * its result is a multiple of 2^-1074 with at most 53 significant bits, which is a double. */
 double tutti_sum_value(const tutti_binned *sum)
 {
     struct tt_bins bins;

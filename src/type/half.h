@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Conversion between f32 and the two 16-bit floats, to nearest, ties to even. All kernels give the
- * same bits as these functions. They have no branches, so that loops over them are vectorised.
+ * same bits as these functions. The functions have no branches, so that loops over them are
+ * vectorised.
  *
  *          sign exponent significand
  *     f32   1      8        23         bias 127
@@ -46,12 +47,14 @@ static inline uint16_t tt_f32_to_f16(float x)
 {
     uint32_t bits = tt_f32_bits(x);
     uint32_t magnitude = bits & 0x7fffffff;
-    /* 0xfff is one less than half of the last place. With the last bit added to it, the sum carries
-     * exactly when the value must be rounded up. A carry out of the significand gives the next
-     * exponent, and a carry out of the greatest exponent gives infinity. */
+    /* 0xfff is one less than half of the last place of an f16. If the last bit of the result is
+     * added, too, the sum carries exactly when the value must be rounded up. A carry out of the
+     * significand gives the next exponent, and a carry out of the greatest exponent gives
+     * infinity. */
     uint32_t normal = (magnitude - ((127 - 15) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
     normal = magnitude >= 0x47800000 ? 0x7c00 : normal; /* from 2^16 on: infinity */
-    /* Below 2^-14: the last place of 0.5 as an f32 is 2^-24, so the addition itself rounds. */
+    /* Values below 2^-14: the last place of 0.5 as an f32 is 2^-24, as is that of the result, so
+     * the addition itself rounds correctly. */
     uint32_t tiny = tt_f32_bits(tt_f32_of_bits(magnitude) + 0.5f) - tt_f32_bits(0.5f);
     uint32_t result = magnitude < 0x38800000 ? tiny : normal;
     result = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x3ff) : result;

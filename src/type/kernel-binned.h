@@ -4,26 +4,27 @@
  * instruction set.
  *
  * Two sums with the same window are added word by word. Of two sums with different windows, the one
- * with the lower window moves up first. add_aligned finds out whether all pairs of a group have the
- * same window; mostly this is so. Otherwise add_any adds the group, and a few groups after it,
- * which are likely to need it too. It has no branches, because windows that differ at random would
- * mislead the processor's prediction: it computes each case as a mask, and selects by masks. The
- * compiler vectorises the loops of both functions.
+ * with the lower window moves up first. add_aligned adds a group of pairs of sums if the two sums
+ * of each pair have the same window, as they mostly have. Otherwise add_any adds the group, and a
+ * few groups after it, whose windows are likely to differ, too. add_any has no branches, because
+ * windows that differ at random would mislead the processor's branch prediction: it computes each
+ * case as a mask, and selects by masks. The compiler vectorises the loops of both functions.
  */
 #include "type/binned.h"
 
-/* Sums that are looked at together, and sums that add_any adds at a time. */
+/* GROUP: the pairs of sums that are checked together. RUN: the pairs that add_any adds at a
+ * time. */
 enum { BINNED_GROUP = 8, BINNED_RUN = 64 };
 enum { BINNED_BLOCK = 64, BINNED_BLOCK_WORDS = BINNED_BLOCK * TT_BINNED_WORDS };
 
-/* Returns a + b of two words without overflow traps. */
+/* Returns a + b of two words, which wraps around instead of trapping on overflow. */
 static inline i64 add_words(i64 a, i64 b)
 {
     return (i64)((uint64_t)a + (uint64_t)b);
 }
 
-/* Adds a group of pairs if all pairs have the same window and no word overflows. Otherwise it
- * returns false and writes nothing. */
+/* Adds a group of pairs and returns true, if the sums of each pair have the same window and no word
+ * overflows. Otherwise returns false and writes nothing. */
 static inline __attribute__((always_inline)) bool add_aligned(i64 *out, const i64 *a, const i64 *b)
 {
     i64 sum[BINNED_GROUP * TT_BINNED_WORDS], differ = 0, over = 0;
@@ -45,13 +46,13 @@ static inline i64 if_negative(i64 x)
     return -(i64)((uint64_t)x >> 63);
 }
 
-/* Returns a where the mask is set, and b elsewhere. */
+/* Returns a in the bits where the mask is set, and b in all other bits. */
 static inline i64 select_i64(i64 mask, i64 a, i64 b)
 {
     return (a & mask) | (b & ~mask);
 }
 
-/* Returns the sign bit of a word whose addition overflowed. */
+/* Returns a word whose sign bit is set if the addition a + b = sum overflowed. */
 static inline i64 overflow(i64 a, i64 b, i64 sum)
 {
     return (a ^ sum) & (b ^ sum);
@@ -78,8 +79,8 @@ static inline struct binned_words select_words(i64 mask, struct binned_words a,
                                  select_i64(mask, a.window, b.window)};
 }
 
-/* Returns the bins of a sum after its window has moved up by `by` bins. The words have no window
- * any more. */
+/* Returns the bins of a sum after its window has moved up by `by` bins. The words returned hold no
+ * part of the window's number. */
 static inline struct binned_words move_up(struct binned_words sum, i64 by)
 {
     i64 by0 = if_negative(by - 1), by01 = if_negative(by - 2), by012 = if_negative(by - 3);
@@ -89,7 +90,8 @@ static inline struct binned_words move_up(struct binned_words sum, i64 by)
                                  0};
 }
 
-/* Returns a word of the result: of an infinity or a NaN (`special`), the window alone. */
+/* Returns a word of the result. If the result is an infinity or a NaN (`special`), the word holds a
+ * part of the window's number and no bin. */
 static inline i64 result_word(i64 special, i64 nan, i64 high, i64 sum)
 {
     i64 word = select_i64(special, high & TT_BINNED_MASK, sum);
@@ -138,7 +140,7 @@ static ALONE void add_binned(void *out, const void *a, const void *b, size_t n)
     }
 }
 
-/* Folds more than two operands, block by block. The last addition of a block writes the result. */
+/* Adds more than two operands, block by block. The last addition of a block writes the result. */
 static void fold_binned(void *out, const void *const *in, int k, size_t n)
 {
     i64 acc[BINNED_BLOCK_WORDS];

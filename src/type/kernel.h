@@ -4,12 +4,12 @@
  * each instruction set (kernel-base.c ...) includes this file and names the table in KERNELS.
  *
  * A *sweep* folds up to SWEEP operands in registers and stores once. More operands take several
- * sweeps over a block that stays in the first-level cache, so that memory is still passed over only
- * once. With SWEEP = 4:
+ * sweeps over a block that stays in the first-level cache, so that each byte is still read from
+ * memory only once. With SWEEP = 4:
  *
  *     acc = in0 + in1 + in2 + in3     SWEEP operands
- *     acc = acc + in4 + in5 + in6     SWEEP - 1 more, for each further sweep
- *     out = acc + in7                 the rest; only the last sweep writes the result
+ *     acc = acc + in4 + in5 + in6     SWEEP - 1 more operands, for each further sweep
+ *     out = acc + in7                 the remaining operands; only the last sweep writes the result
  *
  * An element of `out` is written only after the same element of every input was read, except
  * perhaps in the same turn of the same loop. So `out` may be any one of the inputs.
@@ -20,8 +20,8 @@
 
 enum { SWEEP = 5, BLOCK_BYTES = 4096, FEW_BYTES = 16 };
 
-/* INDEPENDENT precedes a loop whose turns do not depend on each other. clang would warn of loops
- * that it does not vectorise. */
+/* INDEPENDENT precedes a loop whose iterations do not depend on each other. clang would warn of
+ * such loops that it does not vectorise, so that warning is disabled. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -58,7 +58,7 @@ typedef tt_f80 ANYWHERE f80;
 typedef tt_f128 ANYWHERE f128;
 #endif
 
-/* Returns the address of an input's element at a byte offset. */
+/* Returns the address of the element at a byte offset in an input. */
 static inline const void *at(const void *input, size_t offset)
 {
     return (const char *)input + offset;
@@ -92,7 +92,7 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
     }
 }
 
-/* The first 1 to 5 operands of a sweep, folded. */
+/* Expressions that fold element i of the first 1 to 5 operands of a sweep. */
 #define FOLD1(op, i) a[0][i]
 #define FOLD2(op, i) op(FOLD1(op, i), a[1][i])
 #define FOLD3(op, i) op(FOLD2(op, i), a[2][i])
@@ -105,9 +105,10 @@ fold_blocks(void *out, const void *const *in, int k, size_t n, size_t sz, sweep_
         EACH(i, n) o[i] = FOLD##K(NAME##_op, i);                                                   \
     } while (0)
 
-/* Defines the kernel NAME, which folds elements of type T by op(a, b) = VALUE. It consists of: the
- * operation; the fold of a few elements one by one; the fold of two operands, in a function of its
- * own because it needs no saved registers; the sweep; and the choice among them. */
+/* Defines the kernel NAME, which folds elements of type T by op(a, b) = VALUE. The kernel consists
+ * of: the operation (_op); the fold of a few elements one by one (_few); the fold of two operands
+ * (_two), in a function of its own because it needs no saved registers; the sweep (_sweep); and the
+ * choice among them. */
 #define KERNEL(NAME, T, VALUE)                                                                     \
     static inline T NAME##_op(T a, T b)                                                            \
     {                                                                                              \
@@ -189,10 +190,11 @@ INTEGER_ORDER_KERNELS(u128)
 /* ---- Floats ---- */
 
 /* min and max are minimum and maximum of IEEE 754-2019: the result is a NaN if an operand is a NaN,
- * and -0 is below +0. So the result does not depend on the order of the operands. The two
- * selections below differ in two cases only. For zeros of different sign, | of their bits gives -0
- * and & gives +0. If one operand is a NaN, the selections are the two operands, and | of their bits
- * is a NaN. */
+ * and -0 is below +0. So the result does not depend on the order of the operands. lesser_T and
+ * greater_T below select the operand twice, with the operands in both orders. The two selections,
+ * `one` and `other`, differ in two cases only. For zeros of different sign, | of their bits gives
+ * -0 and & gives +0. If one operand is a NaN, the selections are the two operands, and | of their
+ * bits is a NaN. */
 #define FLOAT_BITS(T, BITS)                                                                        \
     static inline BITS bits_##T(T value)                                                           \
     {                                                                                              \
@@ -212,8 +214,8 @@ FLOAT_BITS(f64, uint64_t)
 FLOAT_BITS(f128, tt_u128)
 #endif
 #if TT_HAS_F80
-/* The bits of an f80 become the upper ones, so that the sign is the first bit, and the padding does
- * not count. */
+/* The bits of an f80 are moved to the upper end of the 128-bit word, so that the sign is the first
+ * bit, and the padding does not count. */
 enum { F80_BYTES = 10, F80_PADDING = 48 };
 static inline tt_u128 bits_f80(f80 value)
 {
@@ -258,8 +260,8 @@ FLOAT_KERNELS(f80, tt_u128)
 FLOAT_KERNELS(f128, tt_u128)
 #endif
 
-/* Operands of 16-bit floats are widened block by block into the cache, folded by the f32 kernel,
- * and rounded once. */
+/* Kernels of 16-bit floats: operands are converted to f32 block by block into the cache, folded by
+ * the f32 kernel, and rounded once. */
 enum { HALF_BLOCK = 512, FEW_HALVES = 3 };
 typedef void widen_fn(float *to, const half_bits *from, size_t n);
 typedef void narrow_fn(half_bits *to, const float *from, size_t n);
@@ -322,7 +324,8 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 /* ---- Complex numbers: textbook formulas, without the recovery of infinities of C's Annex G
  * ---- */
 
-/* gcc 12 turns these products into fused multiply-adds even under -ffp-contract=off, but not if it
+/* Keeps the compiler from turning this product and the addition of it into a fused multiply-add, so
+ * that the product is rounded. gcc 12 would do that even under -ffp-contract=off, except where it
  * may not reassociate the operands. */
 #ifdef __clang__
 #define ROUNDED(product) (product)
@@ -352,8 +355,8 @@ COMPLEX_KERNELS(c256, f128)
 
 /* ---- Pairs ---- */
 
-/* Maps a value to an integer, so that the value with the lowest integer is picked. All zeros are
- * equal. All NaNs are equal and come before every other value. */
+/* Maps a value to an integer such that the kernel picks the value with the lower integer. All zeros
+ * are equal. All NaNs are equal and come before every other value. */
 #define INTEGER_PREFERENCE(T)                                                                      \
     static inline T prefer_min_##T(T value)                                                        \
     {                                                                                              \
@@ -385,7 +388,7 @@ INTEGER_PREFERENCE(i64)
 FLOAT_PREFERENCE(f32, i32, INT32_MIN, 0x7f800000)
 FLOAT_PREFERENCE(f64, i64, INT64_MIN, 0x7ff0000000000000)
 #define I128_LEAST ((i128)((u128)1 << 127))
-#define I128_UPPER(bits) ((i128)(bits) << 64) /* a number by its upper 64 bits */
+#define I128_UPPER(bits) ((i128)(bits) << 64) /* the 128-bit number with these upper 64 bits */
 #if TT_HAS_F80
 FLOAT_PREFERENCE(f80, i128, I128_LEAST, I128_UPPER(0x7fff800000000000))
 #endif
@@ -393,7 +396,8 @@ FLOAT_PREFERENCE(f80, i128, I128_LEAST, I128_UPPER(0x7fff800000000000))
 FLOAT_PREFERENCE(f128, i128, I128_LEAST, I128_UPPER(0x7fff000000000000))
 #endif
 
-/* ORDER is the integer type of the preference for values of type V. */
+/* Defines the kernel that picks one of two pairs of type P, which contain values of type V. ORDER
+ * is the integer type to which prefer_... maps such values. */
 #define PAIR_KERNEL(WHICH, P, V, ORDER)                                                            \
     static inline P pick_##WHICH##_##P(P a, P b)                                                   \
     {                                                                                              \
@@ -402,8 +406,9 @@ FLOAT_PREFERENCE(f128, i128, I128_LEAST, I128_UPPER(0x7fff000000000000))
     }                                                                                              \
     KERNEL(WHICH##loc_##P, P, pick_##WHICH##_##P(a, b))
 
-/* The members have no alignment, so MEMBERS names the padding of the struct of C. An operand is
- * picked whole, with its padding. */
+/* Defines the kernels of a type of pairs. The members of the struct have no alignment, so MEMBERS
+ * contains the padding that the same struct has in C. An operand is picked whole, with its
+ * padding. */
 #define PAIR_KERNELS(P, V, ORDER, MEMBERS)                                                         \
     typedef struct ANYWHERE {                                                                      \
         MEMBERS                                                                                    \

@@ -18,8 +18,8 @@ extern const struct tt_kernels tt_kernels_avx2;
 extern const struct tt_kernels tt_kernels_avx512;
 #endif
 
-/* Returns the kernels for an instruction set; NULL if it is not built in or this processor lacks
- * it. */
+/* Returns the kernels for an instruction set, which `isa` names; NULL if the library has none for
+ * it or this processor lacks it. */
 const struct tt_kernels *tt_kernels_find(const char *isa);
 
 #endif

@@ -4,7 +4,8 @@
  */
 #include "type/layout.h"
 
-/* Inlined, so that `bytes` is a constant where the caller passes a number. */
+/* Copies n blocks of so many bytes; the distances between blocks are to_step and from_step.
+ * Inlined, so that `bytes` is a constant where the caller passes a number. */
 static inline __attribute__((always_inline)) void copy_strided(char *to, int64_t to_step,
                                                                const char *from, int64_t from_step,
                                                                int64_t bytes, int64_t n)
@@ -28,7 +29,7 @@ static void copy_blocks(char *to, int64_t to_step, const char *from, int64_t fro
     }
 }
 
-/* Copies n elements that are one block each. */
+/* Copies n elements, each of which is one block. Returns the end of their packed form. */
 static char *walk_blocks(const struct tt_layout *l, char *packed, char *user, int64_t n,
                          bool unpack)
 {
@@ -40,7 +41,8 @@ static char *walk_blocks(const struct tt_layout *l, char *packed, char *user, in
     return packed + n * l->packed;
 }
 
-/* Copies n elements that are several blocks each. */
+/* Copies n elements, each of which consists of several blocks. Returns the end of their packed
+ * form. */
 static char *walk_pieces(const struct tt_layout *l, char *packed, char *user, int64_t n,
                          bool unpack)
 {

@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-enum { DEEPEST = 32 }; /* packing recurses once per level */
+enum { DEEPEST = 32 }; /* the most levels of nesting: packing recurses once per level */
 #define MOST ((int64_t)1 << 40)
 
-/* ---- Signatures: polynomials in an odd number, so the hash of a sequence follows from those of
- * its parts ---- */
+/* ---- Signatures: polynomials in an odd number, so the hash of a sequence follows from the hashes
+ * of its parts ---- */
 
 static struct tt_signature joined(struct tt_signature a, struct tt_signature b)
 {
@@ -31,7 +31,7 @@ tutti_type tt_layout_sequence(const struct tt_layout *l, int64_t n)
     return (tutti_type)(TUTTI_TYPE_USER_END + (uint32_t)(h >> 36));
 }
 
-/* If there is one basic type only, the type and the number of bytes tell the sequence. */
+/* If the layout has one basic type only, the type and the number of bytes determine the hash. */
 uint32_t tt_layout_hash(const struct tt_layout *l, int64_t n)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u;
@@ -82,7 +82,8 @@ static void list_fields(const struct tt_layout *l, struct span *to)
     }
 }
 
-/* Checks whether all blocks, or all fields as a whole, are apart. */
+/* Sets *are_apart to whether no two blocks (at_blocks), or else no two fields taken as a whole,
+ * overlap. */
 static tutti_status look(const struct tt_layout *l, bool at_blocks, bool *are_apart)
 {
     int64_t n = at_blocks ? l->blocks : l->n;
@@ -106,8 +107,8 @@ static bool has_interleaved(const struct tt_layout *l)
     return false;
 }
 
-/* There may be many blocks. They are compared only if the fields as a whole overlap or
- * interleave. */
+/* Returns ARG if two fields share a byte. There may be many blocks, so they are compared only if
+ * the fields, taken as a whole, overlap or interleave. */
 static tutti_status check_apart(const struct tt_layout *l)
 {
     bool are_apart = false;
@@ -118,13 +119,13 @@ static tutti_status check_apart(const struct tt_layout *l)
 
 /* ---- Making ---- */
 
-/* Sets *product = a * b. Returns false if that is too large. */
+/* Sets *product = a * b. Returns false if the product is too large. */
 static bool fits(int64_t a, int64_t b, int64_t *product)
 {
     return !__builtin_mul_overflow(a, b, product) && *product <= MOST;
 }
 
-/* Updates the numbers of the layout, but for `blocks`, for a field that is added. Returns false if
+/* Updates the numbers of the layout, except `blocks`, for a field that is added. Returns false if
  * the layout gets too large. */
 static bool grow(struct tt_layout *l, int64_t offset, int64_t count, const struct tt_layout *inner)
 {
@@ -146,7 +147,7 @@ static bool is_bytes(const struct tt_field *f)
     return f->inner == tt_layout_find(TUTTI_U8);
 }
 
-/* Appends the field, or joins it with the last one. */
+/* Appends a field to the layout, or joins it with the last field. */
 static bool append(struct tt_layout *l, struct tt_field f)
 {
     struct tt_field *last = l->n > 0 ? &l->field[l->n - 1] : NULL;
@@ -201,9 +202,9 @@ static tutti_status check(const struct tt_layout *l)
     return check_apart(l);
 }
 
-/* A layout of a single element of another layout takes over the fields of that layout, so that a
- * new extent or offset costs nothing when elements are packed. Memory for fields that were joined
- * is given back. */
+/* Simplifies a finished layout. If it consists of a single element of another layout, it takes over
+ * the fields of that layout, so that a new extent or offset costs nothing when elements are packed.
+ * Also frees the room of fields that were joined. */
 static tutti_status compact(struct tt_layout **layout)
 {
     struct tt_layout *old = *layout, *l;

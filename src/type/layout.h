@@ -14,7 +14,7 @@
 
 struct tt_field {
     int64_t offset, count;
-    struct tt_layout *inner; /* holds a reference */
+    struct tt_layout *inner; /* the layout of the elements, to which the field holds a reference */
 };
 
 /* The hash of a sequence of basic types. Equal sequences have equal hashes, however they were
@@ -25,31 +25,33 @@ struct tt_signature {
 
 /* Invariants (tt_layout_valid): all numbers are within +-2^41, and the extent and the packed size
  * are positive; begin < end; packed is the sum over the fields of count * inner->packed, or the
- * size of a basic type; no byte belongs to two fields (tt_layout_end refuses that). If the extent
- * is smaller than end - begin, consecutive elements interleave.
+ * size of a basic type; no byte belongs to two fields (tt_layout_end refuses layouts in which one
+ * does). If the extent is smaller than end - begin, consecutive elements interleave.
  *
- * The lower bound does not say where data lie; only bounds of other types are computed from it.
+ * The lower bound does not say where data lie; it only serves to compute the bounds of other types.
  * Fields whose elements are solid are kept as fields of bytes (U8), and a field that begins where
  * the field before it ends, with the same inner layout, is joined with it. */
 struct tt_layout {
     atomic_int refs;    /* unused in basic types */
     int64_t packed;     /* bytes of the basic elements, without gaps */
     int64_t lower;      /* the lower bound */
-    int64_t extent;     /* from one element to the next */
+    int64_t extent;     /* the distance from one element to the next */
     int64_t begin, end; /* the first used byte of an element; one past the last used byte */
-    int64_t blocks;     /* pieces of memory that an element consists of */
-    bool solid;         /* elements in a row are one piece of memory, equal to their packed form */
+    int64_t blocks;     /* how many pieces of memory an element consists of */
+    /* consecutive elements are one piece of memory, equal to their packed form */
+    bool solid;
     bool flat;          /* all fields are fields of bytes */
-    tutti_type uniform; /* the only basic type in it, or TUTTI_TYPES */
+    tutti_type uniform; /* the only basic type in the layout; TUTTI_TYPES if there are several */
     struct tt_signature signature;
-    int depth, n, room; /* levels; fields, and how many fit */
+    /* levels of nesting; number of fields; number of fields for which there is room */
+    int depth, n, room;
     struct tt_field *field;
 };
 
 bool tt_layout_valid(const struct tt_layout *layout);
 
-/* Whether n elements are one piece of memory, equal to their packed form. It begins `begin` bytes
- * behind the first element. */
+/* Whether n elements are one piece of memory, equal to their packed form. This piece begins `begin`
+ * bytes after the address of the first element. */
 static inline bool tt_layout_in_a_row(const struct tt_layout *l, int64_t n)
 {
     return l->solid || (l->flat && l->n == 1 && (n == 1 || l->extent == l->packed));
@@ -59,12 +61,13 @@ static inline bool tt_layout_in_a_row(const struct tt_layout *l, int64_t n)
 
 /* Returns a layout with room for n fields; NULL: there is no memory. */
 struct tt_layout *tt_layout_begin(int n);
-/* Adds a field, which takes its own reference to `inner`. Nothing happens if the count is 0.
- * Returns false if the layout gets too large; it can then be dropped only. */
+/* Adds a field of `count` elements of `inner`, and takes a reference to `inner`. Does nothing if
+ * the count is 0. Returns false if the layout gets too large; the caller can then only drop the
+ * layout. */
 bool tt_layout_add(struct tt_layout *layout, int64_t offset, int64_t count,
                    struct tt_layout *inner);
 /* Completes the layout, which may move. Errors: ARG (bounds, no elements, fields that overlap),
- * LIMIT (nested too deep), MEMORY; *layout is then dropped and NULL. */
+ * LIMIT (nested too deep), MEMORY; on an error the function drops *layout and sets it to NULL. */
 tutti_status tt_layout_end(struct tt_layout **layout, int64_t lower, int64_t extent);
 
 /* Makes the layout of a struct. Returns TUTTI_OK; ERR_ARG (the text names the field and the
@@ -81,22 +84,23 @@ void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *
 
 /* ---- By type (type-user.c) ---- */
 
-/* Returns the layout of a type; NULL if it is no type. The layout lasts until the type is freed, so
- * the caller must not let that happen meanwhile. Takes no lock. */
+/* Returns the layout of a type; NULL: `type` is no type. The layout lasts until the type is freed,
+ * so the caller must make sure that the type is not freed meanwhile. Takes no lock. */
 struct tt_layout *tt_layout_find(tutti_type type);
 /* Like tt_layout_find, but the layout lasts until the caller drops it. */
 struct tt_layout *tt_layout_hold(tutti_type type);
 
-/* Enters a layout in the table as a new type, which owns it; sets *type. If the table is full
- * (LIMIT), drops the layout. */
+/* Enters a layout in the table of types as a new type, which owns the layout; sets *type. If the
+ * table is full (LIMIT), drops the layout. */
 tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type);
 
-/* Returns the number that stands for the type in a call on packed bytes. It is no type, its
- * elements have one byte, and it is equal for layouts that pack n elements to the same sequence of
- * basic types. */
+/* Returns the number that stands for the type in a call on packed bytes. The number is no type. It
+ * stands for elements of one byte, and is equal for layouts that pack n elements to the same
+ * sequence of basic types. */
 tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
 /* Returns a hash of the sequence of basic types in n elements. Equal sequences have equal hashes,
- * however they are divided into elements. Takes constant time if there is one basic type only. */
+ * however they are divided into elements. Takes constant time if the layout has one basic type
+ * only. */
 uint32_t tt_layout_hash(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type in an alltoallw, which has a type for each rank. No call of
  * tt_layout_sequence returns it. */
@@ -105,8 +109,8 @@ uint32_t tt_layout_hash(const struct tt_layout *layout, int64_t n);
  * element. */
 #define TT_TYPE_NONE ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
 /* The neighbourhood collectives. TT_TYPE_NEIGHBORS + TT_NEIGHBOR_allgather and so on stand for the
- * type in them. tt_type_neighbors returns the name of the collective that the number stands for;
- * NULL: it is none of these numbers. */
+ * type in them. tt_type_neighbors returns the name of the collective for which the number stands;
+ * NULL: `type` is none of these numbers. */
 #define TT_NEIGHBOR_LIST(X) X(allgather) X(allgatherv) X(alltoall) X(alltoallv) X(alltoallw)
 enum tt_neighbor {
 #define TT_NEIGHBOR_ENUM(name) TT_NEIGHBOR_##name,

@@ -5,8 +5,9 @@
  * Creation takes the lowest free number, so that ranks that create (and free) in the same order
  * give equal operations equal numbers.
  *
- * A bound operation has its own entry, a copy with another argument. Its place does not matter to
- * the other ranks, so the search for a free one goes on where the last one ended.
+ * A bound operation has its own entry in the table: a copy of the operation's entry with another
+ * argument. The place of a bound operation need not be equal on all ranks, so the search for a free
+ * entry goes on where the last search ended.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,8 +17,8 @@
 
 enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER, BOUND_OPS = 65536 };
 
-/* An entry is written before it is made live (release), and read only after it was seen live
- * (acquire). */
+/* An entry's other members are written before `live` is set (release), and read only after `live`
+ * was seen set (acquire). */
 static struct {
     pthread_mutex_t lock;
     struct entry {
@@ -28,7 +29,8 @@ static struct {
     int next; /* the bound operation at which the next search begins, from 0 */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns the index of the entry; -1: the number is none of a user-defined operation. */
+/* Returns the index of the operation's entry; -1: `op` is not the number of a user-defined
+ * operation. */
 static int index_of(tutti_op op)
 {
     int base = (int)tt_op_base(op), bound = (int)op / TUTTI_OP_USER_END;
@@ -62,7 +64,7 @@ static void store(struct entry *entry, const struct tt_op_user *op, tutti_op bas
     atomic_store_explicit(&entry->live, true, memory_order_release);
 }
 
-/* Returns the index of the new operation; -1 if all are in use. */
+/* Enters a new operation. Returns the index of its entry; -1: all entries are in use. */
 static int add_locked(struct tt_op_user op)
 {
     int i = 0;
@@ -72,7 +74,8 @@ static int add_locked(struct tt_op_user op)
     return i;
 }
 
-/* Returns the number of the new operation; 0 if all bound ones are in use. */
+/* Enters an operation that is bound to `arg`. Returns the number of the new operation; 0: all
+ * entries for bound operations are in use. */
 static int bind_locked(const struct entry *to, void *arg)
 {
     const struct tt_op_user op = {to->op.fn, arg, to->op.commutes};

@@ -13,8 +13,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Reads the processor's flag itself, because not every compiler's __builtin_cpu_supports knows the
- * name. */
+/* Whether the processor has F16C. Asks the processor, because not every compiler's
+ * __builtin_cpu_supports knows the name. */
 static bool has_f16c(void)
 {
     unsigned a, b, c = 0, d;
@@ -38,7 +38,7 @@ static bool has_base(void)
     return true;
 }
 
-/* The instruction sets, best first. */
+/* The instruction sets, the best one first. */
 static const struct isa {
     const char *name;
     bool (*is_here)(void);
@@ -76,7 +76,8 @@ static const struct isa *choose(void)
     return best;
 }
 
-/* Several threads that come first at the same time find the same set, and each may store it. */
+/* Returns the instruction set to use, and chooses it at the first call. Several threads may make
+ * the first call at the same time: they choose the same set, and each may store it. */
 static const struct isa *chosen(void)
 {
     static const struct isa *_Atomic isa;
@@ -100,10 +101,11 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-enum { BLOCK_BYTES = TUTTI_OP_BLOCK }; /* at least one element, even if it is larger */
+/* the bytes of a block; a block has at least one element, even if that is larger */
+enum { BLOCK_BYTES = TUTTI_OP_BLOCK };
 
-/* Whether `out` is an operand that would be read after `out` is first written, if all operands were
- * folded in place. This is so for every operand but the first two. */
+/* Whether `out` is the same memory as an operand other than the first two. Such an operand would be
+ * overwritten before it is read, if all operands were folded in place. */
 static bool is_late_operand(const void *out, const void *const *in, int k)
 {
     for (int j = 2; j < k; j++) {
@@ -112,8 +114,8 @@ static bool is_late_operand(const void *out, const void *const *in, int k)
     return false;
 }
 
-/* Folds one block from the left: acc = in0 op in1, acc = acc op in2 ... The last result goes to
- * `out`. */
+/* Folds one block from the left: acc = in0 op in1, acc = acc op in2 ... The last result is stored
+ * in `out`. */
 static void fold_user(char *out, char *acc, const void *const *in, int k, size_t offset, size_t n,
                       tutti_type type, const struct tt_op_user *op)
 {

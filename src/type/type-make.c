@@ -7,7 +7,8 @@
 
 #define MOST ((int64_t)1 << 40)
 
-/* Holds the layout of `base`. ARG: `type` is NULL, or `base` is no type. */
+/* Takes a reference to the layout of `base` and sets *layout. ARG: `type` is NULL, or `base` is no
+ * type. */
 static tutti_status hold_base(tutti_type base, const tutti_type *type, struct tt_layout **layout)
 {
     if (!type) return tt_fail(TUTTI_ERR_ARG, "type is NULL");
@@ -22,7 +23,7 @@ static tutti_status too_large(const char *what, long long i)
     return tt_fail(TUTTI_ERR_ARG, "%s %lld makes the type too large (at most 2^40 bytes)", what, i);
 }
 
-/* Makes a layout with one field. */
+/* Makes a layout with one field, of `count` elements of `inner`. */
 static tutti_status make_one(int64_t offset, int64_t count, struct tt_layout *inner, int64_t lower,
                              int64_t extent, struct tt_layout **layout)
 {
@@ -39,7 +40,8 @@ static tutti_status make_one(int64_t offset, int64_t count, struct tt_layout *in
     return TUTTI_OK;
 }
 
-/* Replaces *inner, which is dropped, by a layout with one field of it. */
+/* Replaces *inner, which is dropped, by a layout with one field, of `count` elements of the old
+ * *inner. */
 static tutti_status wrap(struct tt_layout **inner, int64_t offset, int64_t count, int64_t lower,
                          int64_t extent)
 {
@@ -78,8 +80,8 @@ static tutti_status check_vector(int64_t count, int64_t block, int64_t stride)
                    (long long)count, (long long)block, (long long)stride);
 }
 
-/* Makes a vector in place of its base: elements that are one block, with the stride as their
- * extent. */
+/* Replaces *l by the layout of a vector: `count` blocks of `block` elements of the old *l. The
+ * extent of a block is the stride. */
 static tutti_status make_vector(struct tt_layout **l, int64_t count, int64_t block, int64_t stride)
 {
     int64_t step, extent, lower = (*l)->lower, each = (*l)->extent;
@@ -117,7 +119,8 @@ struct bounds {
     int64_t lower, upper;
 };
 
-/* Adds block i. `unit` is the bytes in which displacements count. */
+/* Adds block i, at displacement `displ`. `unit` is the number of bytes in which displacements
+ * count. */
 static tutti_status add_block(struct tt_layout *l, int i, int64_t count, int64_t displ,
                               int64_t unit, struct tt_layout *base, struct bounds *bounds)
 {
@@ -150,7 +153,7 @@ static tutti_status make_indexed(int n, const int64_t *blocks, const int64_t *di
     return status;
 }
 
-/* `by_extent`: displacements count elements, not bytes. */
+/* Makes an indexed type. `by_extent`: displacements count elements; otherwise they count bytes. */
 static tutti_status make_indexed_type(int n, const int64_t *blocks, const int64_t *displs,
                                       bool by_extent, tutti_type base, tutti_type *type)
 {
@@ -198,8 +201,9 @@ static tutti_status check_subarray(int n, const int64_t *sizes, const int64_t *p
     return TUTTI_OK;
 }
 
-/* Makes the layout dimension by dimension in place of the base. The elements of a dimension are
- * those of the faster ones, and their extent is that of the whole array in these. */
+/* Replaces the base's layout by the layout of a part of an array, dimension by dimension. The
+ * elements of a dimension are those of the faster dimensions (which vary faster in memory), and
+ * their extent is that of the whole array in these dimensions. */
 static tutti_status make_subarray(int n, const int64_t *sizes, const int64_t *parts,
                                   const int64_t *starts, tutti_order order, struct tt_layout **l)
 {

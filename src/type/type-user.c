@@ -2,9 +2,9 @@
  *
  * Derived types: a fixed table, changed under a lock and read without one.
  *
- * Numbers are given out in turn, and a number is used again only after many others. So a freed
- * number is not mistaken for a live one, and plans that are cached under it are not used for
- * another type.
+ * New types get the numbers in turn, so a number is used again only after many other numbers. So
+ * the number of a freed type is not mistaken for that of a live type, and plans that are cached for
+ * the number are not used for another type.
  */
 #include <pthread.h>
 
@@ -13,13 +13,14 @@
 
 enum { PLACES = 4096, NUMBERS = TUTTI_TYPE_USER_END - TUTTI_TYPE_USER };
 
-/* The layout is written before the number (release), and read only after the number was seen
+/* An entry's layout is written before its number (release), and read only after the number was seen
  * (acquire). */
 static struct {
     pthread_mutex_t lock;
     int next;
     struct entry {
-        _Atomic int type; /* 0: free; no derived type has the number 0 */
+        /* the number of the type; 0, which is the number of no derived type: the entry is free */
+        _Atomic int type;
         struct tt_layout *_Atomic layout;
     } entry[PLACES];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -62,8 +63,8 @@ struct tt_layout *tt_layout_hold(tutti_type type)
     return layout;
 }
 
-/* A type whose element is a single basic element counts as that basic type, wherever the element
- * lies. */
+/* Returns the number of the basic type if an element of `type` is a single basic element, wherever
+ * in the element that lies. */
 tutti_type tt_type_shape(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return type;
@@ -85,7 +86,8 @@ const char *tt_type_neighbors(tutti_type type)
 
 /* ---- Making and freeing ---- */
 
-/* Returns the new type's number; 0 if all entries are in use. */
+/* Enters the layout in the table as a new type. Returns the number of the type; 0: all entries are
+ * in use. */
 static int add_locked(struct tt_layout *layout)
 {
     for (int i = 0; i < PLACES; i++) {

@@ -22,19 +22,20 @@ static inline tutti_op tt_op_base(tutti_op op)
 {
     return op >= TUTTI_OP_USER_END ? (tutti_op)(op % TUTTI_OP_USER_END) : op;
 }
-/* The name of a bound operation is that of the operation that it is bound to. */
+/* Returns the name of the operation. A bound operation has the name of the operation to which it is
+ * bound. */
 const char *tt_op_name(tutti_op op); /* "?" for a number that is no operation */
 /* Returns the operation with the name text[0..length-1]; TUTTI_OPS if there is none. */
 tutti_op tt_op_parse(const char *text, size_t length);
 
 /* ---- Operations and the types they are defined for (op.c) ---- */
 
-/* Returns NULL if `op` can reduce elements of `type` (of a derived type: its basic elements).
+/* Returns NULL if `op` can reduce elements of `type` (if `type` is derived: its basic elements).
  * Otherwise returns the reason ("bxor is not defined for f64"), which is valid until the thread's
- * next call. Live user-defined operations accept every type. */
+ * next call. User-defined operations that are not freed accept every type. */
 const char *tt_op_refuse(tutti_op op, tutti_type type);
-/* Whether operands may be combined in any order: with all built-in operations, and with
- * user-defined ones that promise it. */
+/* Whether operands of `op` may be combined in any order. This holds for all built-in operations,
+ * and for user-defined operations that were created as commutative. */
 bool tt_op_commutes(tutti_op op);
 
 /* ---- Reduction (reduce.c) ---- */
@@ -42,14 +43,15 @@ bool tt_op_commutes(tutti_op op);
 enum { TT_ELEMENT_MOST = 64 << 10 }; /* the most bytes of an element for a user-defined operation */
 
 /* out[i] = ((in[0][i] op in[1][i]) op ...) op in[k-1][i] for i < n, always from the left, so that
- * the bits of the result are defined (except which NaN it is). k >= 1; k = 1 copies. Any
+ * the bits of the result are defined (except the bits of a NaN). k >= 1; k = 1 copies. Any
  * alignment is allowed. `out` is exactly one of in[], or overlaps none of them. f16 and bf16 are
  * computed in f32 and rounded once. The caller has checked with tt_op_refuse that `op` is defined
  * for `type`. */
 void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op);
 
-/* A reduction whose type and operation are resolved, for callers that reduce often. NULL for
- * user-defined operations and for pairs that are not defined. */
+/* A reduction whose type and operation are resolved, for callers that reduce often.
+ * tt_reduce_lookup returns NULL for user-defined operations, and if the operation is not defined
+ * for the type. */
 typedef void tt_reduce_fn(void *out, const void *const *in, int k, size_t n);
 tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op);
 

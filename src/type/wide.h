@@ -10,7 +10,7 @@
 __extension__ typedef __int128 tt_i128;
 __extension__ typedef unsigned __int128 tt_u128;
 
-/* f80: 10 bytes of x86, in 16 bytes of memory. */
+/* f80: the extended float of x86, which has 10 bytes, in 16 bytes of memory. */
 #if LDBL_MANT_DIG == 64
 #define TT_HAS_F80 1
 typedef long double tt_f80;
@@ -18,7 +18,8 @@ typedef long double tt_f80;
 #define TT_HAS_F80 0
 #endif
 
-/* f128: on x86 a type beside long double, elsewhere long double itself or nothing. */
+/* f128: on x86 a type of its own beside long double; elsewhere long double, if that has 128 bits,
+ * or else not defined. */
 #ifdef __x86_64__
 #define TT_HAS_F128 1
 typedef __float128 tt_f128;
