@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls that are known to be left to the host.
+ * Calls that are recognised at once as left to the host, because they are like the last one that
+ * was left (left.h).
  */
 #include "mpi/left.h"
 #include "mpi/type.h"
 
 __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES] __attribute__((tls_model("initial-exec")));
 
-/* The bytes that one more of the count adds to a call; 0: unknown. */
+/* Returns by how many bytes a call grows if its count grows by one; 0: unknown. */
 static int64_t unit_of(const struct tt_mpi_call *call, enum tt_mpi_index index, uint64_t type)
 {
     int64_t size = type ? tt_mpi_predefined_size(type) : 1;
@@ -19,7 +20,9 @@ void tt_mpi_remember_left(const struct tt_mpi_call *call, enum tt_mpi_index inde
 {
     int magnitude = call->shape % TT_MPI_MAGNITUDES;
     int64_t unit = unit_of(call, index, type), least = 0, most = 0;
-    if (unit == 0 || magnitude == TT_MPI_MAGNITUDES - 1) return; /* the last has no upper end */
+    if (unit == 0 || magnitude == TT_MPI_MAGNITUDES - 1)
+        return; /* the last magnitude has no upper
+                                                                  * end */
     if (magnitude > 0) {
         int64_t bytes = INT64_C(1) << (magnitude - 1);
         least = (bytes + unit - 1) / unit;
