@@ -23,9 +23,8 @@ static struct {
     struct tt_mpi_map type; /* predefined types: numbers of names; guarded by tt_mpi_lock */
     int derived, user;      /* the numbers of the texts for derived types and user operations */
     int64_t began_ns;
-    bool prepares; /* whether Tutti takes persistent calls */
-    struct tt_mpi_map
-        persistent; /* requests: pointers to struct persistent; guarded by tt_mpi_lock */
+    bool prepares;                /* whether Tutti takes persistent calls */
+    struct tt_mpi_map persistent; /* requests: their struct persistent; guarded by tt_mpi_lock */
 } state;
 
 /* ---- Types and operations ---- */

@@ -9,8 +9,8 @@
  * sends from one rank to another in order: the messages of its collective arrive after the
  * acknowledgements. After a collective that Tutti does, it may not have happened, for two reasons:
  *
- *  1. The acknowledgements have arrived, but the sender has not looked. So a sender looks after each
- *     collective that Tutti does, while the program has a buffer.
+ *  1. The acknowledgements have arrived, but the sender has not looked. So a sender looks after
+ *     each collective that Tutti does, while the program has a buffer.
  *  2. The receiver has not sent the acknowledgements. UCX, over which MPICH moves its data, writes
  *     them into a queue of 64 places in the memory of the sender. If the sender does not run for a
  *     while, the queue is full, and the receiver keeps further acknowledgements until it calls the

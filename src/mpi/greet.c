@@ -11,14 +11,14 @@
  * its own host first. If all ranks seem to run on one host, it asks the launcher only after some
  * time.
  *
- *  1. Rank 0 publishes its name on its host, and, when it begins to ask the launcher for other names,
- *     at the launcher, too.
- *  2. Another rank looks for the name of rank 0. If it finds this name, it publishes its own name in
- *     the same place, then waits for the name "all", and does what the value of "all" says. If it
- *     does not find the name of rank 0 for some time, it gives up: for this rank, Tutti is off.
- *  3. Rank 0 looks for the names of the other ranks. When it has found all of them, it publishes "all"
- *     with the value "yes" where it has published its own name. If no further name appears for some
- *     time, or a rank has given up, it publishes "all" with the value "no".
+ *  1. Rank 0 publishes its name on its host, and, when it begins to ask the launcher for other
+ *     names, at the launcher, too.
+ *  2. Another rank looks for the name of rank 0. If it finds this name, it publishes its own name
+ *     in the same place, then waits for the name "all", and does what the value of "all" says. If
+ *     it does not find the name of rank 0 for some time, it gives up: for this rank, Tutti is off.
+ *  3. Rank 0 looks for the names of the other ranks. When it has found all of them, it publishes
+ *     "all" with the value "yes" where it has published its own name. If no further name appears
+ *     for some time, or a rank has given up, it publishes "all" with the value "no".
  *
  * All ranks that have the library come to the same answer, however slow one of them is. If rank 0
  * publishes "yes", it has found all names, so no rank had given up; and a rank that has published

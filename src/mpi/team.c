@@ -652,9 +652,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (!has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM)) return false;
         if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
-        if (decided(call))
-            return for_tutti(call, bytes); /* just now, or by a decision that came
-                                                           * with the team */
+        if (decided(call)) return for_tutti(call, bytes); /* now, or with the team */
     }
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
