@@ -30,8 +30,8 @@
  *
  *     grids        one dimension after the other, x first (on a hypercube: E-cube). On a ring the
  *                  shorter of the two paths; if both are equally long, ascending from even
- *                  coordinates and descending from odd ones. The channel changes at the link between
- *                  the last and the first node of a ring
+ *                  coordinates and descending from odd ones. The channel changes at the link
+ *                  between the last and the first node of a ring
  *     trees        up to the common ancestor and down; in a fat tree the destination chooses the
  *                  path up
  *     dragonfly    within the group, to the destination's group, within that group; the channel
@@ -108,8 +108,8 @@ const char *tt_net_shape(struct tt_net *net, int *which);
 tutti_status tt_net_remove(struct tt_net *net, int node);
 /* Gives the nodes that are not missing their ranks, and finds routes around missing nodes. Errors:
  *
- *     ARG     some ranks cannot reach each other, and cut[] holds the nodes of two such ranks; or all
- *             nodes are missing, and cut[] holds -1
+ *     ARG     some ranks cannot reach each other, and cut[] holds the nodes of two such ranks; or
+ *             all nodes are missing, and cut[] holds -1
  *     LIMIT   some nodes are missing, and there are more than 8192 vertices, or more than 255 ports
  *             at a vertex
  *     MEMORY */
