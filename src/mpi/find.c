@@ -15,10 +15,10 @@
 
 enum { HOSTS = 4 };
 
-/* An object of this process that defines PMPI_Init. */
+/* An MPI library that is loaded in this process: an object that defines PMPI_Init. */
 struct mpi_object {
     void *handle; /* of dlopen */
-    void *init;   /* the function */
+    void *init;   /* the address of its PMPI_Init */
     char path[512];
 };
 

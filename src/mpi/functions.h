@@ -137,7 +137,8 @@
     F(NAME##_init_c, (TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request), \
       (TT_MPI_OPEN ARGUMENTS, info, request), FACT, ROLES)
 
-/* All collective functions of MPI 3, and those that MPI 4 added. */
+/* All collective functions of MPI 3, and those that MPI 4 added, without and with persistent ones.
+ */
 #define TT_MPI_COLLECTIVES_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) \
     TT_MPI_BARRIER(TT_MPI_ROW_NONBLOCKING, F) \
@@ -215,7 +216,8 @@
     F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
     F(Publish_name) F(Lookup_name)
 
-/* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
+/* All exported functions whose names begin with MPI_; those that begin with MPIX_ are in
+ * TT_MPI_COLLECTIVES_X. */
 #define TT_MPI_FUNCTIONS(F) \
     TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
 /* clang-format on */

@@ -219,7 +219,7 @@ static const char *job_name(void)
 {
 #ifdef MPICH
     MPI_Comm parent = tt_handle.no_comm;
-    tt_host.Comm_get_parent(&parent); /* spawned jobs have the launcher of their parents */
+    tt_host.Comm_get_parent(&parent); /* a spawned job has the same launcher as its parent */
     return getenv("PMI_FD") && parent == tt_handle.no_comm ? "" : NULL;
 #else
     return getenv("OMPI_MCA_orte_hnp_uri") ? getenv("PMIX_NAMESPACE") : NULL;

@@ -45,8 +45,8 @@
 
 /* ---- The host: host.c ---- */
 
-/* The functions that the host's mpi.h declares; in a program that is linked statically, those of
- * MPI 3 (static.c). */
+/* The lists of functions.h that apply to this host: those of MPI 4 only if its mpi.h declares them,
+ * and not in a program that is linked statically (static.c). */
 #if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
 #define TT_MPI_LIFE(F) TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F)
 #define TT_MPI_BUFFERS(F) TT_MPI_BUFFERS_3(F) TT_MPI_BUFFERS_4(F)
@@ -116,7 +116,7 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
     return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const int64_t *)list.at)[i];
 }
 
-/* A communicator that was used. */
+/* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
     int label;   /* the number of its name (tt_mpi_text); set only for a report */
     int members; /* ranks that take part in a call: of both groups of an intercommunicator */
@@ -129,7 +129,7 @@ struct tt_mpi_comm {
     tutti_team *team; /* NULL: there is none, or none yet */
     int64_t calls;    /* left to the host before there was a team, longer ones counted as several */
     int64_t met_ns;   /* times of a trial are measured from here: when the ranks last met, or 0 */
-    bool inherits;    /* whether it has inherited decisions before there was a team */
+    bool inherits;    /* whether it has already inherited decisions before it had a team */
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
     /* These are set when the members' ranks are found; for the world, when it gets its team. */
     bool one_node;                /* whether all members share memory, and so have one clock */

@@ -48,7 +48,7 @@ bool tt_mpi_local_publish(const char *name)
     return true;
 }
 
-/* Whether the process that listens at the other end belongs to this user. */
+/* Returns whether the process at the other end of a connection belongs to this user. */
 static bool is_own(int s)
 {
     struct ucred peer;

@@ -89,7 +89,7 @@ extern struct tt_mpi_setting tt_mpi_setting;
 #define TT_MPI_CHOICE(NAME, TEXT) TT_MPI_##NAME,
 enum tt_mpi_choice { TT_MPI_CHOICES(TT_MPI_CHOICE) TT_MPI_CHOICES_N };
 #undef TT_MPI_CHOICE
-/* The texts, by choice. */
+/* The texts of TT_MPI_CHOICES, by choice. */
 extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 
 /* The names of the exported functions: "MPI_Init" ... */
@@ -103,7 +103,7 @@ __attribute__((format(printf, 1, 2))) void tt_mpi_say(const char *format, ...);
 
 /* ---- backend.c ---- */
 
-/* A backend is backend.c, compiled with the mpi.h of a host. */
+/* A backend: the files that host.h lists, compiled with the mpi.h of a host. */
 struct tt_mpi_backend {
     const char *version; /* what the host's MPI_Get_library_version begins with */
     /* Looks up all functions and handles of the host that the backend needs. Returns the name of
@@ -191,7 +191,7 @@ struct tt_mpi_report {
     const char *host; /* "Open MPI v4.1.4" */
     int ranks;
     double seconds; /* from MPI_Init to MPI_Finalize */
-    bool choices;   /* whether Tutti could take calls */
+    bool choices;   /* whether Tutti was to take calls: the report shows who did each */
     struct tt_mpi_row *row;
     size_t n;
 };

@@ -123,7 +123,7 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
 struct reduced {
     struct tt_mpi_reduction r;
     struct tt_mpi_side in, out;
-    int64_t bytes;    /* which each rank contributes: the same number on all ranks */
+    int64_t bytes;    /* contributed by each rank: the same number on all ranks */
     const void *from; /* the input for Tutti; `to`: the output */
     void *to;
     bool in_place;
@@ -259,7 +259,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     struct reduced d = {0};
     if (!tt_mpi_known(call)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
-    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* on rank 0, too */
+    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* MPICH refuses it */
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
         !tt_mpi_ready(call, d.bytes))
         return false;

@@ -406,7 +406,8 @@ static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *rec
     }
 }
 
-/* Adopts the decisions of the communicator's first rank. Returns a tag for a team. Collective. */
+/* Sends the decisions of the communicator's first rank to all its ranks, which adopt them. Returns
+ * a tag for a team. Collective over the communicator. */
 static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     struct inheritance all = {0};
@@ -578,7 +579,8 @@ static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most,
     return call->status == TUTTI_OK;
 }
 
-/* Keeps a decision for the next program. The caller holds the lock. */
+/* Keeps a decision for the next program, if this is rank 0 of the world. The caller holds the lock.
+ */
 static void keep_decision(const struct tt_mpi_comm *record, struct tt_mpi_decision decision)
 {
     struct tt_mpi_keep keep = {.decision = decision, .ranks = record->members};

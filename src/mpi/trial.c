@@ -160,7 +160,7 @@ void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision 
     if (all->calls[decision->shape] >= TT_MPI_FOR_HOST) return;
     struct tt_mpi_trial *trial = make_trial(all, decision->shape);
     all->calls[decision->shape] = decision->tutti ? TT_MPI_FOR_TUTTI : TT_MPI_FOR_HOST;
-    if (!trial) return; /* the report then lacks the costs */
+    if (!trial) return; /* without memory, only the costs in the report are missing */
     trial->host_ns = decision->host_ns;
     trial->tutti_ns = decision->tutti_ns;
 }

@@ -67,7 +67,7 @@ struct tt_mpi_trial {
 /* Values of tt_mpi_trials.calls that are no number of calls, but a decision. */
 enum { TT_MPI_FOR_HOST = 254, TT_MPI_FOR_TUTTI = 255 };
 
-/* The shapes of a communicator. All zero: none was called yet. */
+/* The trials and decisions of a communicator, by shape. All zero: no shape was called yet. */
 struct tt_mpi_trials {
     unsigned char calls[TT_MPI_SHAPES]; /* of each shape, in its trial; later its decision */
     struct tt_mpi_map kept;             /* from a shape + 1 to its struct tt_mpi_trial */

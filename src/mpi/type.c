@@ -19,11 +19,11 @@
 
 /* Groups of types, as bits: the operations that MPI defines for a type depend on its groups. */
 enum {
-    NUMBER = 1, /* integers, for which logical operations are not defined */
-    LOGIC = 2,  /* what logical operations are defined for */
+    NUMBER = 1, /* integers: arithmetic operations are defined for these */
+    LOGIC = 2,  /* logical operations are defined for these */
     REAL = 4,   /* floating point */
     COMPLEX = 8,
-    BITS = 16, /* what bitwise operations are defined for */
+    BITS = 16, /* bitwise operations are defined for these */
     PAIR = 32, /* a value and an index */
     C_INTEGER = NUMBER | LOGIC | BITS,
     INTEGER = NUMBER | BITS
@@ -366,7 +366,7 @@ static bool reduce_some(const struct tt_mpi_reduction *r, const char *left, cons
     struct tt_mpi_call call = {.comm = tt_handle.world};
     MPI_Count lower = 0, span = 0;
     tt_host.Type_get_true_extent_x(r->layout.type, &lower, &span);
-    int64_t reach = r->layout.extent * (n - 1); /* from the first element to the last */
+    int64_t reach = r->layout.extent * (n - 1); /* bytes from the first element to the last */
     int64_t first = lower + (reach < 0 ? reach : 0), bytes = span + (reach < 0 ? -reach : reach);
     /* `shift` is a multiple of 16, so that values are aligned as in the program's buffers. */
     int64_t shift = ((first < 0 ? -first : 0) + 15) & ~INT64_C(15);

@@ -99,7 +99,7 @@ struct tt_accord {
     int leader;
     int from; /* the member whose proposal this one holds; -1: none */
     enum tt_accord_level level;
-    bool settled;    /* ended, and every living member knew the decision before */
+    bool settled;    /* ended after every living member knew the decision */
     bool excluded;   /* ended without an accord: another member takes this one for gone */
     uint64_t word[]; /* the accord; after it the arrays tt_accord_received and tt_accord_gone */
 };

@@ -14,7 +14,7 @@
 struct tt_agree_message_head {
     uint64_t team;
     uint32_t number; /* the number of the agreement on that team, from 1 */
-    uint16_t kind;   /* enum tt_accord_kind, TT_AGREE_MESSAGE_REVOKE or TT_AGREE_MESSAGE_PROBE */
+    uint16_t kind;   /* enum tt_accord_kind, or a further kind (see below) */
     uint16_t rank;   /* the sender's rank in the team */
     /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
      * sender */
@@ -760,7 +760,7 @@ static tutti_status outcome(const struct meeting *m)
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
                        "the other members excluded this rank, since they got no answer from it");
-    /* If a member is gone, the reason may be that its calls did not match. */
+    /* If a member is gone, it may have ended because its calls did not match. */
     (void)tt_team_check(m->team, false);
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);

@@ -77,7 +77,7 @@ static void spread(struct tt_logical *tree, struct growth *g)
 
 /* ---- In rank order ---- */
 
-/* The nodes begin .. end - 1. */
+/* A run of adjacent nodes: begin .. end - 1. */
 struct run {
     int begin, end;
 };

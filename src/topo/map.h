@@ -40,7 +40,7 @@ struct tt_map {
     int read_cost;
     int nodes;
     const int *node;
-    const struct tt_machine *machine; /* what steps cost; NULL: not known */
+    const struct tt_machine *machine; /* what the steps of a plan cost; NULL: not known */
     bool estimates; /* choose the algorithm by times that `machine` predicts, not by a table */
     bool measures;  /* the first calls of a shape measure algorithms (choose/measure.h) */
     const struct tt_wisdom *wisdom; /* what earlier programs measured; NULL: nothing */

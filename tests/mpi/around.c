@@ -184,8 +184,8 @@ static void send_buffered(MPI_Comm comm, int wide)
     free(room);
 }
 
-/* Does this with barriers of all ranks, then with barriers of only the two ranks in opposite order,
- * and then with barriers of all ranks and a buffer of the wide kind. */
+/* Calls send_buffered with barriers of all ranks, then with barriers of only the two ranks in
+ * opposite order, and then with barriers of all ranks and a buffer of the wide kind. */
 static void buffered(void)
 {
     MPI_Comm two;

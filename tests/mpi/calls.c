@@ -179,7 +179,7 @@ static void others(void)
     BLOCKING(Comm_split, world, me % 2, me, &half);
     PMPI_Barrier(half);
     if (p > 1) {
-        /* The ranks of the even group send. */
+        /* Rank 0 of the even group sends to the odd group. */
         BLOCKING(Intercomm_create, half, 0, world, me % 2 ? 0 : 1, 9, &between);
         int root = me % 2 ? 0 : me ? MPI_PROC_NULL : MPI_ROOT;
         BLOCKING(Bcast, ints, 5, MPI_INT, root, between);

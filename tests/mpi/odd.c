@@ -51,8 +51,8 @@ static int delete_it(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Frees a communicator with such an attribute on all ranks but one. The next communicator, of all
- * ranks, then gets the handle that was freed, but only on some ranks. */
+/* Frees a communicator of all ranks but one, with an attribute whose delete function is delete_it.
+ * The next communicator, of all ranks, gets the handle that was freed, but only on some ranks. */
 static void deletes(void)
 {
     int key;
