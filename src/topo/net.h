@@ -76,8 +76,8 @@ struct tt_net {
     enum tt_net_kind kind;
     int nodes, vertices, ports;
     int dims,
-        extent
-            [TT_NET_CUBE]; /* the extents of a grid or hypercube; otherwise the numbers in the text */
+        extent[TT_NET_CUBE]; /* the extents of a grid or hypercube; otherwise the numbers in the
+                              * text of the network */
     int stride[TT_NET_CUBE]; /* of a grid: by how much node numbers differ in one step along each
                               * dimension */
     int up[TT_NET_LEVELS];   /* of a fat tree: parents of a vertex, for each level */
