@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks agree here on all that they must know of each other before Tutti starts.
+ * Finds out whether the ranks have the same settings, and what else they must know of each other
+ * before Tutti starts.
  *
- * Each rank contributes bits, and all get those that any rank has. Of a number that must be the
- * same on all ranks, they get the union of its bits, and the union of the bits that it lacks: these
- * have a bit in common if and only if two ranks have different numbers.
+ * The ranks combine their bits by a bitwise or. For a number that must be the same on all ranks,
+ * each rank contributes the number and its complement. The combined number and the combined
+ * complement have a bit in common if and only if two ranks have different numbers.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -14,20 +15,20 @@
 #include "mpi/agree.h"
 #include "mpi/meet.h"
 
-/* The bits of a number, and those that it lacks. */
+/* A number and its complement. */
 struct number_bits {
     uint64_t in, out;
 };
 
-/* Each rank contributes this. */
+/* The bits that each rank contributes. */
 struct rank_bits {
     uint32_t modes;          /* 1 << mode */
-    unsigned char reports;   /* whether it wants a report */
-    unsigned char fails;     /* whether it cannot load Tutti */
-    unsigned char undriven;  /* whether its host cannot drive Tutti */
+    unsigned char reports;   /* whether the rank wants a report */
+    unsigned char fails;     /* whether the rank cannot load libtutti.so */
+    unsigned char undriven;  /* whether the rank's MPI cannot drive Tutti */
     struct number_bits list; /* list_number */
-    struct number_bits host; /* where it runs */
-    cpu_set_t processors;    /* that it may use */
+    struct number_bits host; /* host_number */
+    cpu_set_t processors;    /* that the rank may use */
 };
 
 static struct number_bits bits_of(uint64_t number)
@@ -40,7 +41,8 @@ static bool is_same(struct number_bits number)
     return (number.in & number.out) == 0;
 }
 
-/* A number that is different if another version or another list of functions is set. */
+/* Returns a number that differs between ranks with different versions of Tutti, or with different
+ * lists of functions in TUTTI_MPI. */
 static uint64_t list_number(void)
 {
     uint64_t hash = tt_hash(TT_HASH_BEGIN, TUTTI_VERSION, sizeof TUTTI_VERSION);
@@ -56,13 +58,13 @@ static uint64_t host_number(void)
 
 /* ---- What differs ---- */
 
-/* The least number that a rank has and the greatest one, each with such a rank. */
+/* The least and the greatest number that any rank has, each with a rank that has it. */
 struct extremes {
     int64_t least, most;
     int least_rank, most_rank;
 };
 
-/* Collective over the world. */
+/* Returns the extremes of the numbers of all ranks. Collective over the world. */
 static struct extremes extremes_of(int64_t number, int rank)
 {
     const int64_t unit = INT64_C(1) << 24;
@@ -103,7 +105,7 @@ static enum tt_mpi_mode refuse_lists(int rank)
 
 /* ---- Agreeing ---- */
 
-/* Returns the bits of this rank. `why`: why it cannot load Tutti; NULL: it can. */
+/* Returns the bits of this rank. `why`: why it cannot load libtutti.so; NULL: it can. */
 static struct rank_bits own_bits(const char *why)
 {
     struct rank_bits own = {.modes = 1u << tt_mpi_setting.mode,
@@ -112,7 +114,7 @@ static struct rank_bits own_bits(const char *why)
                             .undriven = !tt_mpi_drivable(),
                             .list = bits_of(list_number()),
                             .host = bits_of(host_number())};
-    /* If this fails, the rank counts no processors. */
+    /* If this fails, own.processors stays empty. */
     (void)sched_getaffinity(0, sizeof own.processors, &own.processors);
     return own;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks agree here before Tutti starts. One collective of the host says whether anything
- * differs. Only then do the ranks ask each other what, for the text of the error.
+ * Finds out, before Tutti starts, whether the ranks have the same settings. One collective of the
+ * host MPI shows whether anything differs. Only if something differs, the ranks ask each other what
+ * it is, for the text of the error.
  */
 #ifndef TT_MPI_AGREE_H
 #define TT_MPI_AGREE_H
@@ -9,10 +10,10 @@
 #include "mpi/shim.h"
 #include "mpi/team.h"
 
-/* Returns the mode of all ranks, and fills in what team.c must know of them if they take calls. If
- * the modes or the lists of functions differ, or a rank cannot load Tutti, nothing is counted or
- * taken, and a rank says why. If one rank wants a report, there is one. Collective over the
- * world. */
+/* Returns the mode of all ranks, and fills in *all, which team.c needs, if Tutti is to take calls.
+ * If the modes or the lists of functions differ, or a rank cannot load libtutti.so, returns
+ * TT_MPI_OFF on all ranks, and a rank prints why. If any rank wants a report, there is one.
+ * Collective over the world. */
 #define tt_mpi_agree TT_MPI_OWN(agree)
 enum tt_mpi_mode tt_mpi_agree(struct tt_mpi_all *all);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A backend: the functions that Tutti puts into the table, which take or count calls, and what
- * happens when MPI begins and ends.
+ * A backend: the functions that Tutti puts into the table of exported functions (shim.h), which
+ * take or count calls, and what happens when MPI begins and ends.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,8 +20,8 @@
 /* ---- State ---- */
 
 static struct {
-    struct tt_mpi_map type; /* predefined types: their names; guarded by tt_mpi_lock */
-    int derived, user;      /* the texts for derived types and user operations */
+    struct tt_mpi_map type; /* predefined types: numbers of names; guarded by tt_mpi_lock */
+    int derived, user;      /* the numbers of the texts for derived types and user operations */
     int64_t began_ns;
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* requests: their struct persistent; guarded by tt_mpi_lock */
@@ -60,15 +60,16 @@ static int operation_of(MPI_Op op)
 
 /* ---- What a call moves ---- */
 
-/* These numbers say what a call of a collective moves: `bytes` are the bytes that this rank
- * contributes; for a scatter, those that it receives. */
+/* What a call of a collective moves, for the counts of a report. `bytes` are the bytes that this
+ * rank contributes; for a scatter, those that it receives. */
 struct fact {
     struct tt_mpi_comm c;
     int type, operation;
     int64_t bytes;
 };
 
-/* The count of this rank, which a call in place reads; a call that is not in place does not. */
+/* Returns the count of this rank for a call in place. For other calls, whose counts this rank need
+ * not have, returns 0. */
 static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
     return buffer == MPI_IN_PLACE ? tt_mpi_at(list, tt_mpi_comm_value(comm).rank) : 0;
@@ -94,7 +95,8 @@ static struct fact with(struct fact f, MPI_Op op)
     return f;
 }
 
-/* Ranks of the root's group move nothing, or are the root, in an intercommunicator. */
+/* Returns whether this rank contributes nothing to a rooted collective: in an intercommunicator,
+ * the ranks of the root's group receive or do nothing. */
 static bool is_silent(MPI_Comm comm, int root)
 {
     return tt_mpi_comm_value(comm).inter && (root == MPI_PROC_NULL || root == MPI_ROOT);
@@ -125,7 +127,7 @@ static struct fact fact_gather(const void *sendbuf, int64_t sendcount, MPI_Datat
     return fact_allgather(sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
 }
 
-/* Like a gather, with the ends exchanged. */
+/* The facts of a scatter are those of a gather, in which the buffers are exchanged. */
 #define fact_scatter fact_gather
 
 static struct fact fact_alltoall(const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype,
@@ -145,7 +147,8 @@ static struct fact fact_alltoallv(const void *sendbuf, struct tt_mpi_counts send
     return fact(comm, sum(sendcounts, n), sendtype);
 }
 
-/* The type is that of the first peer. */
+/* Adds up the bytes for n peers, each with its own type. The type in the report is that of the
+ * first peer. */
 static struct fact each_type(struct tt_mpi_counts counts, const MPI_Datatype *types, int n,
                              MPI_Comm comm)
 {
@@ -232,16 +235,18 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
 
 /* ---- Persistent requests ---- */
 
-/* A persistent request of a collective. The program starts and frees requests of all kinds by the
- * same functions; those that are not in state.persistent are not of a collective. */
+/* What is known of a persistent request of a collective. The program starts and frees requests of
+ * all kinds by the same functions; requests that are not in state.persistent are not of a
+ * collective. */
 struct persistent {
     struct tt_mpi_shape shape; /* under which its starts are counted */
     int64_t bytes;
-    struct tt_mpi_later *later; /* Tutti's; NULL: the host does it */
+    struct tt_mpi_later *later; /* Tutti's call; NULL: the host does the collective */
 };
 
-/* Keeps what is to be known of a persistent request. `request`: NULL for a function that prepares
- * none. `later`: NULL if the host does the call. The lock is held. False: there is no memory. */
+/* Records a persistent request in state.persistent. `request`: NULL if the function is not one that
+ * prepares a persistent request. `later`: NULL if the host does the call. The caller holds the
+ * lock. False: there is no memory. */
 static bool keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
                             const struct fact *f, struct tt_mpi_later *later)
 {
@@ -256,9 +261,9 @@ static bool keep_persistent(const MPI_Request *request, int function, enum tt_mp
     return false;
 }
 
-/* The communicator that the host frees in each thread, as TT_MPI_KEY has it; none: NULL. It is
- * looked at only while some thread frees one. A thread variable of its own would not fit: the room
- * for them is short where the linker loads this library late. */
+/* The communicator that the host is just freeing in a thread, as TT_MPI_KEY has it; NULL: none. It
+ * is read only while some thread frees one. It is not a __thread variable, because there is little
+ * room for those where the dynamic linker loads this library late. */
 static pthread_key_t ending;
 static pthread_once_t ending_made = PTHREAD_ONCE_INIT;
 static atomic_int endings;
@@ -268,9 +273,9 @@ static void make_ending(void)
     if (pthread_key_create(&ending, NULL) != 0) abort();
 }
 
-/* Whether a call stays with the host: it comes from inside the host or from Tutti itself, or a
+/* Returns whether a call goes to the host unseen: because the host or Tutti makes it, or because a
  * delete function of the program makes it on the communicator that is being freed. The record of
- * that communicator is gone, and a new one would outlive the handle. */
+ * that communicator is gone, and a new record would outlive the handle. */
 static inline bool stays(MPI_Comm comm, const void *caller)
 {
     bool ends = atomic_load_explicit(&endings, memory_order_relaxed) > 0 &&
@@ -278,14 +283,15 @@ static inline bool stays(MPI_Comm comm, const void *caller)
     return tt_depth > 0 || ends || tt_mpi_in_host(caller);
 }
 
-/* Returns NULL if the request is not of a persistent collective. The lock is held. */
+/* Returns what is recorded of a request; NULL: it is not one of a persistent collective. The caller
+ * holds the lock. */
 static struct persistent *persistent_of(MPI_Request request)
 {
     const int64_t *at = tt_mpi_map_find(&state.persistent, TT_MPI_KEY(request));
     return at ? (struct persistent *)(intptr_t)*at : NULL;
 }
 
-/* The host has started these requests. */
+/* Counts n requests that the host has started, and starts those of them that are Tutti's. */
 static void start_persistent(int n, const MPI_Request *requests)
 {
     for (int i = 0; i < n; i++) {
@@ -315,7 +321,8 @@ static int start_Startall(int count, MPI_Request requests[])
     return code;
 }
 
-/* The host may give the handle to another request as soon as it is free. */
+/* Frees a request at the host. What is recorded of a persistent one is removed first, because the
+ * host may give the handle to another request as soon as it is free. */
 static int end_Request_free(MPI_Request *request)
 {
     struct persistent *p = NULL;
@@ -331,13 +338,14 @@ static int end_Request_free(MPI_Request *request)
     return code;
 }
 
-/* The nonblocking and persistent functions that Tutti takes from some hosts. */
+/* Whether a function is one of the nonblocking and persistent functions that Tutti can take, with
+ * some hosts. */
 #define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
 #define PREPARED(F, NAME, ...) [TT_MPI_##NAME##_init] = true, [TT_MPI_X_##NAME##_init] = true,
 static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED) TT_MPI_BARRIER(PREPARED, )
                                               TT_MPI_MEMBERS(PREPARED, , int, int)};
 
-/* Why a function is only counted. */
+/* Returns why the host does all calls of a function, which are only counted. */
 static enum tt_mpi_choice reason_of(int function)
 {
     if (tt_mpi_setting.left[function]) return TT_MPI_LEFT_SETTING;
@@ -345,8 +353,8 @@ static enum tt_mpi_choice reason_of(int function)
     return tt_mpi_drivable() ? TT_MPI_LEFT_NONBLOCKING : TT_MPI_LEFT_UNDRIVEN;
 }
 
-/* The host has the call first, and only a call that it accepted is looked at: so a wrong argument
- * causes the host's error, and no other. */
+/* The functions that count calls. The host does the call first, and the arguments are read only if
+ * the host has accepted them: so a wrong argument causes the host's error, and no other. */
 #define COUNTING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                         \
     COUNTING_REQUEST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES, NULL)
 #define COUNTING_PREPARED(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
@@ -379,7 +387,7 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define RANK_LEFT(NAME) tt_left[TT_MPI_INDEX_##NAME].rank
 #define RANK_NOW(NAME) call.record->rank
 
-/* Whether the program has given the host room for messages (buffered.h). */
+/* Whether the program has attached a buffer for messages (buffered.h). */
 static atomic_bool keeps_messages;
 
 static void keep_messages(bool keeps)
@@ -388,7 +396,7 @@ static void keep_messages(bool keeps)
     tt_mpi_buffered_set(keeps);
 }
 
-/* The functions that give the host room and end that. */
+/* The functions that attach and detach a buffer for messages. */
 #define KEEPS(ATTACH, DETACH, COUNT)                                                               \
     static int begin_##ATTACH(void *buffer, COUNT size)                                            \
     {                                                                                              \
@@ -404,9 +412,9 @@ static void keep_messages(bool keeps)
     }
 TT_MPI_BUFFERS(KEEPS)
 
-/* Tutti does the call, or the host. While the host does it, tt_depth counts nothing: an error
- * handler of the program may leave that call by longjmp or an exception, and nothing would count
- * down again. Calls from inside the host are known by tt_mpi_in_host. */
+/* The functions that take calls: Tutti does the call, or the host. While the host does it, tt_depth
+ * is not raised: an error handler of the program may leave that call by longjmp or an exception,
+ * and tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int take_##NAME PARAMETERS                                                              \
     {                                                                                              \
@@ -451,8 +459,8 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->prepares = false;
 }
 
-/* Returns the costs that were measured for the call's shape, and the time that this call saves.
- * They are zero for a call that does not follow a decision. */
+/* Returns the costs that were measured for the call's shape, and the time that this call saves. All
+ * are zero for a call that does not follow a decision. */
 static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
 {
     if (call->shape < 0 || call->choice == TT_MPI_LEFT_EARLY ||
@@ -468,7 +476,8 @@ TT_MPI_TAKEN(TAKING)
 
 /* ---- Starting ---- */
 
-/* Like TAKING. The call lives until the program's request does not need it any more. */
+/* Functions like those of TAKING, for nonblocking calls. The struct tt_mpi_call is freed when the
+ * program's request does not need it any more. */
 #define STARTING(NAME, STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
     static int start_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Request *request)                          \
     {                                                                                              \
@@ -520,7 +529,8 @@ TT_MPI_STARTED(STARTING)
 
 /* ---- Preparing ---- */
 
-/* Like STARTING, for a persistent call: it lives until the program frees its request. */
+/* Functions like those of STARTING, which prepare persistent calls. The struct tt_mpi_call is freed
+ * when the program frees the request. */
 #define PREPARING(NAME, PREPARED, PARAMETERS, ARGUMENTS, FACT, ROLES)                              \
     static int prepare_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request)         \
     {                                                                                              \
@@ -562,7 +572,7 @@ static void begin(void)
     struct tt_mpi_all ranks;
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
-    if (all) tt_mpi_local_withdraw(); /* all ranks have come here */
+    if (all) tt_mpi_local_withdraw(); /* no rank needs the names any more */
     if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
@@ -591,8 +601,9 @@ static int begin_Init_thread(int *argc, char ***argv, int required, int *provide
     return code;
 }
 
-/* Must be called before the communicator is freed: the host may then give its handle to another
- * communicator, which another thread uses at once. */
+/* Removes the record of a communicator, and frees it unless requests need it. Must be called before
+ * the communicator is freed: the host may then give its handle to another communicator, which
+ * another thread uses at once. */
 static void forget(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = tt_mpi_comm_remove(comm);
@@ -606,8 +617,8 @@ static bool is_predefined(MPI_Comm comm)
     return comm == tt_handle.world || comm == tt_handle.self;
 }
 
-/* The host calls the program's delete functions of attributes, which may do collectives on the
- * communicator (stays). */
+/* The functions that free a communicator. Meanwhile the host calls the program's delete functions
+ * of attributes, which may do collectives on the communicator (`stays` recognises these). */
 #define ENDS(NAME)                                                                                 \
     static int end_##NAME(MPI_Comm *comm)                                                          \
     {                                                                                              \
@@ -626,8 +637,8 @@ ENDS(Comm_free)
 ENDS(Comm_disconnect)
 #undef ENDS
 
-/* Gathers the rows of all ranks at rank 0, whose report is then filled. False: there was no memory,
- * on some rank, or the host failed. */
+/* Gathers the rows of all ranks at rank 0, in report->row. False: there was no memory on some rank,
+ * or the host failed. */
 static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int bytes, int rank)
 {
     int ranks = report->ranks, *sizes = NULL, *offsets = NULL, all = 0;
@@ -661,7 +672,7 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
     return ok;
 }
 
-/* The longest time of a rank since its MPI_Init. */
+/* Returns the longest time in seconds that has passed at any rank since its MPI_Init. */
 static double seconds_since(int64_t began_ns)
 {
     int64_t own = began_ns - tt_mpi_now_ns(), least = own;
@@ -702,7 +713,7 @@ static int end_Finalize(void)
 
 /* ---- The table ---- */
 
-static tt_mpi_function *table; /* of stub.c */
+static tt_mpi_function *table; /* the table in stub.c */
 
 #define COUNT(NAME, ...) table[TT_MPI_##NAME] = (tt_mpi_function)count_##NAME;
 #define COUNT_X(NAME, ...) table[TT_MPI_X_##NAME] = (tt_mpi_function)count_X_##NAME;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which ranks have a buffer for messages, and handing over what they wait for.
+ * Knows which ranks have attached a buffer for messages (MPI_Bsend), and hands over to the MPI's
+ * transport the acknowledgements for which these ranks wait (buffered.h).
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -8,9 +9,9 @@
 #include "mpi/buffered.h"
 #include "mpi/meet.h"
 
-/* How a rank writes into the memory of another one. */
+/* What a rank needs to write into the memory of another rank. */
 struct access {
-    int there; /* 0: not at all */
+    int there; /* 0: the rank has no such memory */
     tutti_key key;
 };
 
@@ -19,13 +20,14 @@ static struct {
     MPI_Comm own;
     int rank, ranks;
     struct access mine;    /* what the others need to write into the memory of this rank */
-    struct access *access; /* to each rank; NULL: to none */
-    int begun, written;    /* numbers, into the memory of others */
+    struct access *access; /* what each rank has put into its `mine`; NULL: not exchanged */
+    int begun, written;    /* how many stores into the memory of other ranks were begun, and how
+                            * many have ended */
 } at;
 
 unsigned char *tt_mpi_buffers;
 
-/* Makes the memory that others write, and a key to it. */
+/* Allocates the memory into which other ranks write, and makes a key to it. */
 static void make_memory(void)
 {
     void *memory = NULL;
@@ -70,7 +72,8 @@ static void count_written(tutti_context *context, void *arg, tutti_status status
     at.written++;
 }
 
-/* Writes a number into the memory of all other ranks, and waits until it is there. */
+/* Writes a byte at `place` of the memory of every other rank, and waits until the stores have
+ * ended. */
 static void write_all(int place, const unsigned char *number)
 {
     tutti_context *context = tt_mpi_tutti.context_at(at.client, 0);
@@ -96,7 +99,8 @@ void tt_mpi_buffered_set(bool has)
 
 /* ---- The others ---- */
 
-/* The host sends nothing to this rank later than what it was to send before. */
+/* Sends an empty message to a rank, and waits until the host has sent it. The host sends to a rank
+ * in order, so all that it had to send to this rank before is then sent, too. */
 static void hand_over(int rank)
 {
     enum { LOOKS = 100 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was counted: one row for each shape of call, found by a hash of the shape. A program makes
- * few different shapes, because sizes are counted by their magnitude, and derived types, user
- * operations and unnamed communicators under one name each; so the memory stays small however many
- * calls, types and communicators the program makes.
+ * Counts the program's calls: one row for each shape of call, found by a hash of the shape. A
+ * program makes few different shapes, because sizes are counted by their magnitude (up to a factor
+ * of two), all derived types under one name, and so are all operations of the program and all
+ * communicators without a name. So the memory stays small however many calls, types and
+ * communicators the program makes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle)
     size_t i = (size_t)(tt_mpi_map_entry(map, handle) - map->entry);
     map->entry[i].handle = 0;
     map->n--;
-    /* The entries behind the gap move to where a search would now find them. */
+    /* The entries that follow the gap move to where a search would now find them. */
     while (map->entry[i = (i + 1) & (map->size - 1)].handle) {
         struct tt_mpi_entry moved = map->entry[i];
         map->entry[i].handle = 0;
@@ -75,7 +76,7 @@ struct counted {
 static struct {
     struct counted *row;
     int n, size;
-    struct tt_mpi_map of_shape; /* by a hash of the shape */
+    struct tt_mpi_map of_shape; /* from a hash of shape and magnitude to the index of the row */
 } all;
 
 static uint64_t hash_of(const struct tt_mpi_shape *s, int magnitude)
@@ -108,7 +109,8 @@ static struct counted *add_row(const struct tt_mpi_shape *shape, int magnitude, 
     return row;
 }
 
-/* If two shapes have the same hash, the second one gets the next hash that is free. */
+/* Returns the row of a shape and magnitude, which is added if there is none; NULL: there is no
+ * memory. If two shapes have the same hash, the second one gets the next free hash. */
 static struct counted *row_of(const struct tt_mpi_shape *shape, int magnitude)
 {
     uint64_t hash = hash_of(shape, magnitude);

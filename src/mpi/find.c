@@ -15,10 +15,10 @@
 
 enum { HOSTS = 4 };
 
-/* An object of this process that defines PMPI_Init. */
+/* An MPI library that is loaded in this process: an object that defines PMPI_Init. */
 struct mpi_object {
     void *handle; /* of dlopen */
-    void *init;   /* the function */
+    void *init;   /* the address of its PMPI_Init */
     char path[512];
 };
 
@@ -40,11 +40,11 @@ static bool contains(const struct dl_phdr_info *info, const void *address)
     return false;
 }
 
-/* The table of an object that the dynamic linker reads first when it looks for a symbol; NULL: the
- * object has none. Some loaders write the table's address into the dynamic section, others leave
- * its offset there; only the right one of the two lies in the object. The greater one need not be
- * the address: an object that was linked for a higher address than it got has a dlpi_addr below
- * zero, which wraps around. */
+/* Returns the hash table of an object, which the dynamic linker reads first when it looks for a
+ * symbol; NULL: the object has none. Some loaders write the table's address into the dynamic
+ * section, others leave its offset there; only the right one of the two is an address in the
+ * object. The greater number need not be the address: an object that was linked for a higher
+ * address than it got has a negative dlpi_addr, which wraps around. */
 static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *entry = NULL;
@@ -59,10 +59,11 @@ static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
     return contains(info, moved) ? moved : NULL;
 }
 
-/* Whether an object may define the symbol: the Bloom filter of its hash table says so, for few of
- * the objects that do not. This takes less than a microsecond. To dlopen and dlclose an object that
- * is loaded takes a tenth of a millisecond, because the dynamic linker goes through all objects,
- * and programs with a hundred libraries are usual. */
+/* Returns whether an object may define the symbol: false if the Bloom filter of its hash table
+ * excludes it, which it does for most objects that do not define the symbol. This takes less than a
+ * microsecond. To dlopen and dlclose an object that is loaded takes a tenth of a millisecond,
+ * because the dynamic linker goes through all objects, and programs with a hundred libraries are
+ * usual. */
 static bool may_define(const struct dl_phdr_info *info, const char *symbol)
 {
     enum { WORD = 8 * sizeof(ElfW(Addr)) };
@@ -74,8 +75,8 @@ static bool may_define(const struct dl_phdr_info *info, const char *symbol)
     return word >> hash % WORD & word >> (hash >> shift) % WORD & 1;
 }
 
-/* The paths of the objects that may be a host, each ended by a NUL. dlopen must not be called while
- * dl_iterate_phdr visits the objects. */
+/* The paths of the objects that may be the host MPI, each ended by a NUL. They are collected first,
+ * because dlopen must not be called while dl_iterate_phdr visits the objects. */
 struct paths {
     char *text;
     size_t n;
@@ -86,7 +87,7 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
     struct paths *paths = input;
     size_t n = strlen(info->dlpi_name) + 1;
     (void)size;
-    if (n == 1) return 0; /* the program itself: a host in it would have been called directly */
+    if (n == 1) return 0; /* the program itself: it would have called an MPI of its own directly */
     if (!may_define(info, "PMPI_Init")) return 0;
     char *text = realloc(paths->text, paths->n + n);
     if (!text) return 1;
@@ -100,7 +101,7 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
 struct code_place {
     const void *address;
     const char *path; /* "": the program */
-    bool in_host;     /* in the host that was chosen */
+    bool in_host;     /* whether this object is the host MPI */
 };
 
 static int look_for(struct dl_phdr_info *info, size_t size, void *input)
@@ -113,8 +114,8 @@ static int look_for(struct dl_phdr_info *info, size_t size, void *input)
     return 1;
 }
 
-/* Finds the object. dladdr would also look for the function, among all symbols of the object, which
- * takes a tenth of a millisecond in a large library. */
+/* Returns the object in which an address lies. dladdr would also look for the function, among all
+ * symbols of the object, which takes a tenth of a millisecond in a large library. */
 static struct code_place place_of(const void *address)
 {
     struct code_place place = {.address = address, .path = ""};
@@ -127,8 +128,8 @@ const char *tt_mpi_own_path(void)
     return place_of((void *)tt_mpi_own_path).path;
 }
 
-/* Keeps the object if it defines PMPI_Init itself. dlsym also looks into the objects that an object
- * needs, so the same function may be found through several objects. */
+/* Adds the object at `path` to found.host if it defines PMPI_Init itself. dlsym also looks into the
+ * objects that an object needs, so it may find one function through several objects. */
 static void look_into(const char *path)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -145,8 +146,8 @@ static void look_into(const char *path)
     }
 }
 
-/* The host whose functions come after ours for the dynamic linker; the first one if they all were
- * loaded for themselves. */
+/* Returns the MPI whose functions the dynamic linker finds next after those of this library; or, if
+ * it finds none because each MPI was loaded by dlopen with its own scope, the first one. */
 static const struct mpi_object *next_host(void)
 {
     void *next = dlsym(RTLD_NEXT, "PMPI_Init");
@@ -177,8 +178,9 @@ void *tt_mpi_host_symbol(const char *name)
     return dlsym(found.chosen->handle, name);
 }
 
-/* If the program refers to a variable of a library directly, the linker puts the variable into the
- * program, and the library uses it there too. */
+/* Returns the address of a variable of the host. If the program refers to a variable of a library
+ * directly, the linker puts a copy of the variable into the program, and the library uses this copy
+ * too, so the program is searched first. */
 void *tt_mpi_host_variable(const char *name)
 {
     void *first = dlsym(RTLD_DEFAULT, name);
@@ -192,8 +194,8 @@ const char *tt_mpi_host_path(void)
 
 /* ---- Who calls ---- */
 
-/* Whether an object has the name that the host's component system expects. Components are loaded
- * while the program runs. The Fortran layer is not among them: its calls are the program's. */
+/* Returns whether an object is a component of the host, by its name. Components are loaded while
+ * the program runs. The host's Fortran layer is no component: its calls are the program's. */
 static bool is_component(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -202,7 +204,8 @@ static bool is_component(const char *path)
 
 bool tt_mpi_in_host(const void *address)
 {
-    /* The answers for the last addresses, each as the address times two, plus one for the host. */
+    /* A cache of answers for addresses: each entry is the address times two, plus one if the
+     * address is in the host. */
     static _Atomic uintptr_t seen[256];
     uintptr_t key = (uintptr_t)address;
     _Atomic uintptr_t *answer = &seen[(key ^ key >> 8) & 255];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of the MPI functions that the library under MPI programs exports. The exported
- * functions (stub.c), their numbers (shim.h), the functions of the
- * host and the functions that count (backend.c) are all expanded from it.
+ * The table of the MPI functions that libtutti_mpi.so exports. The exported functions (stub.c),
+ * their numbers (shim.h), the struct of the host's functions (host.h) and the functions that count
+ * and take calls (backend.c) are all expanded from it.
  *
  * A row is one collective. Its blocking, nonblocking and persistent functions, with counts of type
  * int and, in MPI 4, MPI_Count, are derived from it:
@@ -10,8 +10,9 @@
  *     ROW(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
  *
  * FACT is the function of backend.c that says what a call of this collective moves, and ROLES are
- * the arguments that this function needs. COUNT and DISPLACEMENT are the types of counts and
- * displacements. F(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) is expanded for each function.
+ * the arguments of that function. COUNT and DISPLACEMENT are the types of counts and displacements.
+ * F(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) is expanded for each function that is derived from
+ * the row.
  *
  * The table names types of MPI, but includes no mpi.h: stub.c defines these types as machine words.
  */
@@ -20,7 +21,7 @@
 
 /* clang-format off */
 
-/* The parameters, arguments and roles of collectives that have the same ones. */
+/* The parameters (P) and arguments (A) that several collectives have in common. */
 #define TT_MPI_P_ONE(COUNT) (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, \
     void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 #define TT_MPI_A_ONE (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
@@ -116,7 +117,8 @@
 #define TT_MPI_COUNTED(ROW, F, COUNT, DISPLACEMENT) \
     TT_MPI_MEMBERS(ROW, F, COUNT, DISPLACEMENT) TT_MPI_NEIGHBORS(ROW, F, COUNT, DISPLACEMENT)
 
-/* The functions of a row. The first two are in MPI 3, the others in MPI 4. */
+/* The functions that are derived from a row. MPI 3 has the blocking and the nonblocking function,
+ * and MPI 4 added the others. */
 #define TT_MPI_OPEN(...) __VA_ARGS__
 #define TT_MPI_ROW_BLOCKING(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
@@ -135,7 +137,8 @@
     F(NAME##_init_c, (TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request), \
       (TT_MPI_OPEN ARGUMENTS, info, request), FACT, ROLES)
 
-/* All collective functions of MPI 3, and those that MPI 4 added. */
+/* All collective functions of MPI 3, and those that MPI 4 added, without and with persistent ones.
+ */
 #define TT_MPI_COLLECTIVES_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) \
     TT_MPI_BARRIER(TT_MPI_ROW_NONBLOCKING, F) \
@@ -159,24 +162,25 @@
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
 #define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)
 
-/* The nonblocking functions that Tutti takes if the host can drive it: F(NAME, STARTED, PARAMETERS,
- * ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking function, and NAME that of
- * the blocking one, whose parameters and arguments these are. */
+/* The nonblocking functions that Tutti takes if the host can drive Tutti: F(NAME, STARTED,
+ * PARAMETERS, ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking function, and
+ * NAME the name of the blocking one, whose PARAMETERS and ARGUMENTS follow. */
 #define TT_MPI_ROW_STARTED(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, I##LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
 #define TT_MPI_STARTED(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
 
-/* The persistent functions of Open MPI's extension that Tutti takes, in the same form. */
+/* The persistent functions of Open MPI's extension that Tutti takes, in the form of TT_MPI_STARTED.
+ */
 #define TT_MPI_ROW_KEPT(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, X_##NAME##_init, PARAMETERS, ARGUMENTS, FACT, ROLES)
 #define TT_MPI_KEPT_X(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int)
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
- * persistent requests, and those that give the host room for the program's messages and end that:
- * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 has functions with a count of type MPI_Count for room,
- * too. */
+ * persistent requests, and those that attach and detach a buffer for the program's messages:
+ * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 also has functions for buffers with a size of type
+ * MPI_Count. */
 #define TT_MPI_LIFE_3(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
@@ -193,12 +197,12 @@
     F(Buffer_attach_c, (void *buffer, MPI_Count size), (buffer, size), , ) \
     F(Buffer_detach_c, (void *buffer, MPI_Count *size), (buffer, size), , )
 
-/* The functions that give the host room and the functions that end that:
- * F(ATTACH, DETACH, COUNT). */
+/* The functions that attach a buffer for messages and those that detach it: F(ATTACH, DETACH,
+ * COUNT). */
 #define TT_MPI_BUFFERS_3(F) F(Buffer_attach, Buffer_detach, int)
 #define TT_MPI_BUFFERS_4(F) F(Buffer_attach_c, Buffer_detach_c, MPI_Count)
 
-/* Functions of the host that Tutti calls, beside those that it exports: F(NAME). */
+/* Functions of the host that Tutti calls and does not export itself: F(NAME). */
 #define TT_MPI_NEEDED(F) \
     F(Type_size_x) F(Type_get_envelope) F(Type_get_name) F(Comm_size) F(Comm_rank) \
     F(Comm_remote_size) F(Comm_test_inter) F(Comm_get_name) F(Get_library_version) F(Topo_test) \
@@ -212,7 +216,8 @@
     F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
     F(Publish_name) F(Lookup_name)
 
-/* All exported functions whose names begin with MPI; the others are TT_MPI_COLLECTIVES_X. */
+/* All exported functions whose names begin with MPI_; those that begin with MPIX_ are in
+ * TT_MPI_COLLECTIVES_X. */
 #define TT_MPI_FUNCTIONS(F) \
     TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_COLLECTIVES_4(F)
 /* clang-format on */

@@ -2,27 +2,30 @@
  *
  * Finds out, at the end of MPI_Init, whether all ranks have this library.
  *
- * A rank without it makes none of our calls. So a collective of the host could end on no rank, and
- * a message to such a rank would lie there until the program receives it by mistake. What remains
- * are names that one process publishes and others find, while nobody waits. There are two places
- * for them: the host that a rank runs on (local-names.h), which takes microseconds, and the name
- * service of the launcher (MPI_Publish_name), which all hosts reach. A rank looks on its own host
- * first. If all ranks seem to run on one host, it asks the launcher only after some time.
+ * A rank without the library makes none of our calls. So a collective of the MPI library could end
+ * on no rank, and a message to such a rank would stay there until the program receives it by
+ * mistake. What remains are names that one process publishes and other processes look up, without
+ * waiting for each other. There are two places for names: the host that a rank runs on
+ * (local-names.h), where a look takes microseconds, and the name service of the launcher
+ * (MPI_Publish_name), which all hosts reach. (In this file a host is a computer.) A rank looks on
+ * its own host first. If all ranks seem to run on one host, it asks the launcher only after some
+ * time.
  *
- *  1. Rank 0 publishes its name on its host, and as soon as it asks the launcher, there too.
- *  2. Another rank looks for the name of rank 0. If it finds that, it publishes its own name where
- *     it has found that of rank 0, and then waits for the name "all" and does what this says. If it
- *     does not find it for some time, it gives up: for this rank, Tutti is off.
- *  3. Rank 0 looks for the names of the others. When it has found all, it publishes "all" with the
- *     value "yes" where it has published its own name. If no further name comes for some time, or a
- *     rank has given up, the value is "no".
+ *  1. Rank 0 publishes its name on its host, and, when it begins to ask the launcher for other
+ *     names, at the launcher, too.
+ *  2. Another rank looks for the name of rank 0. If it finds this name, it publishes its own name
+ *     in the same place, then waits for the name "all", and does what the value of "all" says. If
+ *     it does not find the name of rank 0 for some time, it gives up: for this rank, Tutti is off.
+ *  3. Rank 0 looks for the names of the other ranks. When it has found all of them, it publishes
+ *     "all" with the value "yes" where it has published its own name. If no further name appears
+ *     for some time, or a rank has given up, it publishes "all" with the value "no".
  *
  * All ranks that have the library come to the same answer, however slow one of them is. If rank 0
- * publishes "yes", it has found all names, so no rank had given up, and a rank that has published
- * its name only waits for "all". If it publishes "no", a rank either finds that or has given up.
- * If rank 0 has no library, "all" is never published, and all others give up. Only time that passes
- * without any progress leads to "no"; the host's MPI_Init returns on all ranks at about the same
- * time, because the ranks exchange their addresses there.
+ * publishes "yes", it has found all names, so no rank had given up; and a rank that has published
+ * its name waits for "all" and does nothing else. If rank 0 publishes "no", a rank either finds
+ * "no" or has given up. If rank 0 has no library, "all" is never published, and all other ranks
+ * give up. Only time that passes without any progress leads to "no"; MPI_Init returns on all ranks
+ * at about the same time, because the ranks exchange their addresses in it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,9 +39,9 @@
 #include "mpi/local-names.h"
 #include "mpi/meet.h"
 
-/* How long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten it), how long it asks the
- * launcher for none if all ranks seem to run on one host, and how long it sleeps between two looks
- * at its own host. */
+/* How long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten this), how long a rank does not
+ * yet ask the launcher if all ranks seem to run on one host, and how long it sleeps between two
+ * looks at its own host. */
 enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "
@@ -46,12 +49,13 @@ static const char lacks[] = "does not have this library; the program runs withou
                             "LD_PRELOAD)";
 
 static struct {
-    const char *job; /* tells the names of this job from those of others that the launcher knows */
-    bool is_local;   /* there are names on this host; `local_job` tells those of this job */
+    const char *job; /* a text that only the names of this job at the launcher contain */
+    bool is_local;   /* whether names on this host can be used; they contain `local_job`, which no
+                      * other job has */
     uint64_t local_job;
     int rank, ranks;
-    int64_t patient_until_ns; /* the launcher is not asked before */
-    int late_seconds;         /* how long this rank waits for a name */
+    int64_t patient_until_ns; /* the launcher is not asked before this time */
+    int late_seconds;         /* how long this rank waits for a name, in seconds */
 } here;
 
 /* The two places for names. */
@@ -59,10 +63,11 @@ enum name_place { ON_HOST = 1, AT_LAUNCHER = 2 };
 
 /* ---- Names ---- */
 
-/* The longest name at the launcher. */
+/* The room for a name at the launcher, in bytes. */
 enum { NAME = 512 };
 
-/* `rank`: -1 for the answer. A name has no space, which MPICH's launcher takes for its end. */
+/* Writes the name of a rank at the launcher; -1: the name "all". A name has no space, because
+ * MPICH's launcher takes a space for the end of the name. */
 static void name_of(int rank, char name[NAME])
 {
     if (rank < 0)
@@ -71,7 +76,8 @@ static void name_of(int rank, char name[NAME])
         snprintf(name, NAME, "tutti-%s-%d", here.job, rank);
 }
 
-/* The name on this host says the value, too. */
+/* Writes the name of a rank on this host; -1: the name "all". Names on a host have no value, so the
+ * name itself contains the value. */
 static void local_name_of(int rank, const char *value, char name[TT_MPI_LOCAL_NAME])
 {
     snprintf(name, TT_MPI_LOCAL_NAME, "tutti-mpi-%" PRIx64 "-%d-%s", here.local_job, rank, value);
@@ -92,7 +98,8 @@ static bool publish_at_launcher(int rank, const char *value)
     return tt_host.Publish_name(name, none, value) == MPI_SUCCESS;
 }
 
-/* Publishes at these places; one of them is enough. */
+/* Publishes a name and its value at these places. Returns whether at least one of them has accepted
+ * it. */
 static bool publish(unsigned places, int rank, const char *value)
 {
     bool on_host = places & ON_HOST && publish_on_host(rank, value);
@@ -100,7 +107,8 @@ static bool publish(unsigned places, int rank, const char *value)
     return on_host || at_launcher;
 }
 
-/* Returns the first letter of the value; 0: the name is not published on this host. */
+/* Returns the first letter of the value of a rank's name; 0: the name is not published on this
+ * host. */
 static char look_on_host(int rank)
 {
     static const char *const values[2][2] = {{"here", "lost"}, {"yes", "no"}};
@@ -128,9 +136,9 @@ static void pause_for(int64_t ns)
     nanosleep(&pause, NULL);
 }
 
-/* Waits for a name until this time; 0: for ever. Returns the first letter of its value, and where
- * it was found; 0: the name did not come. Looks so seldom at the launcher, which answers all ranks,
- * that it answers at most ten thousand times a second. */
+/* Waits for a name until `until_ns`; 0: for ever. Returns the first letter of its value, and in
+ * *place where the name was found; 0: the name did not appear. The launcher has to answer all
+ * ranks, so each rank asks it so seldom that it gets at most ten thousand questions a second. */
 static char wait_until(int rank, int64_t until_ns, enum name_place *place)
 {
     int64_t now_ns, next_ns = here.patient_until_ns;
@@ -155,8 +163,8 @@ static char wait_for(int rank, int seconds, enum name_place *place)
 
 /* ---- The steps ---- */
 
-/* Returns the number of ranks, in a row from rank 0, that are found on this host before the
- * launcher is asked. */
+/* Returns how many ranks, counted from rank 0 without a gap, have published their names on this
+ * host before this rank would ask the launcher. */
 static int found_on_host(void)
 {
     int r = 1;
@@ -167,7 +175,8 @@ static int found_on_host(void)
     return r;
 }
 
-/* Rank 0 finds the answer for all. */
+/* Finds out, at rank 0, whether all ranks have the library, and publishes the answer. Returns the
+ * answer. */
 static bool answer(void)
 {
     unsigned places = ON_HOST;
@@ -183,8 +192,8 @@ static bool answer(void)
     return (publish(places, -1, value) || publish(AT_LAUNCHER, -1, value)) && all;
 }
 
-/* A rank gives up because rank 0 does not have the library. The first of the ranks in a row that
- * have it says so. The others give it time to give up too. */
+/* Gives up, because rank 0 does not have the library. One line about it is enough: a rank prints it
+ * only if the rank before it is rank 0, or has published no name within a second. */
 static bool give_up(void)
 {
     enum name_place place;
@@ -204,22 +213,22 @@ static bool ask(void)
 
 /* ---- The host ---- */
 
-/* Returns a text that no other job of the same launcher has. NULL: the launcher is not known to
- * have names. Equal on all ranks. */
+/* Returns a text that no other job of the same launcher has, equal on all ranks. NULL: this
+ * launcher is not known to keep names. */
 static const char *job_name(void)
 {
 #ifdef MPICH
     MPI_Comm parent = tt_handle.no_comm;
-    tt_host.Comm_get_parent(&parent); /* spawned jobs have the launcher of their parents */
+    tt_host.Comm_get_parent(&parent); /* a spawned job has the same launcher as its parent */
     return getenv("PMI_FD") && parent == tt_handle.no_comm ? "" : NULL;
 #else
     return getenv("OMPI_MCA_orte_hnp_uri") ? getenv("PMIX_NAMESPACE") : NULL;
 #endif
 }
 
-/* Sets *text to a text that no other job on this host has, and returns how many ranks of the job
- * the launcher says that it has started on this host. Ranks on one host have the same text; "":
- * there is none. */
+/* Sets `text` to a text that all ranks of this job on this host have, and no other job on this host
+ * has; "": there is none. Returns how many ranks of the job run on this host, as the launcher says;
+ * 0: it does not say. */
 static int local_ranks(char text[NAME])
 {
     text[0] = '\0';
@@ -252,8 +261,9 @@ static void find_places(void)
     here.patient_until_ns = here.is_local && is_alone ? tt_mpi_now_ns() + PATIENCE_NS : 0;
 }
 
-/* The host tells an error handler of a name that it does not find, some hosts that of the world,
- * others that of MPI_COMM_SELF. */
+/* Makes errors return for the communicators MPI_COMM_WORLD and MPI_COMM_SELF, or restores their
+ * error handlers. An MPI calls an error handler if a name is not found; some call that of
+ * MPI_COMM_WORLD, others that of MPI_COMM_SELF. */
 static void swap_handlers(MPI_Errhandler handler[2], bool restores)
 {
     MPI_Comm comm[] = {tt_handle.world, tt_handle.self};

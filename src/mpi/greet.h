@@ -7,9 +7,10 @@
 
 #include "mpi/host.h"
 
-/* Whether all ranks of the world have this library; called at the end of MPI_Init. The answer is
- * the same on all ranks that have it; if it is false, a rank has said so. With launchers that have
- * no names, prints a line and waits for ever if a rank does not have it. */
+/* Returns whether all ranks of the world have this library. Is called at the end of MPI_Init. The
+ * answer is the same on all ranks that have the library; if it is false, one of these ranks has
+ * printed a line about it. If the launcher keeps no names, and a rank does not have the library,
+ * this function prints a line and waits for ever. */
 #define tt_mpi_greet TT_MPI_OWN(greet)
 bool tt_mpi_greet(void);
 

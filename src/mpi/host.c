@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host's functions and handles, and the communicators that were used.
+ * The host's (the program's MPI's) functions and handles, and the records of communicators that
+ * were used.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 struct tt_mpi_host tt_host;
 struct tt_mpi_handles tt_handle;
 
-/* The parameters in the table are those of mpi.h. */
+/* Checks that the parameters in functions.h are those in mpi.h. */
 #define SAME(NAME, PARAMETERS, ...)                                                                \
     _Static_assert(__builtin_types_compatible_p(__typeof__(PMPI_##NAME), int PARAMETERS), #NAME);
 TT_MPI_LIFE(SAME)
@@ -69,7 +70,8 @@ const char *tt_mpi_open_host(void)
     return read_handles() ? NULL : "predefined handle that mpi.h names";
 }
 
-/* "Open MPI v4.1.4" or "MPICH 4.0.2", from a text of several lines. */
+/* Writes a name such as "Open MPI v4.1.4" or "MPICH 4.0.2", taken from the host's version text,
+ * which has several lines. */
 void tt_mpi_host_name(char *name, size_t n)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -98,11 +100,11 @@ void tt_mpi_unlock(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-static struct tt_mpi_map of_handle; /* communicators: their records */
+static struct tt_mpi_map of_handle; /* from a communicator's handle to its record */
 
 /* ---- Communicators ---- */
 
-/* The number of neighbours that a rank sends to, in a communicator with a topology. */
+/* Returns the number of neighbours to which a rank sends, in a communicator with a topology. */
 static int neighbours_of(MPI_Comm comm, int rank)
 {
     int kind = MPI_UNDEFINED, n = 0, from, weighted;
@@ -116,7 +118,8 @@ static int neighbours_of(MPI_Comm comm, int rank)
     return n;
 }
 
-/* The name that the program gave. Open MPI names communicators itself, each differently. */
+/* Returns the number of the name that the program gave to a communicator. A name that Open MPI made
+ * itself does not count, because each communicator has a different one. */
 static int label_of(MPI_Comm comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
@@ -125,7 +128,8 @@ static int label_of(MPI_Comm comm)
     return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
 }
 
-/* Programs may make many communicators, so only what is needed is asked for. */
+/* Returns a new record of a communicator. Asks the host only for what is needed, because programs
+ * may make many communicators. */
 static struct tt_mpi_comm describe(MPI_Comm comm)
 {
     struct tt_mpi_comm c = {0};
@@ -151,7 +155,8 @@ static struct tt_mpi_comm describe(MPI_Comm comm)
     return c;
 }
 
-/* Returns the record of a communicator. NULL: there is no memory. The lock is held. */
+/* Returns the record of a communicator, and makes it if there is none. NULL: there is no memory.
+ * The caller holds the lock. */
 static struct tt_mpi_comm *record_of(MPI_Comm comm)
 {
     const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
@@ -176,8 +181,9 @@ struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
 
 atomic_uint tt_removed;
 
-/* The record that this thread looked up last: most programs call on one communicator many times.
- * The lock would be dear, as it waits until all earlier stores of the thread are in the cache. */
+/* The record that this thread looked up last, since most programs make many calls on one
+ * communicator. Taking the lock for each call would be expensive, as an atomic exchange waits until
+ * all earlier stores of the thread are in the cache. */
 static __thread struct {
     uint64_t handle; /* 0: none */
     unsigned removed;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The files of a backend share these things. They are compiled with the mpi.h of each host, and
- * are linked with none: `tt_host` has the functions of the host, which were looked up by name, and
- * is the only way to call it. TT_MPI_BACKEND is the name of the backend; the names of all that is
- * defined once for each host are derived from it.
+ * What the files of a backend share. They are compiled with the mpi.h of each host (the MPI of the
+ * program), and are linked with no MPI: `tt_host` has the host's functions, which were looked up by
+ * name, and is the only way to call them. TT_MPI_BACKEND is the name of the backend; from it are
+ * derived the names of all that is defined once for each host.
  *
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing
@@ -11,10 +11,10 @@
  *     meet.c             how ranks meet when MPI begins and ends
  *     agree.c            what the ranks agree on before Tutti starts
  *     team.c             Tutti's client in this process, the teams of communicators, progress
- *     buffered.c         the room of messages in a buffer of the program
- *     later.c            requests: nonblocking and persistent calls (later.h)
- *     left.c             calls that are known to be left to the host
- *     take.c, take-v.c   the collectives that Tutti does (take.h)
+ *     buffered.c         messages in a buffer that the program attached (MPI_Bsend)
+ *     later.c            nonblocking and persistent calls, and their requests
+ *     left.c             calls that are recognised at once as left to the host
+ *     take.c, take-v.c   the collectives that Tutti does
  *     backend.c          the functions in the table, counting, beginning and end
  */
 #ifndef TT_MPI_HOST_H
@@ -35,8 +35,9 @@
 #define TT_MPI_JOIN(a, b) TT_MPI_JOIN_(a, b)
 #define TT_MPI_OWN(name) TT_MPI_JOIN(TT_MPI_BACKEND, name)
 
-/* Open MPI's predefined handles are addresses of its variables, which would be undefined symbols
- * here. They are looked up when MPI begins, and every other function uses tt_handle. */
+/* Open MPI's predefined handles are addresses of its variables, which would be undefined symbols in
+ * this library. So the constants of mpi.h, such as MPI_INT, become look-ups by name. read_handles
+ * makes them when MPI begins, and other functions use tt_handle where speed matters. */
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tt_mpi_host_variable(#global))
@@ -44,8 +45,8 @@
 
 /* ---- The host: host.c ---- */
 
-/* The functions that the host's mpi.h declares; in a program that is linked statically, those of
- * MPI 3 (static.c). */
+/* The lists of functions.h that apply to this host: those of MPI 4 only if its mpi.h declares them,
+ * and not in a program that is linked statically (static.c). */
 #if MPI_VERSION >= 4 && !defined TT_MPI_STATIC
 #define TT_MPI_LIFE(F) TT_MPI_LIFE_3(F) TT_MPI_LIFE_4(F)
 #define TT_MPI_BUFFERS(F) TT_MPI_BUFFERS_3(F) TT_MPI_BUFFERS_4(F)
@@ -59,10 +60,12 @@
 #define TT_MPI_PREPARED(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)
 #endif
-/* IMMEDIATE begin their work, and PREPARED prepare it. */
+/* Functions of TT_MPI_IMMEDIATE begin a collective, and those of TT_MPI_PREPARED only prepare one.
+ */
 #define TT_MPI_COLLECTIVES(F) TT_MPI_IMMEDIATE(F) TT_MPI_PREPARED(F)
 
-/* Those of an extension; the host's library need not have them. */
+/* The functions of Open MPI's extension for persistent collectives. The library that runs need not
+ * have them, even if mpi.h declares them. */
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define TT_MPI_EXTENSION(F) TT_MPI_COLLECTIVES_X(F)
 #define TT_MPI_KEPT(F) TT_MPI_KEPT_X(F)
@@ -85,18 +88,19 @@ extern struct tt_mpi_host tt_host;
 
 struct tt_mpi_handles {
     MPI_Comm world, self, no_comm;
-    MPI_Comm own; /* Tutti's duplicate of the world, whose errors return; no_comm: there is none */
+    MPI_Comm own; /* Tutti's duplicate of the world, with MPI_ERRORS_RETURN; no_comm: none */
     MPI_Errhandler errors_return;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
-    struct tt_mpi_map operation; /* predefined operations: their names */
+    struct tt_mpi_map operation; /* predefined operations: numbers of their names */
 };
 #define tt_handle TT_MPI_OWN(handle)
 extern struct tt_mpi_handles tt_handle;
 
 #define TT_MPI_KEY(HANDLE) ((uint64_t)(uintptr_t)(HANDLE))
 
-/* How deep this thread is in calls of the host that Tutti made: calls from there are the host's. */
+/* How deep this thread is in calls of the host that Tutti made. A collective that is called while
+ * this is not 0 is not the program's, and goes to the host. */
 #define tt_depth TT_MPI_OWN(depth)
 extern __thread int tt_depth __attribute__((tls_model("initial-exec")));
 
@@ -112,51 +116,51 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
     return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const int64_t *)list.at)[i];
 }
 
-/* A communicator that was used. */
+/* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
-    int label;   /* its name; in a report */
-    int members; /* ranks that take part in a call: of both groups, if there are two */
-    int peers;   /* ranks that data go to: of the remote group, if there is one */
+    int label;   /* the number of its name (tt_mpi_text); set only for a report */
+    int members; /* ranks that take part in a call: of both groups of an intercommunicator */
+    int peers;   /* ranks to which data go: the remote group of an intercommunicator */
     int rank;
     bool inter;
-    int neighbours;          /* in a report */
-    enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls for ever */
-    /* These are in team.c. */
-    tutti_team *team; /* NULL: not made yet, or never */
-    int64_t calls;    /* that Tutti could have done before there was a team, weighted */
-    int64_t met_ns;   /* from which times of a trial count: when its ranks last met, or 0 */
-    bool inherits;    /* whether it has inherited decisions before there was a team */
-    int *world;       /* the members' ranks in the world, once found; NULL for the world */
-    /* These are set when the members' ranks have been found, or in the world with the team. */
-    bool one_node;                /* whether all members share memory, and so a clock */
+    int neighbours;          /* to which this rank sends (MPI topologies); set only for a report */
+    enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
+    /* Only team.c sets these. */
+    tutti_team *team; /* NULL: there is none, or none yet */
+    int64_t calls;    /* left to the host before there was a team, longer ones counted as several */
+    int64_t met_ns;   /* times of a trial are measured from here: when the ranks last met, or 0 */
+    bool inherits;    /* whether it has already inherited decisions before it had a team */
+    int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
+    /* These are set when the members' ranks are found; for the world, when it gets its team. */
+    bool one_node;                /* whether all members share memory, and so have one clock */
     uint64_t group;               /* a hash of the members' ranks in the world */
     bool keeps;                   /* whether decisions are kept for the next program */
-    char layout[TT_MPI_LAYOUT];   /* then: the members' nodes (kept.h) */
+    char layout[TT_MPI_LAYOUT];   /* if `keeps`: how the members lie on nodes (kept.h) */
     struct tt_mpi_trials *trials; /* freed with the record */
-    /* Only later.c uses these. If the communicator is freed (removed), the record lives until its
-     * last request is freed, too. */
+    /* Only later.c uses these. The record is freed when the communicator and the last request on it
+     * are freed. */
     atomic_int started; /* nonblocking calls in flight */
-    atomic_bool held;   /* a thread uses the team for one of them, and does not wait meanwhile */
-    int requests;       /* that the program or the host has; guarded by tt_mpi_lock */
+    atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
+    int requests;       /* not freed yet; guarded by tt_mpi_lock */
     atomic_bool removed;
 };
 
 #define tt_mpi_open_host TT_MPI_OWN(open_host)
-/* Looks up the functions and handles. Returns the name of one that is missing, or NULL. */
+/* Looks up the host's functions and handles. Returns the name of one that is missing, or NULL. */
 const char *tt_mpi_open_host(void);
 
 /* Writes the host's name and version: "Open MPI v4.1.4". */
 #define tt_mpi_host_name TT_MPI_OWN(host_name)
 void tt_mpi_host_name(char *name, size_t n);
 
-/* Guard what all threads use: records of communicators, and what is counted. No thread holds the
- * lock while it waits for another rank. */
+/* Lock and unlock what all threads use: the records of communicators, and the counts. No thread
+ * holds the lock while it waits for another rank. */
 #define tt_mpi_lock TT_MPI_OWN(lock)
 void tt_mpi_lock(void);
 #define tt_mpi_unlock TT_MPI_OWN(unlock)
 void tt_mpi_unlock(void);
 
-/* The time of a clock that all ranks of a node share. */
+/* Returns the time of a clock that all ranks of a host share. */
 static inline int64_t tt_mpi_now_ns(void)
 {
     struct timespec t;
@@ -164,15 +168,15 @@ static inline int64_t tt_mpi_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* How many records were removed. A thread that remembers a record, or what is known of a handle,
- * forgets it if this has changed, because another communicator may have the handle then. */
+/* How many records of communicators were removed. A thread that remembers a record or a handle
+ * forgets it when this number changes, because another communicator may now have that handle. */
 #define tt_removed TT_MPI_OWN(removed)
 extern atomic_uint tt_removed;
-/* Returns a copy of the record. The caller holds the lock. */
+/* Returns a copy of the record of a communicator. The caller holds the lock. */
 #define tt_mpi_comm_value TT_MPI_OWN(comm_value)
 struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm);
-/* Takes the record of a communicator away, and returns it for the caller to free. NULL: it had
- * none. */
+/* Removes the record of a communicator from the map of records, and returns it for the caller to
+ * free. NULL: the communicator had none. */
 #define tt_mpi_comm_remove TT_MPI_OWN(comm_remove)
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm);
 
@@ -187,16 +191,18 @@ struct tt_mpi_call {
     tutti_team *team;
     struct tt_mpi_later *later; /* NULL: the call is blocking */
     bool prepares;              /* the call is persistent: its request is made, but not started */
-    tutti_request *request;     /* of a call that is started or prepared; not set in others */
-    enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does it */
-    bool user;                  /* whether it has an operation of the program */
-    int shape;                  /* of the trial; -1: none yet */
-    int measured;               /* the number under which its times are recorded; -1: none */
+    tutti_request *request;     /* of a call that is started or prepared; not set for other calls */
+    enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does the call */
+    bool user;                  /* whether it reduces by an operation of the program */
+    int shape;                  /* tt_mpi_shape_of; -1: not computed */
+    int measured;               /* the number in the trial under which its times are recorded; -1:
+                                 * they are not */
     tutti_status status;        /* of Tutti's collective */
     int64_t began_ns;
-    /* An error of the host's, while data were packed. It does not lie beside `status`: the compiler
-     * would read both at once, and a load that spans two stores waits until all stores of this rank
-     * have reached the cache, also one to a line that another rank polls. */
+    /* An error code of the host, from packing data. This member does not lie beside `status`: the
+     * compiler would read both at once, and a load that spans two earlier stores waits until all
+     * stores of this thread have reached the cache, also a store to a line that another rank polls.
+     */
     int code;
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
@@ -206,16 +212,16 @@ struct tt_mpi_call {
 _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,
                "no load reads both");
 
-/* Whether Tutti can do calls on this communicator at all; call->record, which lives until the
- * communicator is freed, is its record then. False: call->choice says why not. Local; equal on all
- * ranks. */
+/* Returns whether Tutti can do calls on this communicator at all, the same on all ranks, and sets
+ * call->record to the communicator's record, which lives until the communicator is freed. False:
+ * call->choice says why not. Local. */
 #define tt_mpi_known TT_MPI_OWN(known)
 bool tt_mpi_known(struct tt_mpi_call *call);
-/* Returns memory of so many bytes, which lives until the call ends. NULL: there is none, and
+/* Returns memory of `bytes` bytes, which lives until the call ends. NULL: there is no memory, and
  * call->status says so. */
 #define tt_mpi_room TT_MPI_OWN(room)
 void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes);
-/* Frees the memory that the call needed. */
+/* Frees the memory that tt_mpi_room returned for this call. */
 #define tt_mpi_release TT_MPI_OWN(release)
 void tt_mpi_release(struct tt_mpi_call *call);
 

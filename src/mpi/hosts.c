@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The backends of this library: those for whose host the build found an mpi.h.
+ * The backends in this library: one for each MPI whose mpi.h the build has found.
  */
 #include "mpi/shim.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The file of decisions: its lines, reading and adding.
+ * The file in which decisions of the measured choice are kept: its lines, reading and writing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,14 +17,14 @@ enum { FILE_MOST = 1 << 20, LINES_MOST = 2048, RANKS_MOST = 1 << 20 };
 
 /* ---- What base/cache-file.c calls ---- */
 
-/* libtutti_mpi.so contains this one file of Tutti's base. It is compiled there with other names for
- * the functions of the base that it calls (CMakeLists.txt), so that the library does not bring
- * along another copy of the rest. */
+/* libtutti_mpi.so contains base/cache-file.c. This file is compiled there with other names for the
+ * functions of the base that it calls (CMakeLists.txt), which are defined here, so that the library
+ * does not contain a second copy of the rest of the base. */
 tutti_status tt_mpi_fail(tutti_status status, const char *format, ...);
 tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...);
 const char *tt_mpi_environment(const char *name);
 
-/* A variable that is empty counts as not set. */
+/* Returns the value of an environment variable; NULL: it is not set, or empty. */
 static const char *unless_empty(const char *value)
 {
     return value && *value ? value : NULL;
@@ -40,7 +40,7 @@ static const char *file_set(void)
     return unless_empty(getenv("TUTTI_MPI_WISDOM"));
 }
 
-/* Says why the file that the user named is not used. */
+/* Prints why the file that the user named in TUTTI_MPI_WISDOM is not used. */
 static void complain(const char *why)
 {
     if (file_set()) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
@@ -113,7 +113,7 @@ static bool has_user(int shape)
     return shape / TT_MPI_MAGNITUDES >= TT_MPI_INDEXES;
 }
 
-/* Whether the calls of a shape are alike in every program. */
+/* Returns whether calls of a shape move about the same bytes in every program. */
 static bool is_definite(int shape)
 {
     return magnitude_of(shape) > 0 || index_of(shape) == TT_MPI_INDEX_Barrier;
@@ -132,7 +132,7 @@ static void print_problem(FILE *out, const struct tt_mpi_keep *keep)
     if (keep->layout[0]) fprintf(out, "@nodes:%s", keep->layout);
 }
 
-/* If the text goes on with these characters, passes over them. */
+/* Returns whether *at begins with `text`, and if so, moves *at behind these characters. */
 static bool passes(const char **at, const char *text)
 {
     size_t n = strlen(text);
@@ -141,7 +141,8 @@ static bool passes(const char **at, const char *text)
     return true;
 }
 
-/* Returns the magnitude that a size such as "8" or "1K" stands for; 0: it stands for none. */
+/* Reads a number of bytes such as "8" or "1K", and returns the magnitude of a shape (trial.h) for
+ * it; 0: it is no power of two, or too large. */
 static int parse_magnitude(const char **at)
 {
     char *end;
@@ -199,7 +200,7 @@ static bool parse_problem(const char *at, struct tt_mpi_keep *keep)
 
 /* ---- Lines ---- */
 
-/* A line, and what it says of the place where it was measured. */
+/* A line of the file: the decision, and where it was measured. */
 struct kept_line {
     struct tt_mpi_keep keep;
     struct tt_mpi_place place;
@@ -241,14 +242,15 @@ static void print(FILE *out, const struct tt_mpi_place *place, const struct tt_m
     fprintf(out, " date=%s version=%s machine=%s\n", date, place->version, machine);
 }
 
-/* Whether the two are for the same calls. */
+/* Returns whether two decisions are on the same shape, for communicators of the same form. */
 static bool same(const struct tt_mpi_keep *a, const struct tt_mpi_keep *b)
 {
     return a->decision.shape == b->decision.shape && a->ranks == b->ranks &&
            strcmp(a->layout, b->layout) == 0;
 }
 
-/* Whether a line was measured at this place, by whatever version. */
+/* Returns whether a line was measured on this machine, with this host MPI and as many processors,
+ * by any version of Tutti. */
 static bool is_here(const struct kept_line *line, const struct tt_mpi_place *place,
                     const char *machine)
 {
@@ -277,7 +279,7 @@ void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
 
 /* ---- The file ---- */
 
-/* False: the user wants no file, or there is no place for it. */
+/* Finds the path of the file. False: the user wants no file, or there is no folder for it. */
 static bool find_path(char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY];
@@ -304,7 +306,8 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
     free(text);
 }
 
-/* The file gets a line for each of these choices. */
+/* What `stays` and `add` need to know while the file is written: the decisions to add, and where
+ * they were made. */
 struct kept_addition {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;
@@ -339,5 +342,6 @@ void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kep
                                           .arg = &a};
     if (kept->n == 0 || !find_path(path)) return;
     tt_machine_slug(machine);
-    (void)tt_file_merge(path, &change); /* an error has been told, if the user wants to know */
+    (void)tt_file_merge(path, &change); /* tt_mpi_fail has printed an error, if the user named the
+                                         * file */
 }

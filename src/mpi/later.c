@@ -9,14 +9,15 @@
 
 #include "mpi/later.h"
 
-/* With the host alone, a rank that waits for a dead one waits until the launcher ends it. */
+/* If another rank has died, a call fails only after so many seconds, in which the launcher may end
+ * the job. Without Tutti, a rank that waits for a dead rank waits until the launcher ends it. */
 enum { LAST_SECONDS = 10 };
-/* A blocking call looks so many times in vain before it yields the processor each time. */
+/* After so many tests in vain, a blocking call yields the processor after each further test. */
 enum { LOOKS_BEFORE_YIELD = 200 };
 
-/* Data that are packed when the call starts, or unpacked when it has ended. */
+/* Data that are packed when a call starts, or unpacked when it has ended. */
 struct copy {
-    struct tt_mpi_layout layout; /* its type is a duplicate, unless it is bytes */
+    struct tt_mpi_layout layout; /* its type is our duplicate, unless layout.bytes */
     const void *from;
     void *to;
     int64_t count;
@@ -31,15 +32,15 @@ struct tt_mpi_later {
     struct tt_mpi_call call;
     struct tt_mpi_later *next; /* in the list */
     MPI_Request host;
-    bool has_host; /* the host's request is made, and frees all this */
+    bool has_host; /* whether `host` is made: freeing it frees this struct */
     struct copies packs, deliveries;
-    int64_t failed_ns; /* when another rank was found dead; 0: none was */
-    bool told;         /* the error handler knows of call.status */
+    int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
+    bool told;         /* the error handler was called for call.status */
     char error[256];
-    /* A persistent call has these, and does not use `host`. */
+    /* The following is for persistent calls, which do not use `host`. */
     int tag;            /* of the message that completes the stand-in */
     atomic_bool active; /* started, and not yet ended */
-    bool freed;         /* while it was active */
+    bool freed;         /* the program freed the request while the call was active */
     struct tt_mpi_later *next_failed;
 };
 
@@ -65,7 +66,8 @@ static void release(struct tt_mpi_comm *record)
     atomic_store_explicit(&record->held, false, memory_order_release);
 }
 
-/* Tutti's request is freed if it has ended with this status. The team is held. */
+/* Frees Tutti's request if `status` says that it has ended, and returns `status`. The caller holds
+ * the team. */
 static tutti_status free_if_ended(struct tt_mpi_call *call, tutti_status status)
 {
     if (status != TUTTI_AGAIN) (void)tt_mpi_tutti.request_free(call->request);
@@ -119,9 +121,11 @@ static void give_record(struct tt_mpi_comm *record)
 
 /* ---- The host's request ---- */
 
-/* The status says nothing, as after a nonblocking collective of the host. The communicator's error
- * handler hears of an error here, where the program waits for the call. Then Open MPI calls the
- * handler of the world with the code that this function returns. */
+/* Fills the status of the program's request: it has no source, tag or bytes, as after a nonblocking
+ * collective of the host. The host calls this function where the program waits for the call, so an
+ * error of the call is reported here, to the communicator's error handler. Open MPI then calls the
+ * handler of MPI_COMM_WORLD with the code that this function returns; for a call on MPI_COMM_WORLD,
+ * or on a communicator that was freed, it is the only one. */
 static int query(void *state, MPI_Status *status)
 {
     struct tt_mpi_later *later = state;
@@ -138,7 +142,7 @@ static int query(void *state, MPI_Status *status)
     return call->code;
 }
 
-/* Nobody can cancel a collective. */
+/* Does nothing: a collective cannot be cancelled. */
 static int cancel(void *state, int complete)
 {
     (void)state, (void)complete;
@@ -160,8 +164,8 @@ static void delete (struct tt_mpi_later *later)
     free(later);
 }
 
-/* The host calls this when the call has ended and the program has completed or freed its request.
- */
+/* Frees a call. The host calls this function when the call has ended and the program has completed
+ * or freed its request. */
 static int free_state(void *state)
 {
     struct tt_mpi_later *later = state;
@@ -243,11 +247,11 @@ void tt_mpi_deliver(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
         tt_mpi_unpack(call, layout, from, count, to);
 }
 
-/* Packs data, or unpacks them. */
+/* Packs data before a call (`packs`), or unpacks them after it. */
 static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool packs)
 {
     MPI_Comm comm = call->comm;
-    call->comm = tt_handle.world; /* the program may have freed its own */
+    call->comm = tt_handle.world; /* the program may have freed its communicator */
     for (int i = 0; well(call) && i < all->n; i++) {
         const struct copy *c = &all->copy[i];
         if (packs)
@@ -261,15 +265,17 @@ static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool p
 /* ---- The stand-in of a persistent call ---- */
 
 static struct {
-    MPI_Comm self;        /* a duplicate of MPI_COMM_SELF, on which the messages go */
-    atomic_uint prepared; /* calls: each has a tag of its own, as long as the host has so many */
+    MPI_Comm self;        /* a duplicate of MPI_COMM_SELF, for messages that complete stand-ins */
+    atomic_uint prepared; /* number of calls: each gets the next tag, so that tags differ until all
+                           * were used */
     unsigned tags;
     struct tt_mpi_later
-        *failed; /* whose errors the program does not know; guarded by tt_mpi_lock */
+        *failed; /* calls whose errors were not reported yet; guarded by tt_mpi_lock */
 } stand_in;
 
-/* The error handler of our communicator: the program completes requests, and one of them failed.
- * Open MPI's function then returns what `code` is set to. */
+/* The error handler of stand_in.self. The host calls it when the program completes requests of
+ * which one has failed. Calls the error handlers of the calls that have failed. Open MPI's function
+ * then returns what `code` is set to. */
 static void hear(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
@@ -294,7 +300,7 @@ bool tt_mpi_later_open(void)
     MPI_Errhandler handler;
     int *most = NULL, found = 0;
     tt_host.Comm_get_attr(tt_handle.world, MPI_TAG_UB, &most, &found);
-    stand_in.tags = found ? (unsigned)*most + 1 : 32768; /* MPI guarantees these */
+    stand_in.tags = found ? (unsigned)*most + 1 : 32768; /* MPI guarantees these tags: 0 to 32767 */
     if (tt_host.Comm_dup(tt_handle.self, &stand_in.self) != MPI_SUCCESS ||
         tt_host.Comm_create_errhandler(hear, &handler) != MPI_SUCCESS)
         return false;
@@ -308,7 +314,7 @@ void tt_mpi_later_close(void)
     tt_host.Comm_free(&stand_in.self);
 }
 
-/* Frees a persistent call, which is not active. */
+/* Frees a persistent call that is not active. */
 static void delete_prepared(struct tt_mpi_later *later)
 {
     if (later->call.request) (void)tt_mpi_tutti.request_free(later->call.request);
@@ -323,8 +329,9 @@ static void free_prepared(struct tt_mpi_later *later)
     give_record(record);
 }
 
-/* Completes the stand-in. Another thread may then start the call again, or free it. A call whose
- * request was freed while it was active, which MPI forbids, is freed here. */
+/* Sends the message that completes the stand-in of a call that has ended. From then on another
+ * thread may start the call again, or free it. If the program has freed the request of the call
+ * while it was active, which MPI forbids, frees the call instead. */
 static void complete_stand_in(struct tt_mpi_later *later)
 {
     static char byte;
@@ -345,8 +352,9 @@ static void complete_stand_in(struct tt_mpi_later *later)
         tt_host.Request_free(&sent);
 }
 
-/* Returns the code of a call that has not begun and that is deleted already: its error handler may
- * jump out of it. No request: the call was not taken, and the handler hears nothing. */
+/* Returns the code for the program of a call that was not started. `ended` is a copy, because the
+ * call is freed already: its error handler may jump out of this function. `request`: NULL if the
+ * host does the call; then no error handler is called. */
 static int code_of_ended(const struct tt_mpi_call *ended, const MPI_Request *request)
 {
     return request && ended->status != TUTTI_OK ? tt_mpi_failed(ended, NULL) : ended->code;
@@ -373,20 +381,22 @@ int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
 /* ---- The list ---- */
 
 static struct {
-    _Atomic(struct tt_mpi_later *) fresh; /* begun since the list was last walked, the last first */
-    atomic_bool walked;                   /* a thread goes through the list */
-    struct tt_mpi_later *first, **end;    /* only the walking thread uses these */
+    _Atomic(struct tt_mpi_later *) fresh; /* calls that were started since a thread last went
+                                           * through the list, the latest first */
+    atomic_bool walked;                   /* a thread is going through the list */
+    struct tt_mpi_later *first, **end;    /* the list itself, and where to append; only the thread
+                                           * that has set `walked` uses these */
 } list;
 
-/* Whether the call has ended, also with an error. Advances nothing: the host's progress has done so
- * before it goes through the list. */
+/* Returns whether the call has ended, perhaps with an error. Does not advance the call: the host's
+ * progress has advanced Tutti before it goes through the list. */
 static bool has_ended(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
     if (later->failed_ns)
         return tt_mpi_now_ns() - later->failed_ns > LAST_SECONDS * INT64_C(1000000000);
     tutti_status status;
-    if (call->prepares) { /* it has its own team, and keeps its request */
+    if (call->prepares) { /* a persistent call has its own team, and its request is used again */
         status = tt_mpi_tutti.request_check(call->request);
     } else {
         if (!try_hold(call->record)) return false;
@@ -400,7 +410,8 @@ static bool has_ended(struct tt_mpi_later *later)
     return later->failed_ns == 0;
 }
 
-/* Completes the host's request. It may be freed then. */
+/* Unpacks the data of a call that has ended, and completes the host's request. From then on another
+ * thread may free the call. */
 static void end(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
@@ -452,7 +463,7 @@ static int push(void)
 
 struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
 
-/* Appends a call to the list. */
+/* Puts a call that was started among the fresh ones, which `push` appends to the list. */
 static void append(struct tt_mpi_later *later)
 {
     struct tt_mpi_later *before = atomic_load_explicit(&list.fresh, memory_order_relaxed);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls that are known to be left to the host.
+ * Calls that are recognised at once as left to the host, because they are like the last one that
+ * was left (left.h).
  */
 #include "mpi/left.h"
 #include "mpi/type.h"
 
 __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES] __attribute__((tls_model("initial-exec")));
 
-/* The bytes that one more of the count adds to a call; 0: unknown. */
+/* Returns by how many bytes a call grows if its count grows by one; 0: unknown. */
 static int64_t unit_of(const struct tt_mpi_call *call, enum tt_mpi_index index, uint64_t type)
 {
     int64_t size = type ? tt_mpi_predefined_size(type) : 1;

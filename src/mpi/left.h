@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls that are known to be left to the host, because the host was measured to be faster. They
- * must cost next to nothing. So each thread remembers, for each collective, the last call that was
- * left for this reason: its communicator, type and operation, and the counts that have the same
- * shape (trial.h). If the next call agrees with it, it goes to the host at once, and its arguments
- * are not looked at.
+ * Calls that are recognised at once as left to the host (the program's MPI), because the host was
+ * measured to be faster. Such calls must cost next to nothing more than without Tutti. So each
+ * thread remembers, for each collective, the last call that was left for this reason: its
+ * communicator, type and operation, and the range of counts that have the same shape (trial.h). If
+ * the next call agrees with it, the call goes to the host at once, and its other arguments are not
+ * looked at.
  *
- * This is no new decision, which ranks could make differently. A call that agrees has a shape that
- * is decided for the host, for as long as the communicator lives, or an argument that is wrong; so
- * the host would do it anyway, and nothing would be counted. A handle must mean the same as then: a
- * communicator does until one is freed, which tt_removed counts; only predefined types are
- * remembered; and an operation matters only as one of the program or of MPI.
+ * All ranks still do the same. A call that agrees has a shape that is decided for the host, for as
+ * long as the communicator exists, or it has a wrong argument. In both cases the host would do the
+ * call anyway, and the call would not be counted in a trial. A handle must mean what it meant when
+ * it was remembered. That of a communicator does until a communicator is freed, which tt_removed
+ * counts. Of types, only predefined ones are remembered. Of an operation, it matters only whether
+ * it is one of the program or of MPI.
  */
 #ifndef TT_MPI_LEFT_H
 #define TT_MPI_LEFT_H
@@ -19,17 +21,17 @@
 
 struct tt_mpi_left {
     uint64_t comm, type, op; /* handles; 0: none */
-    int64_t least;           /* count */
-    uint64_t more;           /* counts from there on, up to least + more */
-    unsigned removed;        /* tt_removed */
-    int rank;                /* in the communicator */
+    int64_t least;           /* the least count that agrees */
+    uint64_t more;           /* counts from least up to least + more agree */
+    unsigned removed;        /* tt_removed at that time */
+    int rank;                /* of this process in the communicator */
 };
 #define tt_left TT_MPI_OWN(left)
 extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
     __attribute__((tls_model("initial-exec")));
 
-/* The number of a collective and what a call of it is known by: a count, a type and an operation,
- * from the arguments of the function of MPI. RANK(NAME) is the rank of this process. */
+/* For each function of MPI, from its arguments: the number of the collective, and what a call is
+ * recognised by: a count, a type and an operation. RANK(NAME) is the rank of this process. */
 /* clang-format off */
 #define TT_MPI_BY_NOTHING(NAME) TT_MPI_INDEX_##NAME, 0, 0, 0
 #define TT_MPI_BY_TYPE(NAME, N, T) TT_MPI_INDEX_##NAME, N, TT_MPI_KEY(T), 0
@@ -52,8 +54,8 @@ extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
 #define TT_MPI_BY_Scatterv(...) TT_MPI_BY_NOTHING(Scatterv)
 #define TT_MPI_BY_Alltoallv(...) TT_MPI_BY_NOTHING(Alltoallv)
 #define TT_MPI_BY_Alltoallw(...) TT_MPI_BY_NOTHING(Alltoallw)
-/* The bytes of these follow from all counts, so that no call of them is remembered: none has a
- * negative count. */
+/* The bytes of these two depend on all counts. So no call of them is remembered: the count -1
+ * agrees with no range of counts. */
 #define TT_MPI_BY_Allgatherv(...) TT_MPI_INDEX_Allgatherv, -1, 0, 0
 #define TT_MPI_BY_Reduce_scatter(...) TT_MPI_INDEX_Reduce_scatter, -1, 0, 0
 #define TT_MPI_BY_Bcast_c TT_MPI_BY_Bcast
@@ -74,7 +76,7 @@ extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
 #define TT_MPI_BY_Scatterv_c TT_MPI_BY_Scatterv
 /* clang-format on */
 
-/* Whether a call agrees with the one that is remembered. */
+/* Returns whether a call agrees with the one that this thread remembers for the collective. */
 static inline bool tt_mpi_is_left(MPI_Comm comm, enum tt_mpi_index index, int64_t count,
                                   uint64_t type, uint64_t op)
 {
@@ -84,7 +86,7 @@ static inline bool tt_mpi_is_left(MPI_Comm comm, enum tt_mpi_index index, int64_
            left->type == type && left->op == op && (uint64_t)(count - left->least) <= left->more;
 }
 
-/* Remembers a call that was left to the host, if it can be known again. */
+/* Remembers a call that was left to the host, if later calls can be recognised by it. */
 #define tt_mpi_remember_left TT_MPI_OWN(remember_left)
 void tt_mpi_remember_left(const struct tt_mpi_call *call, enum tt_mpi_index index, int64_t count,
                           uint64_t type, uint64_t op);

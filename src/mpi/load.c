@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loads libtutti.so from the folder of this library; in a program that is linked statically, from
- * where the dynamic linker finds it.
+ * Loads libtutti.so from the folder of libtutti_mpi.so, or, if it is not there or the program is
+ * linked statically, from where the dynamic linker finds it.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libtutti.so, which is loaded when MPI begins and Tutti is to take collectives: until then, and in
- * processes that do not use MPI, it is not needed.
+ * Loads libtutti.so when MPI begins and Tutti is to take collectives. Earlier, and in processes
+ * that do not use MPI, libtutti.so is not needed.
  */
 #ifndef TT_MPI_LOAD_H
 #define TT_MPI_LOAD_H
@@ -10,7 +10,7 @@
 #include <tutti/tutti.h>
 
 /* clang-format off */
-/* The functions of libtutti.so that are called here: F(NAME) for tutti_NAME. */
+/* The functions of libtutti.so that libtutti_mpi.so calls: F(NAME) for tutti_NAME. */
 #define TT_MPI_OF_TUTTI(F) \
     F(version) F(error) F(init_with) F(finalize) F(world) F(client_hook) F(client_sleep) \
     F(client_share) F(context_at) F(advance) F(team_of) F(team_free) F(type_struct) \
@@ -32,10 +32,10 @@ struct tt_mpi_tutti {
 };
 #undef TT_MPI_TUTTI_MEMBER
 
-/* The functions, once tt_mpi_load has succeeded. */
+/* The addresses of these functions, after tt_mpi_load has succeeded. */
 extern struct tt_mpi_tutti tt_mpi_tutti;
 
-/* Loads the library that stands beside this one. Returns NULL, or why it cannot be used. */
+/* Loads libtutti.so and looks up its functions. Returns NULL, or why it cannot be used. */
 const char *tt_mpi_load(void);
 
 #endif

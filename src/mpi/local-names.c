@@ -17,7 +17,8 @@ static struct {
     int socket[PUBLISHED], n;
 } published;
 
-/* Returns the length of the address; 0: the name is too long. An abstract name begins with a 0. */
+/* Returns the length of the address; 0: the name is too long. An abstract name begins with a byte
+ * 0. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t n = strlen(name);
@@ -47,7 +48,7 @@ bool tt_mpi_local_publish(const char *name)
     return true;
 }
 
-/* Whether the process that listens at the other end belongs to this user. */
+/* Returns whether the process at the other end of a connection belongs to this user. */
 static bool is_own(int s)
 {
     struct ucred peer;
@@ -55,8 +56,9 @@ static bool is_own(int s)
     return getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-/* Nobody accepts the connection. If more processes have connected than the system lets wait, it
- * answers EAGAIN: somebody listens, but the system does not say who. */
+/* A process listens on the socket of a name that it publishes, but never accepts a connection. If
+ * more processes have connected than the system lets wait, connect fails with EAGAIN: some process
+ * listens, but the system does not say of which user. */
 bool tt_mpi_local_find(const char *name)
 {
     struct sockaddr_un address;

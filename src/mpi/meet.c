@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How ranks meet, and what they tell each other, when MPI begins and ends.
+ * Collectives with which ranks meet and exchange data when MPI begins and ends.
  */
 #include <time.h>
 
 #include "mpi/meet.h"
 
-/* How often a rank looks before it pauses, for how long, and when it says that others are late. */
+/* How many times a rank tests a request before it sleeps between tests, how long it sleeps, and
+ * after how long it prints that other ranks are late. */
 enum { LOOKS = 1000, PAUSE_NS = 50000, LATE_SECONDS = 5 };
 
-/* Completes a request of the host, unless the call that began it has failed with this code. */
+/* Completes a request of the host MPI, unless `code` says that the call that began it has failed.
+ * Advances `context` meanwhile, if it is not NULL. `late`: a line to print after LATE_SECONDS;
+ * NULL: none. */
 static bool finish(int code, MPI_Request *request, tutti_context *context, const char *late)
 {
     int done = 0, events;

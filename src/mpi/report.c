@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The report of all ranks: a table, or JSON if the name of the file ends in .json.
+ * Writes the report on the calls of all ranks: as a table, or as JSON if the name of the file ends
+ * in .json.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Adds up rows of the same shape, from all ranks. */
+/* Adds up the rows of all ranks that have the same shape, so that one row of each shape remains. */
 static void add_up(struct tt_mpi_report *report)
 {
     struct tt_mpi_row *row = report->row;
@@ -60,13 +61,15 @@ static void add_up(struct tt_mpi_report *report)
     report->n = n;
 }
 
-/* Every rank of a communicator counts a call of it. */
+/* Returns the number of collective calls of a row: all ranks of the communicator together make one
+ * call, which each of them has counted. */
 static double calls_of(const struct tt_mpi_row *row)
 {
     return (double)row->calls / row->ranks;
 }
 
-/* Every rank starts its request of a persistent collective. */
+/* Returns how often the persistent collectives of a row were started: a start by all ranks of the
+ * communicator, which each of them has counted, is one. */
 static double starts_of(const struct tt_mpi_row *row)
 {
     return (double)row->starts / row->ranks;
@@ -116,7 +119,7 @@ static void print_row(FILE *out, const struct tt_mpi_report *report, const struc
     fprintf(out, report->choices ? "  %s\n" : "\n", tt_mpi_choices[row->choice]);
 }
 
-/* How many calls Tutti took, how long they took, and what that saved. */
+/* Prints how many calls Tutti did, how long they took, and how much time that has saved. */
 static void print_taken(FILE *out, const struct tt_mpi_report *report)
 {
     double calls = 0, taken = 0, seconds = 0, saved = 0;
@@ -162,7 +165,8 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
 
 /* ---- JSON ---- */
 
-/* A program may give a communicator any name. */
+/* Prints a string of JSON. A program may give a communicator any name, so characters are escaped.
+ */
 static void print_string(FILE *out, const char *text)
 {
     fputc('"', out);
@@ -209,7 +213,8 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
     fprintf(out, "\"%s\": %.17g}", row->function < 0 ? "number" : "calls", calls_of(row));
 }
 
-/* Prints the rows of communicators, or else of calls, as an array. */
+/* Prints an array: if `communicators`, of the rows that count communicators, and otherwise of the
+ * rows that count calls. */
 static void print_array(FILE *out, const struct tt_mpi_report *report, const char *name,
                         bool communicators)
 {

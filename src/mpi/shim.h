@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of libtutti_mpi.so share. The library is put between a program and its MPI, the
- * *host*, without recompiling the program:
+ * What the files of libtutti_mpi.so share. The library is put between a program and its MPI, which
+ * is called the *host*, without recompiling the program:
  *
  *     program --> MPI_Allreduce (stub.c) --> table --> host's PMPI_Allreduce
  *                                                 \--> backend.c: counts, and calls the host's
  *
- * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them travel
- * as machine words, so that one stub serves every host. At the first call, find.c finds the host
- * and start.c fills the table. Only the files of a backend know an mpi.h; they are compiled once
- * for each host. count.c and report.c keep and print what was counted, and trial.c decides which
- * side does which calls, and kept.c keeps that for the next program; they know no MPI either.
+ * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them are
+ * passed as machine words, so that one stub serves every host. At the first call, find.c finds the
+ * host and start.c fills the table. Only the files of a backend (host.h lists them) include an
+ * mpi.h; they are compiled once for each host. count.c counts calls and report.c prints the counts.
+ * trial.c decides which calls Tutti does and which the host does, and kept.c keeps these decisions
+ * for the next program. None of these four files includes an mpi.h.
  */
 #ifndef TT_MPI_SHIM_H
 #define TT_MPI_SHIM_H
@@ -34,24 +35,27 @@ typedef void (*tt_mpi_function)(void);
 
 /* ---- find.c; static.c in a program that is linked statically ---- */
 
-/* Finds the host. False, after a line that says so: there are two. If there is none, prints a line
- * and ends the process, because the call could not be made. */
+/* Finds the host. False: there are two hosts, and a line on standard error says so. If there is
+ * none, prints a line and ends the process, because the program's call could not be made. */
 bool tt_mpi_find_host(void);
-/* Return the host's function, with "PMPI_" in its name, or variable; NULL: it has none. */
+/* Return the address of a function of the host (its name begins with "PMPI_"), or of a variable of
+ * the host; NULL: the host has none with this name. */
 void *tt_mpi_host_symbol(const char *name);
 void *tt_mpi_host_variable(const char *name);
 const char *tt_mpi_host_path(void);
-/* Returns the path of this library; "": it is a part of the program. */
+/* Returns the path of this library; "": the library is a part of the program. */
 const char *tt_mpi_own_path(void);
-/* Whether code at this address belongs to the host: MPI-IO, for example, calls collectives. */
+/* Returns whether the code at this address belongs to the host: a collective that MPI-IO calls, for
+ * example, is not a call of the program. */
 bool tt_mpi_in_host(const void *address);
 
 /* ---- start.c ---- */
 
-/* The values of the setting TUTTI_MPI. The ranks must agree on it; if they do not, or if a rank has
- * doubts about its host, every call goes to the host. */
+/* The values of the setting TUTTI_MPI. All ranks must have the same value, and no rank may have
+ * TT_MPI_DOUBT (an unknown value, or two hosts); otherwise every call goes to the host. */
 enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_TAKE, TT_MPI_COUNT };
-/* Whether Tutti takes calls: if it is measured to be faster, or always. */
+/* Returns whether Tutti does collectives of the program: where it is measured to be faster, or all.
+ */
 static inline bool tt_mpi_takes(enum tt_mpi_mode mode)
 {
     return mode == TT_MPI_ON || mode == TT_MPI_TAKE;
@@ -62,12 +66,12 @@ struct tt_mpi_setting {
     enum tt_mpi_mode mode;
     bool unknown; /* TUTTI_MPI has a value that means nothing; the mode is DOUBT */
     bool report;
-    const char *report_path; /* its file, from the root on; NULL: standard error */
+    const char *report_path; /* the absolute path of the report's file; NULL: standard error */
     bool left[TT_MPI_N];     /* functions that Tutti leaves to the host */
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 
-/* A call is taken by Tutti, or left to the host for a reason. X(NAME, text). */
+/* Whether Tutti does a call (it is taken), or why the host does it (it is left). X(NAME, text). */
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
@@ -85,7 +89,7 @@ extern struct tt_mpi_setting tt_mpi_setting;
 #define TT_MPI_CHOICE(NAME, TEXT) TT_MPI_##NAME,
 enum tt_mpi_choice { TT_MPI_CHOICES(TT_MPI_CHOICE) TT_MPI_CHOICES_N };
 #undef TT_MPI_CHOICE
-/* The texts, by choice. */
+/* The texts of TT_MPI_CHOICES, by choice. */
 extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 
 /* The names of the exported functions: "MPI_Init" ... */
@@ -99,14 +103,14 @@ __attribute__((format(printf, 1, 2))) void tt_mpi_say(const char *format, ...);
 
 /* ---- backend.c ---- */
 
-/* A backend is backend.c, compiled with the mpi.h of a host. */
+/* A backend: the files that host.h lists, compiled with the mpi.h of a host. */
 struct tt_mpi_backend {
     const char *version; /* what the host's MPI_Get_library_version begins with */
-    /* Reads all functions and handles of the host that it needs. Returns the name of one that is
-     * missing, or NULL. */
+    /* Looks up all functions and handles of the host that the backend needs. Returns the name of
+     * one that is missing, or NULL. */
     const char *(*open)(void);
-    /* Puts its functions into the table: those that begin and end MPI, and according to the
-     * setting those that take or count collectives. */
+    /* Puts the backend's functions into the table: those that begin and end MPI, and according to
+     * the setting those that take or count collectives. */
     void (*take)(tt_mpi_function *table);
 };
 /* The backends in this library; the last is NULL. */
@@ -116,15 +120,16 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
-/* The costs of a call on both sides, as they were measured, and the time that Tutti's calls have
- * saved since. All zero: nothing was measured. */
+/* The costs of a call if the host does it and if Tutti does it, as they were measured, and the time
+ * that the calls that Tutti did have saved by these costs. All zero: nothing was measured. */
 struct tt_mpi_costs {
     int64_t host_ns, tutti_ns, saved_ns;
 };
 
-/* Calls of one function with the same shape. A row goes from rank to rank as bytes. */
+/* Counts of the calls of one function with the same shape. Ranks send rows to each other as bytes.
+ */
 struct tt_mpi_row {
-    int32_t function;  /* tt_mpi_number, or -1: the number of communicators */
+    int32_t function;  /* tt_mpi_number; -1: the row counts communicators, not calls */
     int32_t ranks;     /* of the communicator, both groups of an intercommunicator */
     int32_t magnitude; /* 0: no bytes; else 2^(magnitude-1) <= bytes < 2^magnitude */
     int32_t choice;    /* tt_mpi_choice */
@@ -143,14 +148,15 @@ struct tt_mpi_map {
     struct tt_mpi_entry *entry;
     size_t size, n; /* size: a power of two, or 0 */
 };
-/* Returns the entry of the handle, or the free entry where it would be. The map is not empty. */
+/* Returns the entry of the handle, or the free entry where the handle belongs. The map must have
+ * room for entries. */
 static inline struct tt_mpi_entry *tt_mpi_map_entry(const struct tt_mpi_map *map, uint64_t handle)
 {
     size_t i = (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->size - 1);
     while (map->entry[i].handle != handle && map->entry[i].handle) i = (i + 1) & (map->size - 1);
     return &map->entry[i];
 }
-/* Returns where the number of a handle is; NULL: it has none. */
+/* Returns the address of the number of a handle; NULL: the map does not have the handle. */
 static inline int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t handle)
 {
     if (map->n == 0) return NULL;
@@ -161,17 +167,18 @@ static inline int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t ha
 bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number);
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
 
-/* Returns the number of a text, the same for the same text; 0 for "", and for every text if there
- * are very many different ones. */
+/* Returns the number that stands for a text, always the same for equal texts; 0 for "", and for
+ * each new text if there are very many different ones. */
 int tt_mpi_text(const char *text);
 
-/* A call is counted under this. The texts are numbers of tt_mpi_text. */
+/* Calls that are equal in all this are counted together. `communicator`, `type` and `operation` are
+ * numbers of texts (tt_mpi_text). */
 struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
-/* These are counted: a call, and a start of a persistent collective whose preparation was a call
- * with the same shape and bytes. A start has no time and no costs. */
+/* What tt_mpi_count counts: a call, or a start of a persistent collective whose preparation was
+ * counted as a call with the same shape and bytes. For a start, ns and costs are not used. */
 enum tt_mpi_counted { TT_MPI_CALL, TT_MPI_START };
 void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
                   int64_t ns, const struct tt_mpi_costs *costs);
@@ -184,11 +191,12 @@ struct tt_mpi_report {
     const char *host; /* "Open MPI v4.1.4" */
     int ranks;
     double seconds; /* from MPI_Init to MPI_Finalize */
-    bool choices;   /* whether Tutti could take calls */
+    bool choices;   /* whether Tutti was to take calls: the report shows who did each */
     struct tt_mpi_row *row;
     size_t n;
 };
-/* Adds up the rows of all ranks, in place, and prints them as TUTTI_MPI_REPORT says. */
+/* Adds up the rows of all ranks, which changes report->row, and prints them as TUTTI_MPI_REPORT
+ * says. */
 void tt_mpi_report(struct tt_mpi_report *report);
 
 #endif

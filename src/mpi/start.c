@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first call: finds the host's backend, and fills the table.
+ * What happens at the first call of MPI in a process: finds the host (the program's MPI) and its
+ * backend, and fills the table of functions (shim.h).
  */
 #include <limits.h>
 #include <linux/membarrier.h>
@@ -32,8 +33,9 @@ const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT) TT_MPI_COLLEC
 
 struct tt_mpi_setting tt_mpi_setting;
 
-/* Whether a word of n letters is the name of a function, in small letters, without "MPI_" or
- * "MPIX_", and without "_c", which is switched off with the function it belongs to. */
+/* Returns whether a word of n letters in TUTTI_MPI is the name of a function: in small letters,
+ * without "MPI_" or "MPIX_", and without "_c", because such a function is switched off together
+ * with the one whose counts are int. */
 static bool names(const char *word, size_t n, const char *function)
 {
     function = strchr(function, '_') + 1;
@@ -42,7 +44,8 @@ static bool names(const char *word, size_t n, const char *function)
     return length == n && strncasecmp(word, function, n) == 0;
 }
 
-/* Reads a list such as "-bcast,-scan". False: it has another word. */
+/* Reads a list of functions to leave to the host, such as "-bcast,-scan". False: a word is no
+ * function. */
 static bool read_list(const char *text)
 {
     while (*text == '-') {
@@ -73,7 +76,7 @@ static enum tt_mpi_mode mode_set(void)
 
 /* ---- The table ---- */
 
-static tt_mpi_function *table; /* of stub.c */
+static tt_mpi_function *table; /* the table in stub.c */
 
 static void missing(void)
 {
@@ -93,7 +96,7 @@ void tt_mpi_leave_all(void)
 
 typedef int get_version(char *text, int *length);
 
-/* The backend of the host; NULL, after a line that says why: there is none. */
+/* Returns the backend for the host. NULL: there is none, and a line was printed that says why. */
 static const struct tt_mpi_backend *backend_of(void)
 {
     char version[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH */
@@ -112,16 +115,18 @@ static const struct tt_mpi_backend *backend_of(void)
     return NULL;
 }
 
-/* Registers the process for membarrier(2), as tutti_init does if the ranks need it (job/wait.h). At
- * the first call of MPI, mostly MPI_Init, the process has a single thread, and this takes less than
- * a microsecond. Later the threads of the host's progress run, and it would take 10 to 30 ms. */
+/* Registers the process for membarrier(2), as tutti_init does if the ranks need that (job/wait.h).
+ * At the first call of MPI, mostly MPI_Init, the process has a single thread, and the registration
+ * takes less than a microsecond. Later, when the host's progress threads run, it would take 10 to
+ * 30 ms. */
 static void register_early(void)
 {
     if (tt_mpi_setting.mode == TT_MPI_ON || tt_mpi_setting.mode == TT_MPI_TAKE)
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0);
 }
 
-/* The program may change its folder before MPI_Finalize, where the report is written. */
+/* Reads TUTTI_MPI_REPORT. Makes the path absolute, because the program may change its folder before
+ * MPI_Finalize, when the report is written. */
 static void set_report(void)
 {
     const char *text = getenv("TUTTI_MPI_REPORT");

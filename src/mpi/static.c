@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host of a program that is linked statically, as in
+ * The host (the program's MPI) in a program that is linked statically, as in
  *
  *     cc app.o -ltutti_mpi -lmpich
  *
- * The library then defines MPI_X, and the host PMPI_X. The references here make the linker take
- * the host's functions from its archive. They are functions of MPI 3, which every host has;
- * functions that MPI 4 added stay the host's.
+ * Tutti's library then defines the functions MPI_..., and the host PMPI_... The references here
+ * make the linker take the host's functions from its archive. They are functions of MPI 3, which
+ * every host has; functions that MPI 4 added stay the host's own.
  */
 #include <string.h>
 
@@ -42,7 +42,8 @@ void *tt_mpi_host_symbol(const char *name)
     return NULL;
 }
 
-/* MPICH has no handles that are variables. */
+/* Returns NULL: the handles of MPICH, the only host with a static library, are constants and not
+ * variables. */
 void *tt_mpi_host_variable(const char *name)
 {
     (void)name;
@@ -54,7 +55,7 @@ const char *tt_mpi_own_path(void)
     return "";
 }
 
-/* The host calls PMPI_X, which is its own. */
+/* Returns false: code in the host calls its own PMPI_ functions, and not those of this library. */
 bool tt_mpi_in_host(const void *address)
 {
     (void)address;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The functions that libtutti_mpi.so exports: for each function of the table MPI_X and PMPI_X,
- * because the Fortran layers of some hosts call PMPI_X, and for those of an extension MPIX_X and
- * PMPIX_X. Each one jumps through `table`. This file is compiled with optimisation in every build,
- * so that the compiler makes a jump of the call: the function in the table then sees the return
- * address in the program.
+ * The functions that libtutti_mpi.so exports: for each function X in the table of functions.h,
+ * MPI_X and PMPI_X, because the Fortran layers of some MPIs call PMPI_X; and for each function of
+ * Open MPI's extension, MPIX_X and PMPIX_X. Each function jumps to the address in `table`. This
+ * file is compiled with optimisation in every build, so that the compiler turns the call into a
+ * jump: the function in the table then sees the return address in the program.
  *
  * With TT_MPI_STATIC, the file is for a program that is linked statically (static.c): it exports
- * MPI_X only, for PMPI_X is the host's.
+ * only MPI_X, because the program's MPI defines PMPI_X.
  */
 #include "mpi/shim.h"
 
-/* The types of MPI as the machine words in which they travel. A handle is an int in some hosts;
- * the upper half of its word is then undefined, and is passed on as it is. */
+/* The types of MPI, as machine words, because arguments are passed on as such words. A handle is an
+ * int in some MPIs; the upper half of its word is then undefined, and is passed on as it is. */
 typedef intptr_t MPI_Datatype, MPI_Op, MPI_Comm, MPI_Count, MPI_Aint, MPI_Info, MPI_Request;
 
 #define EXPORT __attribute__((visibility("default")))
@@ -21,7 +21,7 @@ typedef intptr_t MPI_Datatype, MPI_Op, MPI_Comm, MPI_Count, MPI_Aint, MPI_Info, 
 #define JUMP(NAME, PARAMETERS, ARGUMENTS) \
     return ((int(*) PARAMETERS)table[TT_MPI_##NAME])ARGUMENTS;
 
-/* Where a call of each function goes; until the host is known, to first_X. */
+/* The address to which each exported function X jumps; until the first call, that of first_X. */
 static tt_mpi_function table[TT_MPI_N];
 
 #define FIRST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives whose pieces have lengths of their own: allgatherv, gatherv, scatterv, alltoallv
- * and alltoallw. For Tutti the pieces are bytes. If no type of a side has gaps, the pieces are
- * used where they lie; otherwise they are packed, one behind the other. As the ranks do not know
- * each other's counts, calls of gatherv, scatterv and alltoallv(w) are one shape on a communicator,
- * however long the pieces are.
+ * The collectives in which each rank's piece has its own length: allgatherv, gatherv, scatterv,
+ * alltoallv and alltoallw. For Tutti the pieces are bytes. If no type of a buffer's pieces has
+ * gaps, the pieces are used where they are; otherwise they are packed, one after the other. As the
+ * ranks do not know each other's counts, all calls of gatherv on a communicator are one shape
+ * (trial.h), however long the pieces are; and so it is with scatterv, alltoallv and alltoallw.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/take-v.h"
 
-/* One side of a call: a piece for each rank. */
+/* A buffer of a call with a piece for each rank. */
 struct lengths {
     char *buffer;
     struct tt_mpi_layout *layout; /* of each piece */
     int64_t *count;               /* elements of each piece */
-    int64_t *place;               /* where each one begins in the buffer, in bytes */
-    int64_t *n, *at;              /* for Tutti: bytes, and where they begin */
+    int64_t *place;               /* where each piece begins in `buffer`, in bytes */
+    int64_t *n, *at;              /* for Tutti: bytes of each piece, and where it begins */
     int64_t all;                  /* bytes of all pieces */
-    bool lie;                     /* Tutti uses them where they lie */
+    bool lie;                     /* Tutti uses the pieces where they are in `buffer` */
 };
 
 static bool wrong(struct tt_mpi_call *call)
@@ -28,7 +28,8 @@ static bool wrong(struct tt_mpi_call *call)
     return false;
 }
 
-/* Begins the call of a rooted collective. */
+/* Returns whether Tutti may do this call of a rooted collective. False: call->choice says why not.
+ */
 static bool begins(struct tt_mpi_call *call, int root)
 {
     if (!tt_mpi_known(call) || tt_mpi_lost(call)) return false;
@@ -54,7 +55,8 @@ static bool allocate(struct tt_mpi_call *call, struct lengths *s)
     return true;
 }
 
-/* Tutti wants displacements that are not negative. */
+/* Moves the beginning of the buffer to its first piece if a displacement is negative, which Tutti
+ * does not accept, and makes the displacements count from there. */
 static void shift(struct lengths *s, int p)
 {
     int64_t least = 0;
@@ -67,7 +69,7 @@ static void shift(struct lengths *s, int p)
     }
 }
 
-/* Computes what follows from counts, places and layouts. */
+/* Computes the other members from count, place and layout. False: a count is wrong. */
 static bool measure(struct tt_mpi_call *call, struct lengths *s)
 {
     int p = call->record->members;
@@ -87,7 +89,7 @@ static bool measure(struct tt_mpi_call *call, struct lengths *s)
     return true;
 }
 
-/* Reads pieces of one type, whose displacements are in elements. */
+/* Reads the arguments of pieces of one type, whose displacements are in elements. */
 static bool read_pieces(struct tt_mpi_call *call, struct lengths *s, const void *buffer,
                         struct tt_mpi_counts counts, struct tt_mpi_counts displs, MPI_Datatype type)
 {
@@ -104,7 +106,7 @@ static bool read_pieces(struct tt_mpi_call *call, struct lengths *s, const void 
     return measure(call, s);
 }
 
-/* Reads pieces whose types differ, and whose displacements are in bytes. */
+/* Reads the arguments of pieces whose types differ, and whose displacements are in bytes. */
 static bool read_typed(struct tt_mpi_call *call, struct lengths *s, const void *buffer,
                        struct tt_mpi_counts counts, struct tt_mpi_counts displs,
                        const MPI_Datatype *types)
@@ -123,7 +125,7 @@ static bool read_typed(struct tt_mpi_call *call, struct lengths *s, const void *
 
 /* ---- Data ---- */
 
-/* Makes the pieces follow each other, in the view of Tutti. */
+/* Makes Tutti use pieces that follow each other without gaps. */
 static void line_up(struct lengths *s, int p)
 {
     int64_t at = 0;
@@ -143,7 +145,7 @@ static void *packed(struct tt_mpi_call *call, struct lengths *s)
     return room;
 }
 
-/* Whether each piece begins where the one before ends, or later. */
+/* Returns whether each piece begins where the piece before it ends, or later. */
 static bool ascend(const struct lengths *s, int p)
 {
     int64_t end = 0;
@@ -155,8 +157,9 @@ static bool ascend(const struct lengths *s, int p)
     return true;
 }
 
-/* Returns where Tutti stores the pieces. Tutti refuses pieces that overlap. MPI forbids them, too,
- * but the hosts store them in the order of the ranks; so does `deliver`. */
+/* Returns where Tutti stores the pieces: in the buffer, or in memory from which `deliver` takes
+ * them. Tutti refuses pieces that overlap. MPI forbids them, too, but the hosts store them in the
+ * order of the ranks, and so does `deliver`. */
 static void *target_of(struct tt_mpi_call *call, struct lengths *s)
 {
     s->lie = s->lie && ascend(s, call->record->members);
@@ -171,7 +174,7 @@ static void deliver(struct tt_mpi_call *call, const struct lengths *s, const cha
         tt_mpi_deliver(call, &s->layout[r], from + s->at[r], s->count[r], s->buffer + s->place[r]);
 }
 
-/* How far pieces that lie where they are reach. */
+/* Returns the number of bytes from the beginning of the buffer to the end of its last piece. */
 static int64_t reach_of(const struct lengths *s, int p)
 {
     int64_t most = 0;
@@ -186,7 +189,8 @@ static bool overlap(const void *a, int64_t a_bytes, const void *b, int64_t b_byt
            (const char *)b < (const char *)a + a_bytes;
 }
 
-/* Returns the bytes of a contiguous side, apart from the pieces at `other`. */
+/* Returns the data of a buffer as bytes without gaps: the buffer itself, or a packed copy if the
+ * buffer has gaps or overlaps with the `reach` bytes at `other`. */
 static const void *single(struct tt_mpi_call *call, const struct tt_mpi_side *side,
                           const void *other, int64_t reach)
 {
@@ -199,7 +203,7 @@ static const void *single(struct tt_mpi_call *call, const struct tt_mpi_side *si
 
 /* ---- The calls ---- */
 
-/* Returns this rank's input to a gather whose pieces are stored at `to`. */
+/* Returns this rank's input to a gather whose result is stored at `to`. */
 static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_side *own,
                                  const struct lengths *s, bool in_place, char *to)
 {
@@ -212,7 +216,8 @@ static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_s
     return TUTTI_IN_PLACE;
 }
 
-/* Reads both sides at a rank that has both. */
+/* Reads the arguments of this rank's own piece, at a rank that has also read `s`, and compares the
+ * lengths. */
 static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct lengths *s,
                       const void *buffer, int64_t count, MPI_Datatype type)
 {
@@ -264,8 +269,8 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     return true;
 }
 
-/* The root of a scatterv. In place, its own piece stays where it is, and Tutti gets the pieces as
- * output. */
+/* Does a scatterv at its root. In place, the root's own piece stays where it is, and Tutti gets the
+ * buffer of the pieces as its output. */
 static void scatterv_at_root(struct tt_mpi_call *call, struct lengths *s,
                              const struct tt_mpi_side *own, bool in_place, int root)
 {
@@ -318,7 +323,8 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
     return true;
 }
 
-/* In place, the output is also the input. If Tutti does not use it where it lies, it is packed. */
+/* Does an alltoallv or alltoallw whose arguments are read. In place, the output buffer is also the
+ * input; if Tutti does not use this buffer where it is, the input is packed first. */
 static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct lengths *out,
                      bool in_place)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives that Tutti does, whose pieces have lengths of their own. They are declared like
- * those of take.h.
+ * The collectives that Tutti does in which each rank's piece has its own length. The functions and
+ * macros are like those of take.h.
  */
 #ifndef TT_MPI_TAKE_V_H
 #define TT_MPI_TAKE_V_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives that Tutti does. Each function here first looks at its arguments: whether one is
- * wrong, which is for the host to say, and whether Tutti can do the call. It decides only by what
- * MPI guarantees to be equal on all ranks: the communicator, the collective, the root, the
- * operation, and the type of a reduction. Never by addresses or layouts. Then it asks for the team
- * (tt_mpi_ready), which may leave the call to the host by its shape (trial.h). After that the call
- * is Tutti's on all ranks, and errors are errors of the call.
+ * The collectives that Tutti does. Each function first looks at its arguments: whether one is
+ * wrong, which the host (the program's MPI) is to report, and whether Tutti can do the call. It
+ * decides only by what MPI guarantees to be equal on all ranks: the communicator, the collective,
+ * the root, the operation, and the type of a reduction. It never decides by addresses or layouts.
+ * The function then asks for the team (tt_mpi_ready), which may leave the call to the host by its
+ * shape (trial.h). If tt_mpi_ready returns true, Tutti does the call on all ranks, and errors are
+ * errors of the call.
  *
- * The functions return false if the host does the call.
+ * The functions tt_mpi_do_... return false if the host does the call.
  */
 #include <stdlib.h>
 
@@ -24,7 +25,8 @@ static bool is_root(struct tt_mpi_call *call, int root)
     return root == call->record->rank;
 }
 
-/* Whether Tutti does calls on this communicator, and the root is one of its ranks. */
+/* Returns whether Tutti does calls on this communicator, and the root is one of its ranks. False:
+ * call->choice says why not. */
 static bool begins(struct tt_mpi_call *call, int root)
 {
     if (!tt_mpi_known(call)) return false;
@@ -43,8 +45,8 @@ static void *element(const struct tt_mpi_side *side, int64_t i)
     return (char *)side->buffer + i * side->layout.extent;
 }
 
-/* Returns the data of a side as bytes without gaps: where they lie, or a packed copy. NULL: error,
- * or the buffer is NULL. */
+/* Returns the data of a buffer as bytes without gaps: the buffer itself, or a packed copy. NULL:
+ * there was an error, or the buffer is NULL. */
 static const void *data_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
 {
     if (side->layout.bytes) return side->buffer;
@@ -53,8 +55,8 @@ static const void *data_of(struct tt_mpi_call *call, const struct tt_mpi_side *s
     return room;
 }
 
-/* Returns where Tutti stores the data of a side: where they belong, or memory from which
- * `deliver` takes them. */
+/* Returns where Tutti stores the data for a buffer: the buffer itself, or memory from which
+ * `deliver` unpacks them into the buffer. */
 static void *target_of(struct tt_mpi_call *call, const struct tt_mpi_side *side)
 {
     return side->layout.bytes ? side->buffer : tt_mpi_room(call, side->bytes);
@@ -66,8 +68,9 @@ static void deliver(struct tt_mpi_call *call, const struct tt_mpi_side *side, co
         tt_mpi_deliver(call, &side->layout, from, side->count, side->buffer);
 }
 
-/* Tutti refuses input and output that overlap. MPI forbids them, too, but Open MPI does what such a
- * program expects; so the input is copied. */
+/* Returns the input, or a copy of it if it overlaps with the output. Tutti refuses buffers that
+ * overlap. MPI forbids them, too, but Open MPI accepts them and computes what such a program
+ * expects. */
 static const void *apart(struct tt_mpi_call *call, const void *in, int64_t in_bytes,
                          const void *out, int64_t out_bytes)
 {
@@ -78,7 +81,7 @@ static const void *apart(struct tt_mpi_call *call, const void *in, int64_t in_by
     return copy;
 }
 
-/* MPICH refuses equal addresses. */
+/* Returns whether MPICH would refuse this call because input and output have the same address. */
 static bool same_buffer(const void *in, const void *out, int64_t bytes)
 {
 #ifdef MPICH
@@ -115,25 +118,27 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
 
 /* ---- Reductions ---- */
 
-/* A reduction works on this: `n` elements in, and as many or fewer out. */
+/* The buffers of a reduction: the elements that this rank contributes (`in`), and the elements that
+ * it stores (`out`). */
 struct reduced {
     struct tt_mpi_reduction r;
     struct tt_mpi_side in, out;
-    int64_t bytes;    /* that a rank contributes, equal on all ranks */
-    const void *from; /* for Tutti */
+    int64_t bytes;    /* contributed by each rank: the same number on all ranks */
+    const void *from; /* the input for Tutti; `to`: the output */
     void *to;
     bool in_place;
 };
 
-/* Pairs have gaps, and are reduced where they lie all the same. */
+/* Makes Tutti use a buffer where it lies, including gaps between values. The predefined pairs
+ * (MPI_DOUBLE_INT) have gaps, and Tutti reduces them without packing. */
 static void lie(struct tt_mpi_side *side)
 {
     side->bytes = side->count * side->layout.extent;
     side->layout.bytes = true;
 }
 
-/* Reads the arguments of a reduction of n elements that stores `stored` of them, or -1: none. In
- * place, the input lies in recvbuf. */
+/* Reads the arguments of a reduction of n elements, of which this rank stores `stored`; -1: it
+ * stores none. With MPI_IN_PLACE as sendbuf, the input is in recvbuf. */
 static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const void *sendbuf,
                            void *recvbuf, int64_t n, int64_t stored, MPI_Datatype type, MPI_Op op)
 {
@@ -162,8 +167,8 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
     return true;
 }
 
-/* Makes the buffers and the operation ready for Tutti. False: an error. `here`: the call stores
- * something at this rank. */
+/* Makes the buffers and the operation ready for Tutti. `here`: this rank stores a result. False:
+ * there was an error. */
 static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
 {
     d->to = here ? target_of(call, &d->out) : NULL;
@@ -178,8 +183,8 @@ static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
     return well(call) && tt_mpi_reduction_bind(call, &d->r);
 }
 
-/* In place, the input of a reduce_scatter is longer than its output; the rest of the buffer must
- * stay as it is. */
+/* Does what `prepare` does for a reduce_scatter. In place, its input is longer than its output, and
+ * the rest of the buffer must stay as it is, so the input is copied. */
 static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
 {
     if (!d->in_place) return prepare(call, d, true);
@@ -218,7 +223,8 @@ bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         TT_MPI_RUN(call, reduce, call->team, d.from, d.to, count, d.r.type, d.r.op, root));
 }
 
-/* A reduction that stores as many elements as it reads at every rank. */
+/* Does a scan or an allreduce: a reduction in which every rank stores as many elements as it
+ * contributes. */
 static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf,
                               int64_t count, MPI_Datatype type, MPI_Op op, bool scan)
 {
@@ -246,14 +252,14 @@ bool tt_mpi_do_scan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf
     return reduce_everywhere(call, sendbuf, recvbuf, count, type, op, true);
 }
 
-/* Rank 0 gets nothing. */
+/* Does an exscan, in which rank 0 stores nothing. */
 bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvbuf, int64_t count,
                       MPI_Datatype type, MPI_Op op)
 {
     struct reduced d = {0};
     if (!tt_mpi_known(call)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
-    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* on rank 0, too */
+    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* MPICH refuses it */
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
         !tt_mpi_ready(call, d.bytes))
         return false;
@@ -278,7 +284,8 @@ bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbu
         TT_MPI_RUN(call, reduce_scatter_block, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
-/* Returns the sum of the counts of all ranks, and stores them in n[]. -1: one is negative. */
+/* Stores the counts of all p ranks in n[], and returns their sum; -1: a count is negative, or the
+ * sum too large. */
 static int64_t read_counts(struct tt_mpi_counts list, int p, int64_t *n)
 {
     int64_t sum = 0;
@@ -310,15 +317,15 @@ bool tt_mpi_do_reduce_scatter(struct tt_mpi_call *call, const void *sendbuf, voi
 
 /* ---- Equal pieces ---- */
 
-/* Two sides of a call: pieces of `n` bytes, one for each of the ranks on the side of the pieces. */
+/* The two buffers of a call: one piece, and the pieces of all ranks. All pieces have `n` bytes. */
 struct moved {
-    struct tt_mpi_side one;    /* a piece: what this rank sends in a gather, or gets in a scatter */
-    struct tt_mpi_side pieces; /* those of all ranks */
+    struct tt_mpi_side one;    /* what this rank sends in a gather, or receives in a scatter */
+    struct tt_mpi_side pieces; /* what the root receives in a gather, or sends in a scatter */
     int64_t n;
-    bool in_place; /* the piece lies among the pieces; `one` means nothing */
+    bool in_place; /* this rank's piece is one of `pieces`, and `one` is not used */
 };
 
-/* Describes a piece of each rank. */
+/* Reads the arguments of the buffer that has a piece for each rank. */
 static bool read_pieces(struct tt_mpi_call *call, struct moved *d, const void *buffer,
                         int64_t count, MPI_Datatype type)
 {
@@ -338,7 +345,7 @@ static bool read_one(struct tt_mpi_call *call, struct moved *d, const void *buff
                                   : tt_mpi_side_of(call, &d->one, buffer, count, type);
 }
 
-/* Describes both sides at a rank that has both. */
+/* Reads the arguments of both buffers, at a rank that uses both. */
 static bool read_both(struct tt_mpi_call *call, struct moved *d, const void *one, int64_t count,
                       MPI_Datatype type, const void *pieces, int64_t counts, MPI_Datatype types)
 {
@@ -349,7 +356,7 @@ static bool read_both(struct tt_mpi_call *call, struct moved *d, const void *one
     return (d->one.bytes == d->n && !same_buffer(one, pieces, d->n)) || wrong(call);
 }
 
-/* Returns this rank's input to a gather whose pieces are stored at `to`. */
+/* Returns this rank's input to a gather whose result is stored at `to`. */
 static const void *gathered_from(struct tt_mpi_call *call, const struct moved *d, void *to)
 {
     if (d->in_place) {
@@ -402,8 +409,8 @@ bool tt_mpi_do_gather(struct tt_mpi_call *call, const void *sendbuf, int64_t sen
     return true;
 }
 
-/* The root of a scatter. In place, its own piece stays where it is, and Tutti gets the pieces as
- * output. */
+/* Does a scatter at its root. In place, the root's own piece stays where it is, and Tutti gets the
+ * buffer of the pieces as its output. */
 static void scatter_at_root(struct tt_mpi_call *call, const struct moved *d, int root)
 {
     const void *from = data_of(call, &d->pieces);

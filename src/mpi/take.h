@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives that Tutti does, each for counts of both widths. The arguments are those of the
- * function of MPI without the communicator, which is in the call. A function returns false if the
- * host is to do the call; call->choice says why.
+ * The collectives that Tutti does, each for counts of type int and MPI_Count. The arguments are
+ * those of MPI's function, except for the communicator, which is a member of the call. A function
+ * returns false if the host (the program's MPI) is to do the call; call->choice says why.
  */
 #ifndef TT_MPI_TAKE_H
 #define TT_MPI_TAKE_H
 
 #include "mpi/later.h"
 
-/* Does a collective of Tutti, whose name and arguments follow, or starts or prepares it. The value
- * is its status. */
+/* Does a collective of Tutti, or starts it, or prepares it, as the call needs. NAME is the
+ * collective's name in tutti.h without "tutti_", followed by its arguments. The value is the
+ * status. */
 #define TT_MPI_RUN(CALL, NAME, ...)                                                                \
     (tt_mpi_blocks(CALL) ? tt_mpi_tutti.NAME(__VA_ARGS__)                                          \
      : (CALL)->prepares                                                                            \
@@ -63,7 +64,7 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
                         MPI_Datatype recvtype);
 
 /* clang-format off */
-/* The call of such a function with the arguments of the function of MPI, by the latter's name. */
+/* TT_MPI_DO_X calls the function above that does MPI_X, with the arguments of MPI_X. */
 #define TT_MPI_DO_Barrier(C, COMM) tt_mpi_do_barrier(C)
 #define TT_MPI_DO_Bcast(C, B, N, T, ROOT, COMM) tt_mpi_do_bcast(C, B, N, T, ROOT)
 #define TT_MPI_DO_Reduce(C, S, R, N, T, OP, ROOT, COMM) tt_mpi_do_reduce(C, S, R, N, T, OP, ROOT)

@@ -2,19 +2,21 @@
  *
  * Tutti's client in this process, and the teams of communicators.
  *
- * A communicator gets a team late: at a call that Tutti is to do, behind a number of calls that it
- * could have done, so that communicators that are used seldom cost nothing. Before that it inherits
- * the decisions on communicators with the same ranks. If the host has all its shapes by them, it
- * never gets a team. No function that makes communicators is wrapped. All ranks make the team at
- * the same call, because MPI guarantees that they make the same collective calls in the same order,
- * and because Tutti decides only by what MPI guarantees to be equal on all ranks.
- * Whether a communicator has ranks of another world (spawned, connected) is such a thing, too: then
- * every member sees ranks that are not of its own world.
+ * A communicator gets a team late: at a call that Tutti is to do, after a number of calls that
+ * Tutti could have done, so that a communicator that is seldom used costs nothing. Before that, the
+ * communicator inherits the decisions (trial.h) on communicators with the same ranks. If these
+ * decisions leave all its shapes to the host (the program's MPI), it never gets a team. No function
+ * that makes communicators is wrapped. All ranks make the team at the same call, because MPI
+ * guarantees that they make the same collective calls in the same order, and because Tutti decides
+ * only by what MPI guarantees to be equal on all ranks. Whether a communicator has ranks of another
+ * world (spawned, connected) is equal on all ranks, too: each member of such a communicator sees
+ * ranks that are not of its own world.
  *
  * While Tutti waits it drives the host, since another rank may be waiting for a message that the
- * host of this rank has yet to send. Between hosts, what a call of Tutti has sent may need further
- * progress when the call has returned, for example to connect; so the host drives Tutti there while
- * the program waits in the host. On one node a call leaves nothing behind.
+ * host of this rank has yet to send. Between nodes, what a call of Tutti has sent may need further
+ * progress when the call has returned, for example to connect. So in a job on several nodes, the
+ * host drives Tutti while the program waits in the host. On one node, nothing is left to do when a
+ * call has returned.
  */
 #include <ctype.h>
 #include <sched.h>
@@ -30,19 +32,21 @@
 #include "mpi/team.h"
 #include "mpi/type.h"
 
-/* The world has a team from its first call on; another communicator after so many calls, fewer if
- * Tutti is to take everything. To make a team takes as long as some hundred short calls, which must
- * be little compared with what the program does on the communicator. To inherit decisions takes as
- * long as a few calls. A long call counts as one more for so many bytes. */
+/* MPI_COMM_WORLD has a team from its first call on. Another communicator gets a team after
+ * CALLS_BEFORE_TEAM calls, or after CALLS_IF_ALL if Tutti is to take every call (TUTTI_MPI=take).
+ * To make a team takes as long as some hundred short calls, which must be little compared with what
+ * the program does on the communicator. To inherit decisions takes as long as a few calls, and
+ * happens after CALLS_BEFORE_INHERITING. Every BYTES_OF_A_CALL bytes that a call moves count as one
+ * more call. */
 enum {
     CALLS_BEFORE_TEAM = 500,
     CALLS_IF_ALL = 3,
     CALLS_BEFORE_INHERITING = 100,
     BYTES_OF_A_CALL = 4096
 };
-/* So many persistent calls have teams at the same time: each team takes memory. */
+/* The most persistent calls that have teams at the same time: each team takes memory. */
 enum { MOST_PREPARED = 256 };
-/* How long a rank waits for the end of the job when another rank died. */
+/* If another rank died, a rank waits so many seconds for the launcher to end the job. */
 enum { LAST_SECONDS = 10 };
 
 static struct {
@@ -50,28 +54,31 @@ static struct {
     MPI_Comm own;         /* a duplicate of the world, on which there are no messages */
     MPI_Group group;      /* of the world */
     int rank, ranks;
-    int *node; /* of each rank, by the lowest rank that shares its memory; NULL: there is one */
+    int *node; /* of each rank: the lowest rank that shares its memory; NULL: all ranks share it */
     atomic_int tags;
-    atomic_int prepared;   /* teams of persistent calls */
-    int (*progress)(void); /* of Open MPI */
-    /* Functions of Open MPI, by which its progress begins and ceases to call a function. */
+    atomic_int prepared;   /* how many persistent calls have teams */
+    int (*progress)(void); /* Open MPI's opal_progress; NULL: another MPI */
+    /* Functions of Open MPI: its progress begins to call a function, or stops calling it. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
     bool registered;                /* the host's progress drives Tutti */
-    tutti_context *context;         /* that it advances then */
-    bool spread;                    /* between hosts, also if no call is in flight */
-    struct tt_mpi_flights *flights; /* NULL: there are none */
+    tutti_context *context;         /* the one that the host's progress advances */
+    bool spread;                    /* the ranks are on several nodes: the host drives Tutti also if
+                                     * no call is in flight */
+    struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
-    struct tt_mpi_kept made;  /* by this program; guarded by tt_mpi_lock */
+    struct tt_mpi_kept made;  /* decisions of this program; guarded by tt_mpi_lock */
 } job;
 
 /* ---- Progress ---- */
 
-/* Whether Tutti, in which this thread waits, drives the host, which must not drive Tutti then. */
+/* Whether this thread waits in Tutti, and Tutti now calls the host's progress. Meanwhile the host
+ * must not call Tutti's progress. */
 static __thread bool driving __attribute__((tls_model("initial-exec")));
 
-/* MPI_Improbe drives MPICH, but not on a communicator of one rank, nor if it finds a message
- * (buffered.h). */
+/* Makes MPICH progress, and receives a message if one has come. MPI_Improbe does so, but not on a
+ * communicator of one rank, nor if it finds a message. Returns whether there was a message (all
+ * messages on job.own are those of buffered.h). */
 static int probe_host(void)
 {
     int found = 0;
@@ -89,9 +96,11 @@ int tt_mpi_push_host(void)
     return events;
 }
 
-/* A look handles a part of what has arrived. Open MPI says how much that was; other ranks may send
- * more all the time. MPICH says whether it was a message of hand_over. With each look that handles
- * all that it may, UCX handles one more next time, up to 16, so it gets through its queue. */
+/* One call of the host's progress handles only a part of what has arrived. With Open MPI, repeats
+ * it until it has nothing to do, but at most LOOKS times, because other ranks may send more all the
+ * time. MPICH says only whether there was a message of buffered.h, so its progress is called BLIND
+ * times after the last such message: with each call that handles as many items as UCX allows, UCX
+ * allows one more in the next call, up to 16, and so gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
@@ -111,9 +120,9 @@ static void drive_host(void *arg)
     driving = false;
 }
 
-/* Open MPI's progress calls this. It advances Tutti once, however many calls are in flight, so that
- * a look takes time in proportion to their number. An error is for the next call on the team that
- * it concerns. */
+/* Open MPI's progress calls this function. It advances Tutti once, however many calls are in
+ * flight, so that one call of it takes time in proportion to their number. If Tutti finds an error
+ * here, the next call on the team concerned reports it. */
 static int drive_tutti(void)
 {
     int events = 0;
@@ -140,7 +149,7 @@ bool tt_mpi_drivable(void)
 
 /* ---- Nodes ---- */
 
-/* Whether these members of the world are on one node; NULL: 0, 1, 2 ... */
+/* Returns whether n ranks of the world are on one node. `ranks`: these ranks; NULL: 0, 1, 2 ... */
 static bool on_one_node(int n, const int *ranks)
 {
     for (int i = 1; job.node && i < n; i++)
@@ -148,8 +157,8 @@ static bool on_one_node(int n, const int *ranks)
     return true;
 }
 
-/* Says on which nodes the members of a communicator are, which decisions depend on; NULL: these are
- * 0, 1, 2 ... */
+/* Records on which nodes the members of a communicator are, because decisions depend on that.
+ * `ranks`: the members' ranks in the world; NULL: 0, 1, 2 ... */
 static void find_layout(struct tt_mpi_comm *record, const int *ranks)
 {
     record->one_node = on_one_node(record->members, ranks);
@@ -157,20 +166,22 @@ static void find_layout(struct tt_mpi_comm *record, const int *ranks)
     record->keeps = !job.node || tt_mpi_nodes_of(record->members, ranks, job.node, record->layout);
 }
 
-/* Where a rank runs. */
+/* The host on which a rank runs, as a hash of its name, and the processors that the rank may use.
+ */
 struct rank_place {
     uint64_t host;
     cpu_set_t processors;
 };
 
-/* At most one processor for each rank of a node. */
+/* Sets the number of processors by which decisions are kept: those in the set, at most one for each
+ * of `ranks` ranks. */
 static void set_cores(const cpu_set_t *processors, int ranks)
 {
     int n = CPU_COUNT(processors);
     job.place.cores = n < ranks ? n : ranks;
 }
 
-/* Numbers the nodes, and finds the processors of the first one. */
+/* Sets the node of each rank, and counts the processors of the first node. */
 static void number_nodes(const struct rank_place *place)
 {
     int ranks = 0;
@@ -187,7 +198,7 @@ static void number_nodes(const struct rank_place *place)
     set_cores(&all, ranks);
 }
 
-/* Finds the node of each rank, on all ranks or none. */
+/* Finds the node of each rank. Returns whether that succeeded, the same on all ranks. */
 static bool find_nodes(const struct tt_mpi_all *all)
 {
     if (all->one_node) {
@@ -234,7 +245,7 @@ static void close_communicators(void)
     job.node = NULL;
 }
 
-/* Ends the client. The host no longer drives it. */
+/* Ends the client, and first makes the host stop driving it. */
 static tutti_status close_client(void)
 {
     tutti_client *client = job.client;
@@ -256,7 +267,7 @@ static const char *make_client(const struct tt_mpi_all *all)
     return tt_mpi_tutti.error();
 }
 
-/* Fills in where the job's decisions are made. */
+/* Fills in the versions of Tutti and of the host, which kept decisions name. */
 static void find_place(void)
 {
     snprintf(job.place.version, sizeof job.place.version, "%s", tt_mpi_tutti.version());
@@ -265,7 +276,7 @@ static void find_place(void)
         *at = isspace((unsigned char)*at) ? '-' : (char)tolower((unsigned char)*at);
 }
 
-/* Rank 0 reads the decisions of earlier programs. */
+/* Reads the decisions of earlier programs at rank 0, which all_begin then sends to all ranks. */
 static void read_known(void)
 {
     if (tt_mpi_setting.mode != TT_MPI_ON) return;
@@ -273,12 +284,13 @@ static void read_known(void)
     if (job.rank == 0) tt_mpi_kept_read(&job.place, &job.known);
 }
 
-/* The ranks tell each other this when they have made their clients. */
+/* The ranks combine these numbers by a bitwise or when each has tried to make its client. */
 struct rank_result {
     int32_t fails, known; /* whether the rank has no client; how many decisions rank 0 has read */
 };
 
-/* Returns whether all ranks have a client. They have the decisions that rank 0 has read, then. */
+/* Returns whether all ranks have a client. `why`: why this rank has none; NULL: it has one. If all
+ * have one, all ranks then have the decisions that rank 0 has read. */
 static bool all_begin(const char *why, const struct tt_mpi_all *all)
 {
     const struct rank_result own = {.fails = why != NULL, .known = job.known.n};
@@ -292,7 +304,7 @@ static bool all_begin(const char *why, const struct tt_mpi_all *all)
     return true;
 }
 
-/* Makes the clients, on all ranks or none. */
+/* Makes the clients, on all ranks or none. Returns whether they are made. */
 static bool make_clients(const struct tt_mpi_all *all)
 {
     if (!find_nodes(all)) return false;
@@ -329,7 +341,7 @@ void tt_mpi_end(void)
 {
     if (!job.client) return;
     tt_depth++;
-    /* A rank that leaves Tutti must not be needed by others any more. */
+    /* Another rank may need this one until all of them are here. */
     tt_mpi_meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
     if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     if (job.rank == 0) tt_mpi_kept_write(&job.place, &job.made);
@@ -339,7 +351,7 @@ void tt_mpi_end(void)
 
 /* ---- Teams ---- */
 
-/* Finds the members' ranks in the world. False: some are of another world. */
+/* Finds the members' ranks in the world. False: some members are of another world. */
 static bool world_ranks(MPI_Comm comm, int n, int *ranks)
 {
     MPI_Group group;
@@ -355,7 +367,7 @@ static bool world_ranks(MPI_Comm comm, int n, int *ranks)
     return found;
 }
 
-/* Returns what stands for these ranks in this order; NULL: 0, 1, 2 ... */
+/* Returns a hash of n ranks in their order. `ranks`: these ranks; NULL: 0, 1, 2 ... */
 static uint64_t group_of(int n, const int *ranks)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -364,17 +376,18 @@ static uint64_t group_of(int n, const int *ranks)
     return hash;
 }
 
-/* The first rank of a communicator sends this to the others when they inherit decisions, and when
- * the team is made. The tag: no other team that has a common member with this one, and is made at
- * the same time, has it. The decisions are those on communicators with the same ranks, and those of
- * earlier programs on communicators of as many ranks. */
+/* The first rank of a communicator sends this to its other ranks when they inherit decisions, and
+ * when they make the team. No other team that has a member in common with this team, and is made at
+ * the same time, has the same tag. The decisions are those on communicators with the same ranks,
+ * and those of earlier programs on communicators of as many ranks. */
 enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;
     struct tt_mpi_decision decision[INHERITED];
 };
 
-/* Whether a decision of an earlier program holds for this communicator, which has a team. */
+/* Whether a decision of an earlier program is for communicators like this one: as many ranks, on
+ * nodes in the same way. */
 static bool holds(const struct tt_mpi_keep *known, const struct tt_mpi_comm *record)
 {
     return record->keeps && known->ranks == record->members &&
@@ -393,7 +406,8 @@ static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *rec
     }
 }
 
-/* Adopts the decisions of the communicator's first rank. Returns a tag for a team. Collective. */
+/* Sends the decisions of the communicator's first rank to all its ranks, which adopt them. Returns
+ * a tag for a team. Collective over the communicator. */
 static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     struct inheritance all = {0};
@@ -410,8 +424,9 @@ static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
     return all.tag;
 }
 
-/* Finds who the members of a communicator are, once. False: some are of another world, and the
- * record says so. */
+/* Finds the members' ranks in the world, unless they are found already. False: some members are of
+ * another world, or there is no memory; record->left is then the reason for which the host does all
+ * calls. */
 static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     if (record->world) return true;
@@ -427,7 +442,8 @@ static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
     return true;
 }
 
-/* Makes a team of the communicator's ranks. Collective over the communicator: on all or none. */
+/* Makes a team of the communicator's ranks. Returns it on all ranks, or NULL on all ranks.
+ * Collective over the communicator. */
 static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     tutti_team *team = NULL;
@@ -442,7 +458,7 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
     return NULL;
 }
 
-/* Gives the communicator a team, or says why it never gets one. */
+/* Gives the communicator a team, or records in record->left why it never gets one. */
 static void give_team(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     if (!find_members(comm, record)) return;
@@ -463,15 +479,17 @@ static void give_world(struct tt_mpi_comm *record)
     find_layout(record, NULL);
 }
 
-/* Whether there may be one more team of a persistent call. Ranks free their requests in different
- * orders, so that only the first rank of the communicator decides, for all. */
+/* Returns whether one more persistent call may have a team. The first rank of the communicator
+ * decides for all, because ranks free their requests in different orders and so count differently.
+ */
 static bool may_prepare(const struct tt_mpi_call *call)
 {
     int may = atomic_load_explicit(&job.prepared, memory_order_relaxed) < MOST_PREPARED;
     return tt_host.Bcast(&may, 1, tt_handle.integer, 0, call->comm) == MPI_SUCCESS && may;
 }
 
-/* Makes a team for a persistent call alone. */
+/* Makes a team for one persistent call. Returns whether there is one; if not, call->choice says
+ * why. */
 static bool has_own_team(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -489,7 +507,9 @@ void tt_mpi_drop_prepared(tutti_team *team)
     if (job.client) tt_mpi_tutti.team_free(team);
 }
 
-/* Whether the communicator has a team, perhaps from now on; it is in call->team then. */
+/* Returns whether the communicator has a team, and sets call->team to it. Makes the team if
+ * `before` calls have been left to the host; otherwise adds `weight` to the number of these calls.
+ */
 static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
     struct tt_mpi_comm *record = call->record;
@@ -509,7 +529,8 @@ static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 
 /* ---- The measured choice ---- */
 
-/* The numbers of the collectives, by tt_mpi_number. */
+/* The number of a collective in trials (tt_mpi_index), by the number of its function
+ * (tt_mpi_number). */
 #define INDEX_ROW(F, NAME, ...) [TT_MPI_##NAME] = TT_MPI_INDEX_##NAME,
 #define INDEX_ROW_C(F, NAME, ...) [TT_MPI_##NAME##_c] = TT_MPI_INDEX_##NAME,
 static const unsigned char index_of[TT_MPI_N] = {TT_MPI_BARRIER(INDEX_ROW, ) TT_MPI_MEMBERS(
@@ -530,7 +551,8 @@ static int64_t weight_of(int64_t bytes)
     return 1 + bytes / BYTES_OF_A_CALL;
 }
 
-/* Whether Tutti does a call whose shape is decided. */
+/* Returns whether Tutti does a call whose shape is decided: not if the host is faster, or if the
+ * communicator has no team yet. */
 static bool for_tutti(struct tt_mpi_call *call, int64_t bytes)
 {
     if (for_host(call)) return leave(call, TT_MPI_LEFT_SLOWER);
@@ -549,14 +571,16 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
     return for_host(call) && !leave(call, TT_MPI_LEFT_SLOWER);
 }
 
-/* Stores the greatest of each number. False: call->status is the error. */
+/* Stores in most[] the maximum over all ranks of each of n numbers. False: call->status is the
+ * error. */
 static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most, int n)
 {
     call->status = tt_mpi_tutti.allreduce(call->record->team, own, most, n, TUTTI_I64, TUTTI_MAX);
     return call->status == TUTTI_OK;
 }
 
-/* Keeps a decision for the next program. The caller holds the lock. */
+/* Keeps a decision for the next program, if this is rank 0 of the world. The caller holds the lock.
+ */
 static void keep_decision(const struct tt_mpi_comm *record, struct tt_mpi_decision decision)
 {
     struct tt_mpi_keep keep = {.decision = decision, .ranks = record->members};
@@ -564,7 +588,7 @@ static void keep_decision(const struct tt_mpi_comm *record, struct tt_mpi_decisi
     if (job.rank == 0 && record->keeps) tt_mpi_kept_add(&job.made, &keep);
 }
 
-/* Ends the trial of this call's shape. */
+/* Ends the trial of this call's shape: the ranks combine their times and make the decision. */
 static void decide(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -580,7 +604,8 @@ static void decide(struct tt_mpi_call *call)
     tt_mpi_unlock();
 }
 
-/* The ranks meet before a run, so that none of them is still in the calls before it. */
+/* Lets the ranks meet in a barrier before a run, so that no rank is still in calls before the run.
+ */
 static void meet_before_run(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -588,8 +613,10 @@ static void meet_before_run(struct tt_mpi_call *call)
     record->met_ns = record->one_node ? 0 : tt_mpi_now_ns();
 }
 
-/* Whether an earlier program decided on this shape, which is called for the first time. All ranks
- * know the same decisions, and so find the same one. Teams of other communicators inherit them. */
+/* Adopts the decision of an earlier program on this shape, if the call is the first one of its
+ * shape on MPI_COMM_WORLD, and returns whether there is such a decision. All ranks have the same
+ * decisions of earlier programs, and so agree. Other communicators inherit these decisions with
+ * their teams. */
 static bool is_known(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -604,8 +631,8 @@ static bool is_known(struct tt_mpi_call *call)
     return false;
 }
 
-/* Lets the communicator inherit decisions when it is clear that it does not live shortly. The world
- * has none to inherit, and knows those of earlier programs. */
+/* Lets the communicator inherit decisions once, when enough calls show that it is not short-lived.
+ * MPI_COMM_WORLD never comes here with so many calls: it has a team from the beginning. */
 static void inherit_early(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -614,7 +641,8 @@ static void inherit_early(struct tt_mpi_call *call)
     if (find_members(call->comm, record)) (void)inherit(call->comm, record);
 }
 
-/* A call in a trial, or the one that ends it. */
+/* Begins a call whose shape is not decided: gives it to the side whose turn it is in the trial, or
+ * ends the trial and follows the decision. Returns whether Tutti does the call. */
 static bool try(struct tt_mpi_call *call, int64_t bytes)
 {
     struct tt_mpi_trials *trials = call->record->trials;
@@ -626,7 +654,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (!has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM)) return false;
         if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
-        if (decided(call)) return for_tutti(call, bytes); /* now, or as inherited with the team */
+        if (decided(call)) return for_tutti(call, bytes); /* now, or with the team */
     }
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
@@ -635,7 +663,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 
-/* Whether Tutti does the call. */
+/* Returns whether Tutti does the call. */
 static bool is_taken(struct tt_mpi_call *call, int64_t bytes)
 {
     if (call->prepares) return has_own_team(call);
@@ -670,8 +698,9 @@ void tt_mpi_drop(struct tt_mpi_comm *record)
 
 /* ---- Errors ---- */
 
-/* With the host alone, a rank that waits for a dead one waits until the launcher ends it. So that
- * the job ends in the same way, this rank gives the launcher time. */
+/* Waits until the launcher ends this process, but at most LAST_SECONDS. Without Tutti, a rank that
+ * waits for a dead rank waits until the launcher ends it, and the job is to end in the same way
+ * with Tutti. */
 static void wait_for_end(void)
 {
     time_t end = time(NULL) + LAST_SECONDS;
@@ -697,7 +726,7 @@ int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
     if (!earlier && call->status == TUTTI_ERR_PEER) wait_for_end();
     tt_mpi_say("%s: %s", tt_mpi_names[call->function], earlier ? earlier : tt_mpi_tutti.error());
     int code = code_of(call->status), depth = tt_depth;
-    tt_depth = 0; /* the handler may jump out of the call, and nothing would set it back */
+    tt_depth = 0; /* the handler may jump out of this function, and tt_depth would stay as it is */
     if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);
     tt_depth = depth;
     return code;

@@ -9,51 +9,52 @@
 
 #include "mpi/host.h"
 
-/* The ranks of the world have agreed on this before Tutti starts (agree.h). */
+/* What the ranks of the world have found out about each other before Tutti starts (agree.h). */
 struct tt_mpi_all {
-    bool one_node;            /* whether all can share memory */
+    bool one_node;            /* whether all ranks can share memory */
     bool undriven;            /* whether the host of any rank cannot drive Tutti */
-    uint64_t host;            /* where this rank runs: equal on ranks that can share memory */
+    uint64_t host;            /* a hash that is equal on ranks that can share memory */
     cpu_set_t own_processors; /* that this rank may use */
     cpu_set_t processors;     /* that any rank may use */
 };
-/* Calls of Tutti that are in flight while the program is in the host. */
+/* Tutti's nonblocking calls, which are in flight while the program is in the host MPI. */
 struct tt_mpi_flights {
     atomic_int n;
-    int (*push)(void); /* completes those that have ended, and returns how many these are */
+    int (*push)(void); /* completes the calls that have ended, and returns how many these are */
 };
-/* Starts Tutti in this process. Collective over the world; on all ranks or none. If the host can
- * drive Tutti, each look of its progress advances Tutti once and then calls flights->push, as long
- * as calls are in flight and Tutti does not drive the host. `flights` may be NULL: there are none.
- */
+/* Starts Tutti in this process. Returns whether it has started: on all ranks or on none. Collective
+ * over the world. If the host MPI can drive Tutti, each call of its progress advances Tutti once
+ * and then calls flights->push, as long as calls are in flight and Tutti is not just driving the
+ * host. `flights`: NULL if there will be no nonblocking calls. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
-/* Whether the progress of this host can call functions. */
+/* Returns whether the progress of this host MPI can call functions that Tutti registers. */
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
-/* Makes the host get on; one that can drive Tutti does so. Returns how much the host has handled; 1
- * if it does not say. */
+/* Calls the progress of the host MPI. A host that can drive Tutti does so meanwhile. Returns the
+ * number of events that the host has handled; for MPICH, 1 if it has received a message of
+ * buffered.h, and otherwise 0. */
 #define tt_mpi_push_host TT_MPI_OWN(push_host)
 int tt_mpi_push_host(void);
-/* Makes the host handle what has arrived. */
+/* Calls the progress of the host MPI until the host has handled what has arrived. */
 #define tt_mpi_clear_host TT_MPI_OWN(clear_host)
 void tt_mpi_clear_host(void);
-/* Ends it. Collective over the world. */
+/* Ends Tutti in this process. Collective over the world. */
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);
 
-/* Whether the host does all calls of this collective on the communicator, because it was faster.
- * Only for collectives whose shape has no bytes; others are known to be left when their arguments
- * are read. */
+/* Returns whether the host does all calls of this collective on the communicator, because it was
+ * measured to be faster; call->choice is set then. Only for collectives whose shape does not depend
+ * on bytes. For other collectives, tt_mpi_ready finds this out when it knows the bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
-/* Whether Tutti does this call, which it can do: call->team is the team then, or call->status an
- * error. `bytes` is what the call moves, as all ranks know it; 0: they do not. Calls at which a
- * team is made or a trial ends are collective; a nonblocking call is none of these, but the
- * preparation of each persistent call is one: it makes a team for this call. */
+/* Returns whether Tutti does this call, which it can do. If so, call->team is the team, or
+ * call->status is an error. `bytes` is what the call moves; 0: not all ranks know it. The function
+ * is collective at the calls that make a team or end a trial, which no nonblocking call does. The
+ * preparation of a persistent call makes a team for this call, so it is always collective. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
-/* Records when a call ended whose times are measured, on either side. */
+/* Records the times of a call in a trial that has just ended, on Tutti's or the host's side. */
 #define tt_mpi_measured TT_MPI_OWN(measured)
 void tt_mpi_measured(struct tt_mpi_call *call);
 /* Frees the team of a persistent call. Waits for nobody. */
@@ -62,9 +63,10 @@ void tt_mpi_drop_prepared(tutti_team *team);
 /* Frees the team of a communicator that is about to be freed. Waits for nobody. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);
-/* Tells the error handler of call->comm, if that is a communicator, of call->status, which is an
- * error, and returns its code. `earlier`: the text of an error that was found earlier; NULL: it was
- * found now, and if a rank has died, the function first gives the launcher time to end the job. */
+/* Calls the error handler of call->comm, if that is a communicator, with the code of MPI for the
+ * error call->status, and returns this code. `earlier`: the text of an error that was found
+ * earlier; NULL: the error was found just now, and if a rank has died, the function first gives the
+ * launcher time to end the job. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 

@@ -10,10 +10,11 @@
 
 /* ---- The order of calls ---- */
 
-/* The blocks of a trial, one behind the other: calls that warm a side up, and then a run, whose
- * times are recorded. The host comes first, so that a program that makes a few calls of a shape
- * loses nothing. Tutti needs a long warm-up: its first call makes a plan, and each of the next ones
- * uses another slot of the team, whose memory the system provides when it is first touched. */
+/* The blocks of a trial, in their order. A block is `warm` calls that warm up one side, and after
+ * these, if it `runs`, a run of TT_MPI_RUN calls whose times are recorded. The host comes first, so
+ * that a program that makes a few calls of a shape loses nothing. Tutti needs a long warm-up: its
+ * first call makes a plan, and each of the next calls uses another slot of the team, whose memory
+ * the system provides when it is first touched. */
 static const struct block {
     bool tutti, runs;
     int warm;
@@ -24,9 +25,9 @@ enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_RUNS / 2 };
 
 /* The place of a call in a trial. */
 struct trial_place {
-    int block;  /* BLOCKS: behind the last one */
-    int number; /* under which its times are recorded; -1: they are not */
-    bool first; /* of its block */
+    int block;  /* BLOCKS: the trial has ended */
+    int number; /* under which the times of the call are recorded; -1: they are not */
+    bool first; /* whether the call is the first of its block */
 };
 
 static struct trial_place place_of(int call)
@@ -67,7 +68,8 @@ struct tt_mpi_times {
     int64_t began[TT_MPI_TIMED], ended[TT_MPI_TIMED];
 };
 
-/* Returns the trial of a shape, which is made if there is none. NULL: there is no memory. */
+/* Returns the record of a shape's times, and makes it if there is none. NULL: there is no memory.
+ */
 static struct tt_mpi_trial *make_trial(struct tt_mpi_trials *all, int shape)
 {
     struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);
@@ -89,7 +91,7 @@ void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64
     trial->times->ended[number] = ended_ns;
 }
 
-/* NULL: the rank has no times. */
+/* Returns the times of a shape's calls; NULL: this rank has none. */
 static const struct tt_mpi_times *times_of(const struct tt_mpi_trials *all, int shape)
 {
     const struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);
@@ -121,7 +123,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of a side's runs, for one call: something else may have run in one of them. */
+/* Returns the cost of one call by the median of a side's runs, because another program may have
+ * disturbed one of the runs. */
 static int64_t median_of(int64_t cost[OF_A_SIDE])
 {
     qsort(cost, OF_A_SIDE, sizeof *cost, compare);
@@ -157,7 +160,7 @@ void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision 
     if (all->calls[decision->shape] >= TT_MPI_FOR_HOST) return;
     struct tt_mpi_trial *trial = make_trial(all, decision->shape);
     all->calls[decision->shape] = decision->tutti ? TT_MPI_FOR_TUTTI : TT_MPI_FOR_HOST;
-    if (!trial) return; /* the report then lacks the costs */
+    if (!trial) return; /* without memory, only the costs in the report are missing */
     trial->host_ns = decision->host_ns;
     trial->tutti_ns = decision->tutti_ns;
 }
@@ -173,7 +176,8 @@ void tt_mpi_trials_free(struct tt_mpi_trials *all)
     memset(all, 0, sizeof *all);
 }
 
-/* The last decisions. A program has few different groups of ranks that come again. */
+/* The most recent decisions, from which new communicators inherit. A program has few different
+ * groups of ranks for which it makes communicators repeatedly. */
 static struct {
     struct {
         uint64_t group;

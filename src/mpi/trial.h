@@ -1,47 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured choice: whether the host or Tutti does the calls of a *shape* on a communicator. A
- * shape is a collective, with an operation of the program or not, and a power of two of bytes. Its
- * first calls are a *trial*: the host and Tutti share them, in a fixed order, every rank
- * records when they began and ended, and then the ranks decide together. The decision is kept
- * as long as the communicator lives, and for the next program. The files here know no MPI, no team
- * and no clock; team.c calls them.
+ * The measured choice: whether the host (the program's MPI) or Tutti does the calls of a *shape* on
+ * a communicator. A shape is a collective, with an operation of the program or not, and a power of
+ * two of bytes. The first calls of a shape are a *trial*: the host and Tutti each do some of them,
+ * in a fixed order; every rank records when each call began and ended, and at the end of the trial
+ * the ranks decide together. The decision is kept as long as the communicator exists, and for the
+ * next program. trial.c and trial.h use no MPI, no team and no clock; team.c calls them.
  *
- * MPI forbids that a rank is in another collective than the others, so all ranks must take the same
- * side at the same call. They do, because each step depends only on what is equal on all ranks:
+ * MPI forbids that a rank is in another collective than the other ranks, so all ranks must give the
+ * same call to the same side (the host or Tutti). They do, because each step depends only on what
+ * is equal on all ranks:
  *
  *  1. The ranks of a communicator make its collective calls in the same order (MPI 4.0, 6.14), and
- *     the shape of a call is computed from what MPI wants to be equal on all ranks. So, at a given
- *     call, all ranks have counted the same number of calls of its shape.
- *  2. Which side has the call depends on this number alone: not on times, memory, or errors.
- *  3. At the call behind the trial, Tutti combines numbers of all ranks (the maximum of each),
- *     twice. Every rank computes the decision from the same combined numbers. If a rank had
- *     no memory for its times, the numbers say so, and the host gets the shape on all ranks.
- *  4. A communicator may inherit decisions of another one with the same ranks. The calls at which
- *     it does are the same on all ranks; there the first rank sends the decisions that it has, and
- *     the others take these, whatever they have themselves. A decision that the communicator has
- *     already is never changed.
- *  5. A program may use decisions of an earlier one (kept.h). Rank 0 gives them to all ranks when
- *     MPI begins, before the first call of a shape.
+ *     the shape of a call is computed from what MPI requires to be equal on all ranks. So, at a
+ *     given call, all ranks have counted the same number of calls of its shape.
+ *  2. Which side does the call depends on this number alone: not on times, memory, or errors.
+ *  3. At the first call after the trial, Tutti combines numbers of all ranks (the maximum of each),
+ *     twice. Every rank computes the decision from the same combined numbers. If a rank had no
+ *     memory for its times, the numbers show it, and the host gets the shape on all ranks.
+ *  4. A communicator may inherit decisions of another communicator with the same ranks, at calls
+ *     that are the same on all ranks. The first rank then sends its decisions, and the other ranks
+ *     adopt these, whatever decisions they have themselves. A decision that the communicator
+ *     already has is never changed.
+ *  5. A program may use decisions of an earlier program (kept.h). Rank 0 gives them to all ranks
+ *     when MPI begins, before the first call of a shape.
  *
- * The ranks compare *runs*, which are calls in a row on one side, because the calls of a program's
- * loop follow each other, too. In a loop of rooted collectives some ranks run ahead of others, and
- * the loop is as fast as its slowest rank, although each rank may find its data ready. So the cost
- * of a run is the time that its slowest rank spent in its calls. Time that a rank waits for late
- * ranks must not count, since the program causes it: if a rank ended a call after the last rank had
- * begun it, only the time from then on counts. If it ended before, it waited for no late rank, and
- * the whole call counts.
+ * The ranks compare *runs*: several consecutive calls on one side, like the calls of a loop in a
+ * program. In a loop of rooted collectives some ranks run ahead of others, and the loop is as fast
+ * as its slowest rank, although each rank may find its data ready. So the cost of a run is the time
+ * that its slowest rank spent in its calls. Time that a rank waits for late ranks must not count,
+ * since the program causes it. So, if a rank ended a call after the last rank had begun that call,
+ * only the time from this beginning on counts. If the rank ended the call earlier, it waited for no
+ * late rank, and the whole call counts.
  *
- * The ranks' times must be comparable. The ranks of a node have the same clock. Ranks of several
- * hosts count from the last time that they met: they meet before each run anyway, so that no rank
- * is still behind in the run before.
+ * The ranks' times must be comparable. The ranks of a node have the same clock. The ranks of
+ * several nodes count from the barrier in which they last met: they meet before each run anyway, so
+ * that no rank is still in the run before.
  */
 #ifndef TT_MPI_TRIAL_H
 #define TT_MPI_TRIAL_H
 
 #include "mpi/shim.h"
 
-/* The collectives that Tutti does, by number: TT_MPI_INDEX_Barrier ... */
+/* The numbers of the collectives that Tutti does: TT_MPI_INDEX_Barrier ... */
 #define TT_MPI_INDEX_ROW(F, NAME, ...) TT_MPI_INDEX_##NAME,
 enum tt_mpi_index {
     TT_MPI_BARRIER(TT_MPI_INDEX_ROW, ) TT_MPI_MEMBERS(TT_MPI_INDEX_ROW, , int, int) TT_MPI_INDEXES
@@ -52,64 +53,70 @@ enum {
     TT_MPI_MAGNITUDES = 42,
     TT_MPI_SHAPES = 2 * TT_MPI_INDEXES * TT_MPI_MAGNITUDES,
     TT_MPI_RUN = 8,                         /* calls of a run */
-    TT_MPI_RUNS = 6,                        /* of both sides, in turn */
+    TT_MPI_RUNS = 6,                        /* of both sides together, which alternate */
     TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN /* calls of a trial whose times are kept */
 };
 
 /* The times that were measured for a shape, in nanoseconds. */
 struct tt_mpi_trial {
-    struct tt_mpi_times *times; /* of its calls, until it is decided */
-    int64_t host_ns, tutti_ns;  /* of one call, when it is decided */
+    struct tt_mpi_times *times; /* when its calls began and ended; NULL: none, or the decision is
+                                 * made */
+    int64_t host_ns, tutti_ns;  /* what one call costs, once the decision is made */
 };
 
-/* Values of `calls` that are no number of calls. */
+/* Values of tt_mpi_trials.calls that are no number of calls, but a decision. */
 enum { TT_MPI_FOR_HOST = 254, TT_MPI_FOR_TUTTI = 255 };
 
-/* The shapes of a communicator. All zero: none was called yet. */
+/* The trials and decisions of a communicator, by shape. All zero: no shape was called yet. */
 struct tt_mpi_trials {
-    unsigned char calls[TT_MPI_SHAPES]; /* of a shape, in its trial; then its decision */
-    struct tt_mpi_map kept;             /* shapes + 1: their struct tt_mpi_trial */
+    unsigned char calls[TT_MPI_SHAPES]; /* of each shape, in its trial; later its decision */
+    struct tt_mpi_map kept;             /* from a shape + 1 to its struct tt_mpi_trial */
 };
 
-/* Returns what was measured for a shape; NULL: nothing. */
+/* Returns the times that were measured for a shape; NULL: none. */
 static inline struct tt_mpi_trial *tt_mpi_trial_of(const struct tt_mpi_trials *all, int shape)
 {
     const int64_t *at = tt_mpi_map_find(&all->kept, (uint64_t)shape + 1);
     return at ? (struct tt_mpi_trial *)(intptr_t)*at : NULL;
 }
 
-/* Which side has the next call of a shape. */
+/* Who does the next call of a shape; or the trial has ended, and a decision is to be made. */
 enum tt_mpi_next { TT_MPI_NEXT_HOST, TT_MPI_NEXT_TUTTI, TT_MPI_NEXT_DECIDE };
 
-/* The number of a shape. `bytes`: what a call moves, as all ranks know it; 0: they do not. */
+/* Returns the number of a shape. `user`: a reduction by an operation of the program. `bytes`: what
+ * a call moves; 0: not all ranks know it. */
 static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t bytes)
 {
     int magnitude = bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
     if (magnitude >= TT_MPI_MAGNITUDES) magnitude = TT_MPI_MAGNITUDES - 1;
     return ((int)index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
 }
-/* Returns the side that has the next call of a shape, which is not decided yet. */
+/* Returns which side does the next call of a shape that is not decided yet, or that it is time to
+ * decide. */
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
-/* Begins the next call of a shape. Returns the number under which its times are recorded; -1: they
- * are not, because the call warms a side up. *meets: the ranks meet first, because a run begins, or
- * the calls before it. */
+/* Counts one more call of a shape, which now begins. Returns the number under which its times are
+ * to be recorded; -1: they are not recorded, because the call only warms a side up. *meets: whether
+ * the ranks have to meet before this call, which is the first of those that warm up for a run. */
 int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets);
 /* Records the times of a call under the number that tt_mpi_trial_begin returned. */
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,
                          int64_t ended_ns);
 
-/* A decision takes three steps. First, each rank stores when it began each call; the maximum over
- * the ranks is when the last rank began it. */
+/* First of three steps to a decision: stores when this rank began each call of the trial. The
+ * maximum over the ranks is when the last rank began the call. */
 void tt_mpi_trial_began(const struct tt_mpi_trials *all, int shape, int64_t began[TT_MPI_TIMED]);
-/* Then it stores what each of its runs cost, and as the last number whether times are missing. */
+/* Second step: stores what each run cost this rank, and as the last number whether times are
+ * missing. `last_began`: the maxima of the first step. */
 void tt_mpi_trial_costs(const struct tt_mpi_trials *all, int shape,
                         const int64_t last_began[TT_MPI_TIMED], int64_t costs[TT_MPI_RUNS + 1]);
-/* The maximum of these over the ranks decides. Other communicators of the group can inherit the
- * decision. The caller holds a lock. */
+/* Third step: makes the decision, by the maxima over the ranks of the numbers of the second step.
+ * Other communicators of the same group of ranks can inherit the decision. The caller holds a lock.
+ */
 void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
                          const int64_t costs[TT_MPI_RUNS + 1]);
 
-/* A decision, as it goes from rank to rank. */
+/* A decision, as ranks send it to each other: the side (`tutti`: 1 for Tutti, 0 for the host), and
+ * what a call costs on both sides. */
 struct tt_mpi_decision {
     int32_t shape, tutti;
     int64_t host_ns, tutti_ns;
@@ -126,17 +133,17 @@ static inline struct tt_mpi_decision tt_mpi_trial_decision(const struct tt_mpi_t
     }
     return d;
 }
-/* Follows a decision from now on, unless there is one on its shape. The first one holds, because
- * ranks remember calls that are left to the host by it (left.h). */
+/* Stores a decision, unless there is one on its shape already. The first decision on a shape is
+ * never replaced, because ranks remember calls that are left to the host by it (left.h). */
 void tt_mpi_trial_adopt(struct tt_mpi_trials *all, const struct tt_mpi_decision *decision);
 
-/* Frees what was measured. */
+/* Frees all times and forgets all decisions of a communicator. */
 void tt_mpi_trials_free(struct tt_mpi_trials *all);
 
-/* Decisions that other communicators with the same ranks can inherit. `group` stands for the ranks
- * and their order. The caller holds a lock. */
+/* Remembers a decision, so that other communicators with the same ranks can inherit it. `group`: a
+ * hash of the ranks in their order. The caller holds a lock. */
 void tt_mpi_trial_remember(uint64_t group, const struct tt_mpi_decision *decision);
-/* Copies the decisions of a group, at most n, and returns how many there are. */
+/* Copies the remembered decisions of a group, at most n, and returns how many it has copied. */
 int tt_mpi_trial_recall(uint64_t group, struct tt_mpi_decision *decision, int n);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types and operations: which of Tutti's they are, and how elements become bytes.
+ * Types and operations of MPI: which types and operations of Tutti they correspond to, and how
+ * elements become bytes.
  *
  * Data that are only moved are bytes for Tutti. Elements of a predefined type without gaps are
- * moved where they lie, and so are those of a type that is a row of them; all others are packed by
- * the host, since the layout of a type may differ from rank to rank. A reduction uses Tutti's type
- * and operation where both are predefined. Operations of users are called by the host
- * (PMPI_Reduce_local), on elements that are opaque for Tutti.
+ * moved where they lie, and so are elements of a type that consists of several of these in a row.
+ * The host (the program's MPI) packs all other elements, since the layout of a type may differ from
+ * rank to rank. A reduction uses Tutti's type and operation where both are predefined. The host
+ * calls operations of the program (PMPI_Reduce_local), on elements that are opaque for Tutti.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,21 +17,21 @@
 
 /* ---- Predefined types ---- */
 
-/* The operations that are defined for a type depend on what the type is. */
+/* Groups of types, as bits: the operations that MPI defines for a type depend on its groups. */
 enum {
-    NUMBER = 1, /* integers, for which logical operations are not defined */
-    LOGIC = 2,  /* what logical operations are defined for */
+    NUMBER = 1, /* integers: arithmetic operations are defined for these */
+    LOGIC = 2,  /* logical operations are defined for these */
     REAL = 4,   /* floating point */
     COMPLEX = 8,
-    BITS = 16, /* what bitwise operations are defined for */
+    BITS = 16, /* bitwise operations are defined for these */
     PAIR = 32, /* a value and an index */
     C_INTEGER = NUMBER | LOGIC | BITS,
     INTEGER = NUMBER | BITS
 };
 
 /* clang-format off */
-/* F(NAME, what it is, Tutti's type). The meaning is the one of MPI 3.1, table 3.2 and section
- * 5.9.2; the size is compared with the host's. */
+/* The predefined types: F(NAME, its groups, Tutti's type). The groups are those of MPI 3.1, table
+ * 3.2 and section 5.9.2. A type is reduced only if the host's size of it is Tutti's. */
 #define TYPES(F) \
     F(CHAR, 0, I8) F(CHARACTER, 0, U8) F(WCHAR, 0, I32) F(PACKED, 0, U8) F(BYTE, BITS, U8) \
     F(SIGNED_CHAR, C_INTEGER, SIGNED_CHAR) F(UNSIGNED_CHAR, C_INTEGER, UNSIGNED_CHAR) \
@@ -52,19 +53,20 @@ enum {
     F(DOUBLE_INT, PAIR, DOUBLE_INT) F(LONG_INT, PAIR, LONG_INT) F(SHORT_INT, PAIR, SHORT_INT) \
     F(2INT, PAIR, 2INT) F(LONG_DOUBLE_INT, PAIR, LONG_DOUBLE_INT) F(2INTEGER, PAIR, 2INTEGER) \
     F(2REAL, PAIR, 2REAL) F(2DOUBLE_PRECISION, PAIR, 2DOUBLE_PRECISION)
-/* Types that a host need not have, by their number of bytes. */
+/* Types that a host need not have, whose names contain their number of bytes (for complex types, of
+ * both parts). */
 #define SIZED(F) \
     F(INTEGER1, INTEGER, I8) F(INTEGER2, INTEGER, I16) F(INTEGER4, INTEGER, I32) \
     F(INTEGER8, INTEGER, I64) F(REAL4, REAL, F32) F(REAL8, REAL, F64) F(COMPLEX8, COMPLEX, C64) \
     F(COMPLEX16, COMPLEX, C128)
 
-/* F(NAME, the types that it is defined for). */
+/* The predefined operations: F(NAME, the groups of types for which it is defined). */
 #define OPERATIONS(F) \
     F(MAX, NUMBER | REAL) F(MIN, NUMBER | REAL) F(SUM, NUMBER | REAL | COMPLEX) \
     F(PROD, NUMBER | REAL | COMPLEX) F(LAND, LOGIC) F(LOR, LOGIC) F(LXOR, LOGIC) F(BAND, BITS) \
     F(BOR, BITS) F(BXOR, BITS) F(MAXLOC, PAIR) F(MINLOC, PAIR)
 
-/* Tutti's basic types have these sizes. */
+/* The sizes of Tutti's basic types, in bytes. */
 static const unsigned char sizes[TUTTI_TYPES] = {
 #define SIZE(NAME, TEXT, BYTES) [TUTTI_##NAME] = (BYTES),
     TUTTI_TYPE_LIST(SIZE)
@@ -82,10 +84,12 @@ static struct {
     } op[MOST_OPERATIONS];
     int ops;
     struct tt_mpi_map of_type, of_op;
-    tutti_op commuting, ordered; /* what operations of users are bound to */
+    tutti_op commuting, ordered; /* Tutti's operations that call the program's, for one that
+                                  * commutes and for one that does not */
 } known;
 
-/* A type that the host has with another size than Tutti is only moved. */
+/* Adds a type to the table of known types. A type that has another size in the host than in Tutti
+ * gets no group, so it is moved, but not reduced. False: there is no memory. */
 static bool add_type(MPI_Datatype type, unsigned group, tutti_type reduced)
 {
     MPI_Count size = 0, lower = 0, extent = 0;
@@ -125,15 +129,15 @@ bool tt_mpi_read_types(void)
 
 /* ---- Layout ---- */
 
-/* Whether a derived type is one whose handle the program frees. */
+/* Returns whether the handle of a type, which MPI_Type_get_contents returned, has to be freed. */
 static bool is_freed(int combiner)
 {
     return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
            combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
 }
 
-/* Whether a type is a row of elements of a predefined type without gaps: MPI_Type_contiguous or
- * MPI_Type_dup have made it, perhaps one of the other. */
+/* Returns whether a type consists of elements of a predefined type, one after the other and without
+ * gaps: made by MPI_Type_contiguous or MPI_Type_dup, perhaps from another such type. */
 static bool is_row(MPI_Datatype type)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
@@ -154,9 +158,9 @@ static bool is_row(MPI_Datatype type)
     return row;
 }
 
-/* Whether the program has committed a derived type. If not, the host refuses the call, also on the
- * ranks that could do without packing. MPI has no function that tells; both hosts refuse to pack
- * even no element of such a type. */
+/* Returns whether the program has committed a derived type. If not, the host refuses the call, also
+ * on the ranks that could do the call without packing. No function of MPI returns this, but both
+ * hosts refuse to pack even zero elements of such a type. */
 static bool is_committed(MPI_Datatype type)
 {
     char none[1];
@@ -165,8 +169,8 @@ static bool is_committed(MPI_Datatype type)
            tt_host.Pack(none, 0, type, none, sizeof none, &at, tt_handle.own) == MPI_SUCCESS;
 }
 
-/* Returns what the table has about a type, or else what `own` is filled with. NULL: it is no type.
- */
+/* Returns the layout of a type: from the table, or else `own`, which is filled in. NULL: the handle
+ * is not one of a type. */
 static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_layout *own)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
@@ -208,7 +212,8 @@ bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const vo
 
 /* ---- Packing ---- */
 
-/* The host's functions pack up to 2^31 - 1 bytes; more is packed in parts. */
+/* Returns how many of `count` elements to pack in one call of the host, whose functions pack at
+ * most 2^31 - 1 bytes. */
 static int64_t part_of(const struct tt_mpi_layout *layout, int64_t count)
 {
     const int64_t most = INT64_C(1) << 30;
@@ -217,7 +222,8 @@ static int64_t part_of(const struct tt_mpi_layout *layout, int64_t count)
     return count < part ? count : part;
 }
 
-/* Packs elements into bytes without gaps, or unpacks them. False: call->code is the error. */
+/* Packs elements into bytes without gaps (`packs`), or unpacks bytes into elements. False:
+ * call->code is the error. */
 static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, char *elements,
                     int64_t count, char *bytes, bool packs)
 {
@@ -262,7 +268,8 @@ bool tt_mpi_unpack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout,
 
 /* ---- Reductions ---- */
 
-/* The largest element that Tutti gives to an operation of a user. */
+/* The largest element, in bytes, for which Tutti does a reduction by an operation of the program.
+ */
 enum { MOST_BYTES = 65536 };
 
 bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, MPI_Datatype type,
@@ -286,7 +293,8 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
     return true;
 }
 
-/* Types of Tutti whose elements are so many bytes. They are kept: a program has few sizes. */
+/* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. The
+ * types are kept for later calls, because a program uses few sizes. */
 static tutti_status opaque_type(int64_t bytes, tutti_type *type)
 {
     static struct tt_mpi_map of_size;
@@ -331,14 +339,14 @@ void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
     if (r->user) tt_mpi_tutti.op_free(r->op);
 }
 
-/* out = left op right, for elements without gaps. The host stores the result in its second
- * operand. */
+/* Computes out = left op right for n elements without gaps, by the host, which stores the result in
+ * its second operand. */
 static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, const void *right,
                          void *out, int n)
 {
     size_t bytes = (size_t)n * (size_t)r->layout.size;
     void *kept = NULL;
-    if (out == left && out != right) { /* the host would overwrite it */
+    if (out == left && out != right) { /* `left` would be overwritten before it is read */
         kept = malloc(bytes);
         if (!kept) abort();
         memcpy(kept, left, bytes);
@@ -349,17 +357,18 @@ static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, con
     free(kept);
 }
 
-/* Other elements are unpacked into memory of their layout, and packed again.
- * Reading from `left` and `right` ends before `out` is written. */
+/* Computes out = left op right for n elements with gaps: unpacks them into memory with the layout
+ * of their type, and packs the result. All of `left` and `right` is read before `out` is written.
+ */
 static bool reduce_some(const struct tt_mpi_reduction *r, const char *left, const char *right,
                         char *out, int n)
 {
     struct tt_mpi_call call = {.comm = tt_handle.world};
     MPI_Count lower = 0, span = 0;
     tt_host.Type_get_true_extent_x(r->layout.type, &lower, &span);
-    int64_t reach = r->layout.extent * (n - 1); /* from the first element to the last */
+    int64_t reach = r->layout.extent * (n - 1); /* bytes from the first element to the last */
     int64_t first = lower + (reach < 0 ? reach : 0), bytes = span + (reach < 0 ? -reach : reach);
-    /* `shift` is a multiple of 16, so that values are aligned as they are at the user. */
+    /* `shift` is a multiple of 16, so that values are aligned as in the program's buffers. */
     int64_t shift = ((first < 0 ? -first : 0) + 15) & ~INT64_C(15);
     int64_t end = (shift + (first > 0 ? first : 0) + bytes + 31) & ~INT64_C(15);
     char *memory = malloc(2 * (size_t)end);

@@ -62,7 +62,8 @@ static struct tt_say propose(struct tt_accord *a)
     return say(TT_SAY_ALL, TT_ACCORD_PROPOSE);
 }
 
-/* Proposes the combination of all words that have come, and adds the members that are gone. */
+/* Proposes the combination of the words of all members that have come, and first sets the bits of
+ * the members that are gone. */
 static struct tt_say propose_first(struct tt_accord *a)
 {
     const unsigned char *gone = tt_accord_gone(a);
@@ -80,9 +81,9 @@ static struct tt_say go_up(struct tt_accord *a)
     return say(TT_SAY_ALL, TT_ACCORD_END);
 }
 
-/* The leader goes up as many levels as the answers allow. Unless it is alone, that is at most one
- * level, because it has yet to receive the answers to its next message. So it returns one message
- * only. */
+/* Moves the leader up as many levels as the answers allow, and returns its next message. A leader
+ * that is not alone moves up at most one level, because it has yet to receive the answers to its
+ * next message, so one message is enough. */
 static struct tt_say lead(struct tt_accord *a)
 {
     struct tt_say last = nothing;
@@ -138,8 +139,8 @@ static void add(struct tt_accord *a, const uint64_t *word)
     for (int i = 1; i < a->words; i++) a->word[i] |= word[i];
 }
 
-/* Handles the message of a member that has come. A leader that already holds a proposal adds
- * nothing to it. */
+/* Handles COME from member r, with its words. A leader that already holds a proposal does not add
+ * them. */
 static struct tt_say hear_come(struct tt_accord *a, int r, const uint64_t *word)
 {
     unsigned char *received = tt_accord_received(a);
@@ -157,7 +158,7 @@ static struct tt_say hear_proposal(struct tt_accord *a, int r, const uint64_t *w
     return say(r, TT_ACCORD_HELD);
 }
 
-/* Handles an answer to the step that this leader has reached. */
+/* Handles member r's answer to the message that this leader sent when it reached level `to`. */
 static struct tt_say hear_answer(struct tt_accord *a, int r, enum tt_accord_level to,
                                  enum tt_accord_received received)
 {
@@ -181,8 +182,8 @@ static struct tt_say hear_end(struct tt_accord *a, int r)
     return nothing;
 }
 
-/* Ends the agreement for this member, because the others take it for gone. A failure detector can
- * be wrong: in a network that was cut in two halves, each half takes the other one for gone. A
+/* Ends the agreement for this member, because another member takes it for gone. A failure detector
+ * can be wrong: in a network that was cut in two halves, each half takes the other half for gone. A
  * member that was left out must neither continue with the team nor wait for ever. */
 static struct tt_say leave_out(struct tt_accord *a)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One member's part in an agreement, as a pure function: (state, event) -> (state, what to send).
- * It uses no network and no clock. agree.c sends the messages, and a test explores all that can
- * happen to a member.
+ * One member's part in an agreement of the members of a team, as a pure function: (state, event) ->
+ * (state, what to send). It uses no network and no clock. agree.c sends the messages, and a test
+ * explores all that can happen to a member.
  *
- * An accord is the value that the members agree on: words of 64 bits. Word 0 is combined by AND,
- * all others by OR. Word 1 is what was called. Then come the members that are gone, one bit each,
- * and then words of which each member fills its own.
+ * An accord is the value on which the members agree: words of 64 bits. Word 0 is combined by AND,
+ * all others by OR. Word 1 says which functions the members called (enum tt_agree_what). The next
+ * words have one bit for each member, which is set if that member is gone: it has failed or left.
+ * In the remaining words each member fills its own ones.
  *
  *     member            leader: the lowest member that is not known to be gone
  *        | --- COME ----> |     here I am, with my words
@@ -16,42 +17,43 @@
  *        | --- KNOWN ---> |
  *        | <-- END ------ |     when all living members know that it is decided
  *
- * When the leader is gone, the next leader asks again for the step that it has reached itself. If
- * it holds a proposal, it proposes that one. A member that knows the decision and loses its leader
- * sends the decision to all others (RELAY) and ends; a member that receives RELAY does the same.
+ * When the leader is gone, the next leader repeats the step that it has reached itself. If it holds
+ * a proposal, it proposes the same accord. A member that knows the decision and loses its leader
+ * sends the decision to all other members (RELAY) and ends; a member that receives RELAY does the
+ * same.
  *
- * Assumptions. A member that is taken for gone is gone for good, and every member that is gone is
- * sooner or later known to be (a perfect failure detector: the job's page, which the parent of the
- * ranks keeps). Messages between two living members arrive, in any order. Then the following holds,
- * however many members go and whenever:
+ * Assumptions. A member that another member takes for gone is gone for good, and every member that
+ * is gone is sooner or later known to be gone (a perfect failure detector: the job's page, which
+ * the parent of the ranks keeps). Messages between two living members arrive, in any order. Under
+ * these assumptions the following holds, however many members die or leave, and whenever:
  *
  * Uniform agreement: no two members end with different accords, including members that die
  * afterwards. Let c be the first leader by number that knows its proposal A to be decided. It
- * received HELD from every member that was not gone. A leader d > c exists only once c is gone, so
- * d lived then and held A, from c. And d still holds A: a member accepts a proposal only from a
- * higher leader than before, and the leaders between c and d proposed A as well, by induction. So d
- * proposes nothing but A.
+ * received HELD from every member that was not gone. A member d > c becomes leader only when c is
+ * gone. So d was not gone when c received HELD, and had accepted A. And d still holds A: a member
+ * accepts a proposal only from a higher leader than before, and the leaders between c and d
+ * proposed A as well, by induction. So d proposes nothing but A.
  *
- * Validity: the value is the AND, and each other word the OR, of contributions of members, among
- * them all members that end, because a first proposal is made only when every member that is not
- * gone has come. Every member in the set of the gone is gone, because only a member that found it
- * gone put it there.
+ * Validity: word 0 is the AND, and each other word the OR, of contributions of members. Every
+ * member that ends with the accord has contributed, because a first proposal is made only when
+ * every member that is not gone has come. Every member whose bit is set is gone, because only a
+ * member that found it to be gone has set the bit.
  *
  * Termination: a leader waits only for members that are not gone, and each of them answers or is
- * found to be gone. A member that ends because of END leaves nobody behind who would need it: all
+ * found to be gone. When a member ends because of END, no other member needs it any more: all
  * living members know the decision then, and each of them also receives END, or loses its leader
- * and ends by itself. A member that ends by RELAY has sent the decision to all others before. So
- * nobody ever asks a member that has ended for anything, and a member whose call has returned need
- * not even look at its messages.
+ * and ends by itself. A member that ends by RELAY has sent the decision to all others before. So no
+ * member ever needs an answer of a member that has ended, and a member whose call has returned need
+ * not read its messages.
  *
  * The scheme is the hierarchical uniform consensus of Guerraoui, found in Cachin, Guerraoui,
  * Rodrigues, "Introduction to Reliable and Secure Distributed Programming" (Springer 2011), section
  * 5.2, with a gathering of contributions before it. Its reliable broadcast of decisions is made
- * lazy (section 3.3 there) by a third round, so that an agreement costs 6 (p - 1) messages if
- * nobody dies during it. Why agreement here must be uniform, and what it is for: Bland, Bouteiller,
- * Herault, Bosilca, Dongarra, "Post-failure recovery of MPI communication capability", IJHPCA
- * 27(3), 2013. Buntinas, "Scalable distributed consensus to support MPI fault tolerance", IPDPS
- * 2012, has the same three rounds over a tree.
+ * lazy (section 3.3 of the book) by a third round, so that an agreement of p members costs 6 (p -
+ * 1) messages if none of them dies during it. Why such an agreement must be uniform, and what it is
+ * for: Bland, Bouteiller, Herault, Bosilca, Dongarra, "Post-failure recovery of MPI communication
+ * capability", IJHPCA 27(3), 2013. Buntinas, "Scalable distributed consensus to support MPI fault
+ * tolerance", IPDPS 2012, has the same three rounds over a tree.
  */
 #ifndef TT_ACCORD_H
 #define TT_ACCORD_H
@@ -60,7 +62,7 @@
 
 /* The kinds of messages, as in the picture above. */
 enum tt_accord_kind {
-    TT_ACCORD_COME, /* carries the accord so far */
+    TT_ACCORD_COME, /* carries the sender's accord so far */
     TT_ACCORD_PROPOSE,
     TT_ACCORD_HELD,
     TT_ACCORD_DECIDE,
@@ -69,18 +71,19 @@ enum tt_accord_kind {
     TT_ACCORD_RELAY,
     TT_ACCORD_KINDS
 };
-/* Whether messages of this kind carry the accord. */
+/* Returns whether messages of this kind carry the accord. */
 static inline bool tt_accord_carries(enum tt_accord_kind kind)
 {
     return kind == TT_ACCORD_COME || kind == TT_ACCORD_PROPOSE || kind == TT_ACCORD_RELAY;
 }
 
-/* How far a member is. CALLED: it has no proposal yet. HOLDS: it holds a proposal. KNOWS: it
- * knows that the proposal is decided. ENDED: it needs no more messages. */
+/* How far a member is. CALLED: it has no proposal yet. HOLDS: it holds a proposal. KNOWS: it knows
+ * that the proposal is decided. ENDED: it needs no more messages. */
 enum tt_accord_level { TT_ACCORD_CALLED, TT_ACCORD_HOLDS, TT_ACCORD_KNOWS, TT_ACCORD_ENDED };
 
-/* What this leader has received from another member. At each level the leader waits until every
- * member that is not gone has a greater value than that level. */
+/* The last answer that a leader has received from another member. A leader goes from its level to
+ * the next when all members that are not gone have a value that is greater, as a number, than the
+ * level. */
 enum tt_accord_received {
     TT_RECEIVED_NOTHING,
     TT_RECEIVED_COME,
@@ -96,23 +99,24 @@ struct tt_accord {
     int leader;
     int from; /* the member whose proposal this one holds; -1: none */
     enum tt_accord_level level;
-    bool settled;    /* ended, and every living member knew the decision before */
-    bool excluded;   /* ended without an accord: another member counts this one as gone */
-    uint64_t word[]; /* the accord; then for each member a byte `received` and a byte `gone` */
+    bool settled;    /* ended after every living member knew the decision */
+    bool excluded;   /* ended without an accord: another member takes this one for gone */
+    uint64_t word[]; /* the accord; after it the arrays tt_accord_received and tt_accord_gone */
 };
 
 bool tt_accord_valid(struct tt_accord *accord);
 
-/* A message to send to member `to`, or to all members that are not gone. It carries the accord if
- * its kind does. */
+/* A message to send to member `to`, or, for TT_SAY_ALL, to all members that are not gone. The
+ * message carries the accord if tt_accord_carries(kind). TT_SAY_NOTHING: there is no message. */
 enum { TT_SAY_ALL = -1, TT_SAY_NOTHING = -2 };
 struct tt_say {
     int to;
     enum tt_accord_kind kind;
 };
 
-/* The size of an accord to which each member contributes `own` words. They follow each other in the
- * order of members. */
+/* Return the size of an accord of p members, each of which contributes `own` words: the words with
+ * one bit for each member; all words of the accord; and the bytes of a struct tt_accord with an
+ * accord of `words` words. */
 static inline int tt_accord_sets(int p)
 {
     return (int)tt_div_up(p, 64);
@@ -126,7 +130,8 @@ static inline size_t tt_accord_bytes(int p, int words)
     return sizeof(struct tt_accord) + (size_t)words * sizeof(uint64_t) + 2 * (size_t)p;
 }
 
-/* By member: an enum tt_accord_received; whether the member is gone. */
+/* Return arrays with a byte for each member: what was received from the member (enum
+ * tt_accord_received), and whether the member is gone. */
 static inline unsigned char *tt_accord_received(struct tt_accord *a)
 {
     return (unsigned char *)(a->word + a->words);
@@ -135,27 +140,29 @@ static inline unsigned char *tt_accord_gone(struct tt_accord *a)
 {
     return tt_accord_received(a) + a->p;
 }
-/* The members' own words, in the order of members. */
+/* Returns the words that the members contribute, in the order of the members. */
 static inline uint64_t *tt_accord_own(struct tt_accord *a)
 {
     return a->word + 2 + tt_accord_sets(a->p);
 }
-/* Whether the accord says that member r is gone. */
+/* Returns whether the accord `word` says that member r is gone. */
 static inline bool tt_accord_has_gone(const uint64_t *word, int r)
 {
     return word[2 + r / 64] >> (r % 64) & 1;
 }
 
-/* Initializes the state of member `me` of p. All words but `value` and `what` are zero; the caller
- * fills in its own words before it calls anything else. */
+/* Initializes the state of member `me` of p. `value` is word 0 of the accord, `what` is word 1, and
+ * the other words become zero; the caller fills in its own words (tt_accord_own) before it calls
+ * another function. */
 void tt_accord_init(struct tt_accord *a, int p, int me, int words, uint64_t value, uint64_t what);
-/* Begins the agreement, after tt_accord_init. All of these functions return the message to send;
- * its `to` is TT_SAY_NOTHING if there is none. */
+/* Begins the agreement, after tt_accord_init. This function and the next two return the message to
+ * send; its `to` is TT_SAY_NOTHING if there is none. */
 struct tt_say tt_accord_start(struct tt_accord *a);
-/* Member r was found to be gone. The caller calls this as soon as it knows, also between init and
- * start. */
+/* Handles the event that member r is gone. The caller calls this as soon as it knows, also between
+ * tt_accord_init and tt_accord_start. */
 struct tt_say tt_accord_lose(struct tt_accord *a, int r);
-/* A message came from member r. If messages of this kind carry an accord, word[words] holds it. */
+/* Handles a message from member r. If messages of this kind carry an accord, word[words] holds it.
+ */
 struct tt_say tt_accord_receive(struct tt_accord *a, int r, enum tt_accord_kind kind,
                                 const uint64_t *word);
 

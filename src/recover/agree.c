@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Agreements, and the messages that carry them.
+ * Runs agreements: sends and receives their messages, and drives the state machine of accord.h.
  */
 #include "recover/agree.h"
 
@@ -14,23 +14,23 @@
 struct tt_agree_message_head {
     uint64_t team;
     uint32_t number; /* the number of the agreement on that team, from 1 */
-    uint16_t kind;   /* enum tt_accord_kind, TT_AGREE_MESSAGE_REVOKE or TT_AGREE_MESSAGE_PROBE */
+    uint16_t kind;   /* enum tt_accord_kind, or a further kind (see below) */
     uint16_t rank;   /* the sender's rank in the team */
     /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
      * sender */
     uint32_t print;
-    /* ASK: the number of the sender's call. DIFFERS: that of the receiver's call. */
+    /* ASK: the number of the sender's call. DIFFERS: the number of the receiver's call. */
     uint32_t question;
-    /* ASK: the id of the agreement in which the sender waits. DIFFERS: the number of its call. END:
-     * as in struct tt_agree_count, `different`. */
+    /* ASK: the id of the team that the sender is making. DIFFERS: the number of the sender's call.
+     * END: the sender's tt_agree_count.different. */
     uint64_t list;
 };
-/* Further kinds, which are not part of the state machine. REVOKE: the sender has revoked the team;
- * number is 0. PROBE: the sender wants to find out whether the receiver still exists, which it
- * learns from msg alone; the receiver ignores the message. In ASK and DIFFERS, `team` is the key of
- * tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS: the sender waits for
- * the receiver, too, but with another list. END: the sender ends this agreement, and all later ones
- * of this id, with MISMATCH. */
+/* Further kinds of messages, which are not part of the state machine. REVOKE: the sender has
+ * revoked the team; `number` is 0. PROBE: the sender wants to find out whether the receiver still
+ * exists, which the message layer reports; the receiver ignores the message. In ASK and DIFFERS,
+ * `team` is the key of tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS:
+ * the sender waits for the receiver, too, but with another list. END: the sender ends this
+ * agreement, and all later ones with this id, with MISMATCH. */
 enum {
     TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS,
     TT_AGREE_MESSAGE_PROBE,
@@ -46,18 +46,19 @@ struct tt_agree_message {
     struct tt_agree *agree;
     struct tt_agree_message_head head;
     int from; /* the sender's rank in the job */
-    int uses; /* if it is being sent: sends under way, plus 1 until its maker releases it */
+    int uses; /* for a message to send: sends under way, plus 1 until message_release */
     int words;
     uint64_t word[];
 };
 
-/* How many agreements there have been on a team. */
+/* How many agreements there have been on a team. tt_agree_meet also has one for a key, in `team`.
+ */
 struct tt_agree_count {
     uint64_t team;
-    uint32_t number; /* agreements that have begun here */
+    uint32_t number; /* agreements that have begun at this rank */
     bool under_way;  /* the last agreement has not ended */
-    /* of a key of tt_agree_meet: the two ranks of the job whose lists differed, the first one
-     * << 32; 0: there was no such call */
+    /* for a key of tt_agree_meet: the two ranks of the job whose lists differed, the first one <<
+     * 32; 0: no lists differed */
     uint64_t different;
 };
 
@@ -65,15 +66,16 @@ struct tt_agree_count {
 struct tt_agree {
     struct tt_msg *msg;
     struct tt_team *any;
-    struct tt_agree_message *in, **in_end; /* messages that have come, in order of arrival */
+    struct tt_agree_message *in, **in_end; /* messages to handle, in order of arrival */
     /* messages longer than a packet, whose last bytes have not arrived yet */
     struct tt_agree_message *coming;
     struct tt_agree_message *out;
     struct tt_agree_count *counts;
     int n, room;
-    struct meeting *meetings; /* those of tt_agree_meet that are under way */
+    struct meeting *meetings; /* the calls of tt_agree_meet that are under way */
     uint32_t questions;       /* the number of the last question that this rank has asked */
-    bool lost; /* a message was lost for want of memory: others may wait for an answer to it */
+    bool lost; /* a message was lost for lack of memory, so another rank may wait for ever for its
+                * answer */
 };
 
 static void message_release(struct tt_agree_message *l);
@@ -83,9 +85,9 @@ static tutti_status message_send(const struct tt_team *t, struct tt_agree_messag
 
 /* ---- Messages ---- */
 
-/* The messages of agreements: making, sending, receiving and keeping them. To distinguish a message
- * that comes early from one of an agreement that has ended, the number of agreements on each team
- * stays known even when the team is gone. */
+/* The messages of agreements: making, sending, receiving and keeping them. The number of agreements
+ * on each team is kept even when the team is gone, because it distinguishes a message that arrives
+ * early from one of an agreement that has ended. */
 
 static void enlist(struct tt_agree_message **list, struct tt_agree_message *l)
 {
@@ -109,7 +111,7 @@ static void keep(struct tt_agree *agree, struct tt_agree_message *l)
     agree->in_end = &l->next;
 }
 
-/* Frees a message that has come. */
+/* Removes a message from the list `in` and frees it. */
 static void message_drop(struct tt_agree_message *l)
 {
     if (!l->next) l->agree->in_end = l->link;
@@ -206,8 +208,9 @@ tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
 
 /* ---- Receiving ---- */
 
-/* The length of an accord depends on the size of the team. The team may not be known here yet, so
- * the limit is that of the largest team. */
+/* Returns whether a message has a length and a kind that are possible, and copies its header to
+ * *head. The length of an accord depends on the size of the team, which may not be known to this
+ * rank yet, so the limit is that of the largest team. */
 static bool is_sound(const tutti_message *m, struct tt_agree_message_head *head)
 {
     int64_t most = tt_accord_words(UINT16_MAX, TT_AGREE_OWN) * (int64_t)sizeof(uint64_t);
@@ -267,7 +270,8 @@ static void handle_packet(tutti_context *context, const tutti_message *m, tutti_
 
 /* ---- Sending ---- */
 
-/* Called once by the maker of the message, after its last send. */
+/* Ends one use of a message, and frees it after the last one. The maker of a message calls this
+ * once, after its last send; so does the end of each send. */
 static void message_release(struct tt_agree_message *l)
 {
     if (--l->uses > 0) return;
@@ -282,8 +286,8 @@ static void has_gone(tutti_context *context, void *arg, tutti_status status)
     message_release(arg);
 }
 
-/* Makes a message. It is freed when all its sends have completed and message_release was called.
- * Returns NULL if there is no memory. */
+/* Makes a message to send. It is freed when all its sends have completed and its maker has called
+ * message_release. Returns NULL if there is no memory. */
 static struct tt_agree_message *message_new(struct tt_agree *agree,
                                             const struct tt_agree_message_head *head, int words)
 {
@@ -297,8 +301,8 @@ static struct tt_agree_message *message_new(struct tt_agree *agree,
     return l;
 }
 
-/* Sends the message to member r. A member that is gone gets none, which is no error. Errors: those
- * of msg, but for PEER. */
+/* Sends the message to member r. Sends nothing to a member that is gone, which is no error. Errors:
+ * those of tt_msg_send, except for PEER. */
 static tutti_status message_send(const struct tt_team *t, struct tt_agree_message *l, int r)
 {
     struct tt_msg *msg = l->agree->msg;
@@ -354,8 +358,8 @@ void tt_agree_close(struct tt_agree *agree)
 
 /* ---- One member's part ---- */
 
-/* Agreements: sends the messages that the state machine asks for, and notifies it of members that
- * are gone. */
+/* Runs the state machine: sends the messages that it asks for, and notifies it of members that are
+ * gone. */
 
 #define APART_NS INT64_C(2000000000)
 
@@ -365,19 +369,21 @@ struct meeting {
     struct tt_team *team;
     struct tt_accord *accord;
     tutti_context *context;
-    struct tt_agree_message_head head; /* of the messages that this rank sends */
-    uint64_t *word;                    /* the accord in a message that came, while it is handled */
+    struct tt_agree_message_head head; /* the header of messages of the state machine that this rank
+                                        * sends */
+    uint64_t *word;                    /* the accord of a message that is being handled */
     uint32_t failures;
-    bool probed;      /* the leader has sent a probe to members that have not come */
+    bool probed;      /* this rank, as the leader, has sent PROBE to members that have not come */
     bool reported;    /* the error of the team was reported before this agreement */
-    int64_t apart_ns; /* since when a message waits whose sender made other calls; 0: none */
+    int64_t apart_ns; /* since when a message waits whose sender made other calls on the team; 0:
+                       * none waits */
     int events;
     tutti_status status;
-    /* ---- of tt_agree_meet; key 0: it is another agreement ---- */
+    /* ---- for tt_agree_meet; otherwise key is 0 ---- */
     uint64_t key;
-    uint32_t question; /* the number of this call in questions and answers; 0: none yet */
+    uint32_t question; /* the number of this call in ASK and DIFFERS; 0: it has none yet */
     bool asked;
-    uint64_t different; /* as in struct tt_agree_count; 0: none is known */
+    uint64_t different; /* as in struct tt_agree_count */
     bool ended;         /* this rank has sent END */
     struct meeting *next;
 };
@@ -405,7 +411,8 @@ static tutti_status send_out(struct meeting *m, struct tt_say say)
 
 /* ---- Lists that differ ---- */
 
-/* Questions and answers that concern no call under way are dropped. */
+/* Returns whether to keep a message: false for questions and answers (ASK, DIFFERS) that concern no
+ * call under way. */
 static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head)
 {
     if (head->kind != TT_AGREE_MESSAGE_ASK && head->kind != TT_AGREE_MESSAGE_DIFFERS) return true;
@@ -414,7 +421,7 @@ static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_messag
     return m != NULL;
 }
 
-/* Returns the member that is this rank of the job; -1: none. */
+/* Returns the number of the member whose rank in the job is job_rank; -1: no member. */
 static int member_of(const struct meeting *m, int job_rank)
 {
     int r = m->accord->p - 1;
@@ -422,7 +429,7 @@ static int member_of(const struct meeting *m, int job_rank)
     return r;
 }
 
-/* Sends a message without an accord to member `to`, or to all others. */
+/* Sends a message without an accord to member `to`, or, if it is negative, to all other members. */
 static void send_word(struct meeting *m, const struct tt_agree_message_head *head, int to)
 {
     struct tt_agree_message *l = message_new(m->agree, head, 0);
@@ -438,7 +445,7 @@ static uint32_t question_of(struct meeting *m)
     return m->question;
 }
 
-/* Asks all other members, once. */
+/* Sends ASK to all other members, once in a meeting. */
 static void ask(struct meeting *m)
 {
     if (!m->key || m->asked) return;
@@ -450,8 +457,8 @@ static void ask(struct meeting *m)
     send_word(m, &head, -1);
 }
 
-/* Sends to member r that this rank waits for it with another list. `question` is a number that r
- * gives to its call. */
+/* Sends DIFFERS to member r: this rank waits for r with another list. `question` is the number that
+ * r has given to its call. */
 static void differ(struct meeting *m, int r, uint32_t question)
 {
     const struct tt_agree_message_head head = {.team = m->key,
@@ -461,9 +468,10 @@ static void differ(struct meeting *m, int r, uint32_t question)
     send_word(m, &head, r);
 }
 
-/* A member without a proposal waits for all members of its list to come. A member that holds one
- * does not wait for another rank's next call, so its list does not matter any more. A rank that
- * learns that lists differ answers once more, because the other rank does not know it yet. */
+/* Handles a question or an answer. Only a member without a proposal answers: it waits for all
+ * members of its list to come. A member that holds a proposal does not wait for another rank's next
+ * call, so its list does not matter any more. A rank that receives DIFFERS sends DIFFERS once more,
+ * because the other rank does not know yet that the lists differ. */
 static void answer(struct meeting *m, const struct tt_agree_message *l)
 {
     int r = member_of(m, l->from);
@@ -476,9 +484,9 @@ static void answer(struct meeting *m, const struct tt_agree_message *l)
     }
 }
 
-/* Handles the questions and answers with this key, and END. END stays in the list, because it
- * concerns later calls, too. A member that holds a proposal is in an agreement that the sender of
- * END has taken part in, so END concerns only later ones. */
+/* Handles the questions and answers with this meeting's key, and END. END stays in the list of
+ * messages, because it concerns later calls, too. If this member holds a proposal, the sender of
+ * END has taken part in this agreement, so END concerns only later ones. */
 static void read_lists(struct meeting *m)
 {
     bool may_end = m->accord->level == TT_ACCORD_CALLED && !m->different;
@@ -493,7 +501,7 @@ static void read_lists(struct meeting *m)
     }
 }
 
-/* Sends to all members that the lists differ. */
+/* Sends END to all members, once: lists differ. */
 static void end_meeting(struct meeting *m)
 {
     struct tt_agree_message_head head = m->head;
@@ -531,8 +539,8 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
-/* A member that knows the decision stops touching the blocks of a broken team, and only then sends
- * that it knows. */
+/* Sends the message that the state machine asks for. Before a member sends that it knows the
+ * decision, it stops touching the blocks of a broken team. */
 static void carry_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
@@ -541,8 +549,8 @@ static void carry_out(struct meeting *m, struct tt_say say)
     if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
 }
 
-/* An accord of another length belongs to another call. The part that all accords have in common is
- * enough to show that. */
+/* Passes a message to the state machine. An accord of another length comes from a member that
+ * called another function; the words that all accords have in common are enough to show that. */
 static void read_message(struct meeting *m, const struct tt_agree_message *l)
 {
     struct tt_accord *a = m->accord;
@@ -555,8 +563,8 @@ static void read_message(struct meeting *m, const struct tt_agree_message *l)
     carry_out(m, tt_accord_receive(a, r, kind, m->word));
 }
 
-/* Whether the sender and this rank made different calls before this agreement. In a broken team
- * different calls are no mismatch, because a failure ends the members' calls at different
+/* Returns whether the sender and this rank made different calls on the team before this agreement.
+ * In a broken team this is no mismatch, because a failure ends the members' calls at different
  * places. */
 static bool is_apart(const struct meeting *m, const struct tt_agree_message_head *head)
 {
@@ -591,8 +599,8 @@ static bool is_gone(const struct meeting *m, int r)
     return r != m->accord->me && state_of(m, r) >= TT_RANK_LEFT;
 }
 
-/* Called after the messages were handled, because a member that left may have sent all of its
- * messages before. */
+/* Notifies the state machine of members that have failed or left. Is called after the messages were
+ * handled, because a member that left may have sent all of its messages before. */
 static void look_for_gone(struct meeting *m)
 {
     uint32_t failures = atomic_load(&m->team->fabric->job->failures);
@@ -602,8 +610,8 @@ static void look_for_gone(struct meeting *m)
         if (is_gone(m, r)) carry_out(m, tt_accord_lose(m->accord, r));
 }
 
-/* The state machine sends nothing before tt_accord_start, so what tt_accord_lose returns is
- * ignored. */
+/* Starts the state machine, after notifying it of the members that are gone. What tt_accord_lose
+ * returns is ignored here, because nothing is sent before tt_accord_start. */
 static void start(struct meeting *m)
 {
     m->failures = atomic_load(&m->team->fabric->job->failures);
@@ -624,8 +632,8 @@ static tutti_status counts_as_failed(const struct tt_fabric *f)
     return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: %s", text);
 }
 
-/* Whether the team is broken by a mismatch that no call has returned yet; then this call returns
- * it. */
+/* Returns whether the team is broken by a mismatch that no call has returned yet; in this case this
+ * call returns it. */
 static bool is_mismatch(const struct meeting *m)
 {
     return m->team->broken == TUTTI_ERR_MISMATCH && !m->reported;
@@ -638,7 +646,7 @@ static void go_on(struct meeting *m)
         return;
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-    /* The calls that these messages belong to return their errors. */
+    /* Errors are ignored: the calls to which the messages belong return them. */
     (void)tt_msg_advance(m->context, &m->events);
     read_lists(m);
     if (m->different) {
@@ -649,15 +657,18 @@ static void go_on(struct meeting *m)
     look_for_gone(m);
 }
 
-/* This rank stays until all its messages have been sent: afterwards nobody can ask it again. */
+/* Returns whether this rank may leave the agreement. It stays until all its messages have been
+ * sent, because afterwards no other rank can ask it again. */
 static bool is_done(const struct meeting *m)
 {
     bool ended = m->accord->level == TT_ACCORD_ENDED || m->ended;
     return m->status != TUTTI_OK || (ended && !m->agree->out);
 }
 
-/* If a rank on another node has left or died, the leader may notice it only by sending a message to
- * it. All other members have sent a message to the member that they wait for. */
+/* Sends PROBE, once, to the members on other nodes that have not come, if this rank is the leader.
+ * If such a rank has left or died, the leader may notice it only by sending a message to it.
+ * Members that are not the leader need no probe: they have sent a message to the leader, for which
+ * they wait. */
 static void probe(struct meeting *m)
 {
     struct tt_accord *a = m->accord;
@@ -688,9 +699,9 @@ static void fill_waiting(const void *arg, struct tt_activity *is)
             tt_waiting_name(is, job_rank[r]);
 }
 
-/* Compares the calls of the members; if some differ, the error names them. If the agreement shows a
- * mismatch, but the comparison does not find it in time, the error says only that the calls did not
- * match. */
+/* Compares the calls that the members made on the team; if some differ, the error names them. If a
+ * message of the agreement shows a mismatch, but the comparison does not find it within APART_NS,
+ * the error says only that the calls did not match. */
 static void look_for_others(struct meeting *m)
 {
     tutti_status status = tt_team_compare(m->team);
@@ -729,7 +740,7 @@ static void meet(struct meeting *m, enum tt_agree_what what)
     tt_waiting_end(&waiting);
 }
 
-/* Marks the members that left without taking part as failed, for all members. */
+/* Records, for all ranks, that the members that left without taking part have failed. */
 static void miss_gone(const struct meeting *m)
 {
     const struct tt_fabric *f = m->team->fabric;
@@ -749,7 +760,7 @@ static tutti_status outcome(const struct meeting *m)
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
                        "the other members excluded this rank, since they got no answer from it");
-    /* If a member is gone, the reason may be that its calls did not match. */
+    /* If a member is gone, it may have ended because its calls did not match. */
     (void)tt_team_check(m->team, false);
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);
@@ -793,7 +804,7 @@ static void end_count(const struct meeting *m)
 }
 
 /* Starts an execution without steps for this agreement, so that the agreement has its place in the
- * order of calls. In a broken team there is no such order. */
+ * order of calls on the team. In a broken team there is no such order. */
 static tutti_status note(struct tt_team *t, enum tt_agree_what what)
 {
     tt_team_check(t, false);
@@ -803,7 +814,7 @@ static tutti_status note(struct tt_team *t, enum tt_agree_what what)
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
 
-/* Runs the meeting. m->status is the error with which this rank takes no part. */
+/* Runs the agreement, unless m->status already is an error. */
 static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {
@@ -822,7 +833,8 @@ static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t v
     return status;
 }
 
-/* The members number the agreements of a team alike, also those of a team that is broken. */
+/* Records a trace event of the beginning of the call, with the number of the agreement, which is
+ * the same on all members, also if the team is broken. */
 static void trace_begin(struct tt_agree *a, struct tt_team *team, enum tt_signature_other call)
 {
     struct tt_agree_count *count;

@@ -2,10 +2,11 @@
  *
  * Cartesian grids of ranks.
  *
- * The dimensions with the least sum are found by trying divisors. By the inequality of the means, k
- * numbers with product q have at least the sum k * q^(1/k). So the search skips every branch that
- * cannot become better than the best result so far. It begins with divisors next to that root, and
- * its first results are therefore nearly the best.
+ * The dimensions with the least sum are found by trying divisors. The arithmetic mean of k numbers
+ * is at least their geometric mean, so k numbers with product q have at least the sum k * q^(1/k).
+ * The search skips every choice that by this bound cannot become better than the best result so
+ * far. It begins with the divisors just above q^(1/k), and its first results are therefore nearly
+ * the best.
  */
 #include "topo/cart.h"
 
@@ -32,11 +33,11 @@ int tt_cart_places(const struct tt_cart *cart)
 
 /* ---- Balanced dimensions ---- */
 
-/* No number of 31 bits has more divisors. */
+/* The most divisors that a number of 31 bits has. */
 enum { DIVISORS_MOST = 1600 };
 
 struct cart_search {
-    int divisor[DIVISORS_MOST]; /* of the number that is divided, ascending */
+    int divisor[DIVISORS_MOST]; /* the divisors of the product of dims, in ascending order */
     int divisors;
     int now[TT_CART_DIMS], best[TT_CART_DIMS];
     int64_t least; /* the sum of best */
@@ -54,7 +55,9 @@ static void find_divisors(struct cart_search *s, int q)
     while (n > 0) s->divisor[s->divisors++] = large[--n];
 }
 
-/* Chooses now[i .. n-1] with product q, none of them larger than `most`. */
+/* Chooses now[i .. n-1] with product q, none of them larger than `most`, and keeps the choice in
+ * `best` if the sum of all n dimensions is less than that of the best choice so far. `sum`: of
+ * now[0 .. i-1]. */
 static void search_dims(struct cart_search *s, int i, int n, int q, int most, int64_t sum)
 {
     double root = pow(q, 1.0 / (n - i));
@@ -97,7 +100,8 @@ bool tt_cart_balance(int p, int n, int *dims)
 
 /* ---- Places and ranks ---- */
 
-/* The i-th dimension in the order in which ranks count through the grid, the fastest last. */
+/* Returns the i-th dimension in the order in which ranks are numbered; in the last one, consecutive
+ * ranks differ. */
 static int dim_at(const struct tt_cart *cart, int i)
 {
     return cart->first_fastest ? cart->n - 1 - i : i;
@@ -113,7 +117,8 @@ void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords)
     }
 }
 
-/* Returns the coordinate inside of the grid that `at` means; -1: there is none. */
+/* Returns coordinate `at` of a dimension, taken modulo the dimension if this is periodic; -1: it is
+ * outside of the grid. */
 static int fold(const struct tt_cart *cart, int dim, int64_t at)
 {
     int64_t size = cart->dims[dim];
@@ -143,14 +148,15 @@ int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance)
 
 /* ---- A block for each node ---- */
 
-/* The search for the block with the fewest neighbours outside of it. */
+/* The search for the form of a block with the fewest pairs of neighbours in different blocks. */
 struct block_search {
     const struct tt_cart *cart;
     int now[TT_CART_DIMS], best[TT_CART_DIMS];
-    int64_t least; /* pairs of neighbours in different blocks; INT64_MAX: no block is found yet */
+    int64_t least; /* such pairs for `best`; INT64_MAX: no block is found yet */
 };
 
-/* Returns how many pairs of neighbours the borders between blocks separate in one dimension. */
+/* Returns how many pairs of neighbours in direction `dim` are in different blocks, if blocks have
+ * `block` places in this direction. */
 static int64_t pairs_cut(const struct tt_cart *cart, int dim, int block)
 {
     int blocks = cart->dims[dim] / block;
@@ -158,7 +164,8 @@ static int64_t pairs_cut(const struct tt_cart *cart, int dim, int block)
     return (int64_t)borders * (tt_cart_places(cart) / cart->dims[dim]);
 }
 
-/* Chooses now[i ..] with product `left`, each a divisor of its dimension. */
+/* Chooses now[i ..] with product `left`, each a divisor of its dimension, and keeps the choice in
+ * `best` if it is better. `cut`: the pairs of neighbours that now[0 .. i-1] separate. */
 static void search_block(struct block_search *s, int i, int left, int64_t cut)
 {
     const struct tt_cart *c = s->cart;

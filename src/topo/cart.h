@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cartesian grids of ranks: balanced dimensions, places and ranks, and a numbering in which the
- * ranks of a node form a block.
+ * Cartesian grids of ranks: balanced dimensions, coordinates and ranks, and a numbering in which
+ * the ranks of a node form a block of the grid.
  */
 #ifndef TT_TOPO_CART_H
 #define TT_TOPO_CART_H
@@ -16,7 +16,7 @@ struct tt_cart {
     int n;
     int dims[TT_CART_DIMS];
     bool periodic[TT_CART_DIMS];
-    bool first_fastest; /* neighbouring ranks differ in the first coordinate, not in the last */
+    bool first_fastest; /* consecutive ranks differ in the first coordinate, not in the last */
 };
 
 bool tt_cart_valid(const struct tt_cart *cart);
@@ -24,18 +24,20 @@ bool tt_cart_valid(const struct tt_cart *cart);
 /* Returns the number of places in the grid; -1: more than INT_MAX. */
 int tt_cart_places(const struct tt_cart *cart);
 
-/* Replaces each 0 in dims[n], n <= TT_CART_DIMS, so that the product of all is p > 0. Among all
- * possibilities it takes the one with the least sum, and among equals the one whose largest is
- * least; the new dimensions do not ascend. Returns false, and changes nothing, if there is no
- * possibility. */
+/* Replaces each 0 in dims[n], n <= TT_CART_DIMS, by a dimension so that the product of all
+ * dimensions is p > 0. Among all possibilities it takes the one with the least sum of the new
+ * dimensions, and among those with equal sums the one whose largest dimension is least; the new
+ * dimensions do not ascend. Returns false, and changes nothing, if there is no possibility. */
 bool tt_cart_balance(int p, int n, int *dims);
 
-/* The place of a rank, and the rank at a place. In periodic dimensions a coordinate may have any
- * value. Returns -1 for a place outside of the grid. */
+/* Set the coordinates of a rank, and return the rank at coordinates; -1: they are outside of the
+ * grid. In a periodic dimension any coordinate is inside of the grid, counted modulo the dimension.
+ */
 void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords);
 int tt_cart_rank(const struct tt_cart *cart, const int *coords);
 
-/* Returns the rank that lies `distance` further in one dimension; -1: outside of the grid. */
+/* Returns the rank whose coordinate is larger by `distance` in one dimension; -1: that place is
+ * outside of the grid. */
 int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance);
 
 /* Finds the rank in the grid that member `me` of the map gets if the ranks of each node form a
@@ -46,10 +48,10 @@ int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance);
  *                                            c c d d
  *                                            c c d d
  *
- * It takes the block with the fewest neighbours on other nodes. All members of a map get different
- * ranks, or all get -1: the grid does not have one place for each member, all members are on one
- * node, the nodes do not hold equally many members, or no block of that many places divides the
- * grid. Returns false if there is no memory. */
+ * Among all forms of the block it takes the one with the fewest pairs of neighbours on different
+ * nodes. All members of a map get different ranks, or all get -1: the grid does not have one place
+ * for each member, all members are on one node, the nodes do not hold equally many members, or no
+ * block of that many places divides the grid. Returns false if there is no memory. */
 bool tt_cart_block_rank(const struct tt_cart *cart, const struct tt_map *map, int me, int *rank);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Building the logical tree: first each node gets a parent, by spreading the nodes over receivers;
- * then the other ranks of each node become children of their local root. Without a rank order the
- * nodes are placed level by level, large ones first; in rank order they are placed run by run.
+ * Building the logical tree (logical.h): each node gets a parent, by spreading the nodes over
+ * receivers. Without a rank order the nodes are placed level by level, large ones first; in rank
+ * order they are placed run by run, where a run is some adjacent nodes.
  */
 #include "topo/logical.h"
 
 #include <stdlib.h>
 
-/* The state while the tree grows: the nodes that are not placed yet, and the ranks that may take
- * them. */
+/* The state while a tree without rank order is built: the nodes that are not placed yet, and the
+ * ranks that may become their parents. */
 struct growth {
-    uint64_t *order; /* nodes as size << 32 | number, so that sorting puts small nodes first */
-    int left;        /* nodes that are left; they are taken from the end */
+    uint64_t *order; /* a node as size << 32 | (n - 1 - number), so that sorting puts small nodes
+                      * first */
+    int left;        /* nodes that are not placed; the next one is at the end */
     int *receiver;   /* the receivers of the level placed last */
     int receivers;
 };
@@ -23,9 +24,9 @@ static int smaller_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts all nodes by size, except the identified node and the node of `top`. Nodes are taken from
- * the end of the list. Of equally large nodes the first one is sorted last, so it is taken
- * first. */
+/* Sorts by size all nodes except the identified node and the node of `top`. The next node to place
+ * is at the end of the list: the largest one, and among equally large ones the one with the lowest
+ * number. */
 static void order_nodes(const struct tt_logical *tree, struct growth *g)
 {
     const struct tt_nodes *nodes = &tree->nodes;
@@ -50,8 +51,8 @@ static void add_receivers(const struct tt_logical *tree, struct growth *g, int k
         if (size == 1 || rank[i] != tree->root[k]) g->receiver[g->receivers++] = rank[i];
 }
 
-/* Attaches one level of nodes to the receivers of the level before. The receivers of these nodes
- * become the receivers for the next level. */
+/* Attaches one level of nodes to the receivers of the level above. The receivers of the attached
+ * nodes become the receivers for the next level. */
 static void add_level(struct tt_logical *tree, struct growth *g)
 {
     int old = g->receivers, now = (int)tt_min(g->left, (int64_t)old * TT_LOGICAL_CHILDREN);
@@ -76,12 +77,12 @@ static void spread(struct tt_logical *tree, struct growth *g)
 
 /* ---- In rank order ---- */
 
-/* The nodes begin .. end - 1. */
+/* A run of adjacent nodes: begin .. end - 1. */
 struct run {
     int begin, end;
 };
 
-/* Returns the number of pieces if runs are cut into pieces of at most `most` nodes. */
+/* Returns the number of pieces if these runs are cut into pieces of at most `most` nodes. */
 static int pieces(const struct run *run, int runs, int most)
 {
     int n = 0;
@@ -112,8 +113,8 @@ static int receiver(const struct tt_logical *tree, int k, int i)
     return rank[!alone && rank[i] >= tree->root[k] ? i + 1 : i];
 }
 
-/* Cuts the runs into pieces, no more than the receivers of node k may have as children, and
- * attaches them to these receivers. */
+/* Cuts the runs into at most as many pieces as the receivers of node k may have children. Attaches
+ * the head of each piece to a receiver, and the other nodes of the piece to the head. */
 static void hang(struct tt_logical *tree, int k, const struct run *run, int runs)
 {
     int receivers = receivers_of(tree, k), most = 1, made = 0;
@@ -134,8 +135,8 @@ static void hang(struct tt_logical *tree, int k, const struct run *run, int runs
     tree->most_children = (int)tt_max(tree->most_children, (made + receivers - 1) / receivers);
 }
 
-/* Builds a tree in rank order: attaches all nodes except the identified one and the node of `top`
- * (which may be the same) to the identified node. */
+/* Builds a tree in rank order: attaches to the identified node all other nodes except the node of
+ * `top`. */
 static void line_up(struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], n = tree->nodes.n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree of a map whose nodes have different numbers of ranks.
+ * The logical tree of the ranks of a map (map.h): a tree along which collectives send data within
+ * nodes and between nodes, which may have different numbers of ranks.
  *
  *     [ 0  1  2  3 ]    the identified node: the node with most ranks; 0 is the global root, and
  *          ^  ^  ^      1 2 3 are its children
@@ -8,24 +9,28 @@
  *                       the local root is a child of one of the identified node's ranks, but not
  *                       of the global root
  *
- * The source leaves these cases open, and this tree decides them as follows:
+ * docs/hierarchy.md, where the tree comes from, leaves some cases open. They are decided as
+ * follows:
  *
- *  - The other nodes are spread evenly, large ones first, over the receivers of the identified
- *    node. The receivers of a node are its ranks except the local root; a node of one rank has that
- *    rank as its receiver. Each receiver takes at most TT_LOGICAL_CHILDREN. The nodes that are left
- *    become children of the receivers of the nodes placed last, in the same way, level by level.
- *  - If the node of a caller's root is as large as any other, it is the identified node, and the
- *    caller's root is the global root and its local root. If it is smaller, the tree is built
- *    without that node, and the global root becomes a child of the caller's root, which is the
- *    local root of its own node. So the result takes one more edge, and no node is visited twice.
- *  - Operations that do not commute need operands in rank order. Then the nodes below each local
- *    root, with its own node among them, are adjacent, so that it can combine them into one
- *    operand. The nodes on either side of the identified node are cut into at most as many runs as
- *    there may be children (runs of one node each, if that is enough). The child is the largest
- *    node of a run, and among equals the one nearest to the middle; the rest of the run is attached
- *    to the child's receivers in the same way. No receiver takes more than TT_LOGICAL_CHILDREN. A
- *    caller's root that is not on the identified node may divide the row of nodes in two; then the
- *    global root sends it two runs.
+ *  - The nodes other than the identified node are spread evenly, large ones first, over its
+ *    receivers. The receivers of a node are its ranks except the local root; a node of one rank has
+ *    that rank as its receiver. Each receiver takes at most TT_LOGICAL_CHILDREN nodes. The nodes
+ *    that remain become children of the receivers of the nodes placed last, in the same way, level
+ *    by level.
+ *  - A caller may have a root (of a bcast, for example). If the node of the caller's root is as
+ *    large as any other node, it is the identified node, and the caller's root is the global root
+ *    and the local root of this node. If it is smaller, the tree is built without that node, and
+ *    the global root becomes a child of the caller's root, which is the local root of its own node.
+ *    So data pass one more edge of the tree, and no node is visited twice.
+ *  - Operations that do not commute need operands in rank order. For these, each local root's own
+ *    node and the nodes below it are adjacent in rank order, so that the local root can combine
+ *    their operands into one. The nodes on either side of the identified node are cut into runs of
+ *    adjacent nodes, at most as many as the receivers may have children; if all nodes may be
+ *    children, each run is one node. The largest node of a run becomes a child, and among equally
+ *    large ones the one nearest to the middle of the run; the other nodes of the run are attached
+ *    to the receivers of this child in the same way. No receiver takes more than
+ *    TT_LOGICAL_CHILDREN. A caller's root that is not on the identified node may lie between nodes
+ *    that are below the global root; the global root then sends it two operands, one for each side.
  *
  * Source: docs/hierarchy.md.
  */
@@ -34,9 +39,10 @@
 
 #include "topo/nodes.h"
 
-/* The most local roots that one rank takes as children. Each child is a stream that the port of the
- * rank receives in full, so the time of a long message grows with their number. The levels of the
- * tree only grow with the logarithm of the number of nodes to this base. */
+/* The most local roots of other nodes that one rank takes as children. The rank receives a long
+ * message from each child through the same network port, so the time grows in proportion to the
+ * number of children, while the number of levels of the tree falls only with the logarithm to this
+ * base. */
 enum { TT_LOGICAL_CHILDREN = 4 };
 
 struct tt_logical {
@@ -45,19 +51,20 @@ struct tt_logical {
     int top;           /* the root of the whole tree: the caller's root, or the global root */
     int global;        /* the global root, on the identified node */
     int levels;        /* levels of nodes: 1 for the identified node alone */
-    int most_children; /* the most children that any rank has on other nodes */
-    int runs;    /* in rank order: 2 if the node of `top` lies between nodes that the global root
-                  * sums; else 1 */
-    int *root;   /* of each node, its local root */
-    int *parent; /* of each node, the parent of its local root; -1 for the node of `top` */
-    int *level;  /* of each node, its level; 0 for the node of `top` */
-    /* Where operands stay in rank order, the nodes below a local root are adjacent. `begin` holds
-     * the first of them for each node, except for the node of `top`. */
+    int most_children; /* the most children on other nodes that any rank has */
+    int runs;    /* in rank order: operands that the global root sends, 2 if the node of `top` lies
+                  * between nodes below the global root; otherwise 1 */
+    int *root;   /* the local root of each node */
+    int *parent; /* the parent of each node's local root; -1 for the node of `top` */
+    int *level;  /* the level of each node; 0 for the node of `top` */
+    /* In rank order, a node and the nodes below its local root are adjacent; begin[k] is the first
+     * of these for node k. Not set for the node of `top`. */
     int *begin;
 };
 
-/* Builds the tree; root < 0 means that the caller has no root. Returns false if there is no memory.
- * The caller frees the tree with tt_logical_free. */
+/* Builds the tree. `root`: the caller's root; negative: there is none. `in_order`: in rank order,
+ * for operations that do not commute. Returns false if there is no memory. The caller frees the
+ * tree with tt_logical_free. */
 bool tt_logical_of(const struct tt_map *map, int root, bool in_order, struct tt_logical *tree);
 void tt_logical_free(struct tt_logical *tree);
 
@@ -71,8 +78,8 @@ struct tt_logical_place {
     int child[TT_LOGICAL_CHILDREN + 1]; /* local roots of other nodes, in ascending order */
 };
 struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me);
-/* For a tree in rank order: returns the first of the ranks whose operands local root `local`
- * combines. The global root may have two runs; `run` 1 means the second one. */
+/* Returns, for a tree in rank order, the first of the ranks whose operands local root `local`
+ * combines. The global root may have two operands (`runs`); `run` 1 means the second one. */
 int tt_logical_first(const struct tt_logical *tree, int local, int run);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all ranks of a team know about the machine they run on. An algorithm may look at nothing
- * else besides the call.
+ * What all ranks of a team know about the machine they run on. To choose a plan, an algorithm may
+ * use only this and the call.
  */
 #ifndef TT_TOPO_MAP_H
 #define TT_TOPO_MAP_H
@@ -15,33 +15,35 @@ struct tt_wisdom; /* base/wisdom.h */
  *
  *  - p >= 1
  *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
- *  - WIN is shared within a node only
- *  - reads, writes: any two ranks of the same node can read, or write, each other's opened buffers
- *    (IN@r, OUT@r); mapped: they can do both, with plain loads and stores
+ *  - WIN (a member's window) is shared within a node only
+ *  - reads, writes: ranks of the same node can read, or write, each other's opened buffers (IN@r,
+ *    OUT@r in a plan); mapped: they can do both, with plain loads and stores
  *  - line_bytes <= low_bytes <= win_bytes */
 struct tt_map {
     int p;
     int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
-    int64_t win_bytes; /* bytes of WIN that a rank has in one execution */
-    /* In an alltoallv, gatherv or scatterv, so many bytes at the start of WIN travel with signals.
-     * No range may begin among them and end behind them. */
+    int64_t win_bytes; /* bytes of the window (WIN) that a rank has in one execution */
+    /* In an alltoallv, gatherv or scatterv, the first low_bytes bytes of WIN are in the short
+     * window, which is next to the signals, and the other bytes in the long window. A range that a
+     * step uses must be in one of the two. */
     int64_t low_bytes;
-    int64_t line_bytes; /* so many of them lie in the cache line of the signal */
+    int64_t line_bytes; /* how many of the low bytes are in the cache line of the signal */
     bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
                 * them */
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
-    /* The time to read 64 KiB in the owner's memory, as a multiple of the time through windows; 1
-     * is less than three quarters of it. Where the ranks' processors share no cache, the time in
-     * which the owner writes its memory again is added, and this is at least TT_VERY_DEAR. */
+    /* How long it takes to read 64 KiB directly from another rank's memory, as a multiple of the
+     * time to move them through windows; 1 means less than three quarters of that time. Where the
+     * ranks' processors share no cache, the time in which the owner writes this memory again is
+     * added, and read_cost is at least TT_VERY_DEAR. */
     int read_cost;
     int nodes;
     const int *node;
-    const struct tt_machine *machine; /* what steps cost; NULL: not known */
-    bool estimates; /* the times that `machine` predicts choose the algorithm, not a table */
+    const struct tt_machine *machine; /* what the steps of a plan cost; NULL: not known */
+    bool estimates; /* choose the algorithm by times that `machine` predicts, not by a table */
     bool measures;  /* the first calls of a shape measure algorithms (choose/measure.h) */
-    const struct tt_wisdom *wisdom; /* what was measured before; NULL: nothing */
+    const struct tt_wisdom *wisdom; /* what earlier programs measured; NULL: nothing */
     const struct tt_net *net; /* the network that joins the ranks, each of which is a node of it;
                                * NULL: not known */
 };

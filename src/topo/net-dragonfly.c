@@ -6,8 +6,8 @@
  *     ports of a node:    0, to its router
  *     ports of a router:  its nodes; the other routers of the group; its links to other groups
  *
- * The links of a group to other groups, counted from its first router on, lead to the next group,
- * the group after that, and so on.
+ * The links of a group to other groups are numbered from its first router on. Link 0 leads to the
+ * next group, link 1 to the group after that, and so on.
  */
 #include "topo/net-inside.h"
 
@@ -54,13 +54,13 @@ static int neighbour(const struct tt_net *net, int vertex, int port)
     return net->nodes + other * s.routers + back / s.globals;
 }
 
-/* The port from router r of a group to another router of the same group. */
+/* Returns the port from router r of a group to another router of the same group. */
 static int local_port(const struct sizes *s, int r, int other)
 {
     return s->hosts + other - (other > r);
 }
 
-/* route->state says whether the route has left its first group. */
+/* Here route->state is 1 if the route has left its first group, and otherwise 0. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     struct sizes s = sizes(net);

@@ -3,15 +3,16 @@
  * Fat trees: extended generalised fat trees (Öhring et al. 1995) of h levels of switches. The
  * vertices of level l have m[l] children and w[l+1] parents.
  *
- * A vertex of level l is numbered (a, b). It stands above the nodes whose number divided by M =
- * m[1] .. m[l] is a. The number b in 0 .. W-1, with W = w[1] .. w[l], distinguishes the vertices
- * that stand above the same nodes. The parents of the vertex are (a / m[l+1], b + c W), and its
- * children (a m[l] + c, b mod W of the level below). The first ports lead to the children, the
- * others to the parents.
+ * A vertex of level l has two numbers (a, b). Below it are the nodes whose number divided by M =
+ * m[1] m[2] .. m[l], rounded down, is a. The number b in 0 .. W-1, with W = w[1] w[2] .. w[l],
+ * distinguishes the vertices that are above the same nodes. The parents of the vertex are (a /
+ * m[l+1], b + c W), for c in 0 .. w[l+1] - 1. Its children are (a m[l] + c, b mod V), for c in 0 ..
+ * m[l] - 1, with V = w[1] .. w[l-1]. The first ports of a vertex lead to its children, the others
+ * to its parents.
  *
- * The destination alone chooses the path up: c = (node / W) mod w (Zahavi 2012, D-mod-k). All
- * messages to one node come down by one path, and messages to different nodes spread over the
- * paths.
+ * The destination alone chooses the path up: from level l, a message to a node goes to the parent
+ * with c = (node / W) mod w[l+1] (Zahavi 2012, D-mod-k). All messages to one node come down by one
+ * path, and messages to different nodes spread over the paths.
  */
 #include "topo/net-inside.h"
 
@@ -26,7 +27,8 @@ static int w(const struct tt_net *net, int level)
 }
 
 /* below() returns the product m[1] ... m[level], which is the number of nodes below a switch of
- * that level; beside() returns the product w[1] ... w[level]. */
+ * that level; beside() returns the product w[1] ... w[level], which is the number of switches above
+ * the same nodes. */
 static int below(const struct tt_net *net, int level)
 {
     int all = 1;

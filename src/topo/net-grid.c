@@ -4,7 +4,7 @@
  *
  *     ports of dimension d: 2d leads upwards, 2d + 1 downwards; of a hypercube: d
  *
- * A dimension of two places has one link in each direction, whether it is closed or not.
+ * A dimension of two places has one link in each direction, even in a ring or torus.
  */
 #include "topo/net-inside.h"
 
@@ -49,8 +49,8 @@ static bool ascends(const struct tt_net *net, int d, int at, int to)
     return 2 * up == extent ? at % 2 == 0 : 2 * up < extent;
 }
 
-/* route->state is twice the dimension in which the route moves, plus 1 if it has passed the link
- * that closes the ring of that dimension. */
+/* Here route->state is twice the dimension in which the route moves, plus 1 if the route has passed
+ * the link that closes the ring of that dimension. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int d = route->state / 2, at, to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The functions that each kind of network has, each kind in its own file: shape, links, routes.
+ * The functions that each kind of network defines in its own file, for its shape, links and routes.
  */
 #ifndef TT_TOPO_NET_INSIDE_H
 #define TT_TOPO_NET_INSIDE_H
@@ -9,13 +9,13 @@
 
 struct tt_net_ops {
     /* Sets nodes, vertices, ports and the other members from extent[0 .. dims-1] (and up[]).
-     * Returns NULL, or a static text that says what is wrong with number *which. */
+     * Returns NULL, or a static text that says what is wrong with extent[*which]. */
     const char *(*shape)(struct tt_net *net, int *which);
     int (*neighbour)(const struct tt_net *net, int vertex, int port);
-    /* Returns the port that the route takes next, and sets *channel. It may keep what it has to
-     * remember in route->state. */
+    /* Returns the port by which the route leaves route->at, and sets *channel. The function may
+     * keep in route->state what it needs to know in the next steps. */
     int (*next_port)(const struct tt_net *net, struct tt_route *route, int *channel);
-    int least, most; /* how many numbers the network may be given by */
+    int least, most; /* how many numbers the text of a network has, such as 3 for 8x8x8 */
     bool transit;    /* routes pass through nodes, so missing nodes block them */
 };
 
@@ -23,9 +23,9 @@ extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fat
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
-/* The state of a route in a network with missing nodes: its channel is state / 2, and it is odd
- * once the route has gone down on that channel. tt_net_state returns the state after a link up or
- * down, or -1 if the route may not go up again. */
+/* The state of a route in a network with missing nodes: its channel is state / 2, and the state is
+ * odd if the route has gone down on that channel. tt_net_state returns the state after one more
+ * link up or down; -1: the route may not go up again. */
 enum { TT_NET_STATES = 4 };
 static inline int tt_net_state(int state, bool up)
 {
@@ -33,7 +33,7 @@ static inline int tt_net_state(int state, bool up)
     return state == TT_NET_STATES - 1 ? -1 : state + state % 2;
 }
 
-/* Checks whether all members can reach each other, and if `routes` is set, fills net->route_port.
+/* Checks whether all ranks can reach each other, and if `routes` is set, fills net->route_port.
  * Errors and `cut` are those of tt_net_settle. */
 tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2]);
 

@@ -2,25 +2,27 @@
  *
  * Routes of a network with missing nodes: up/down routing (Schroeder et al. 1991).
  *
- * A breadth-first search from a vertex in the middle puts all vertices that are left in an order. A
- * link to an earlier vertex leads up, a link to a later vertex leads down. A route goes up any
- * number of times and then down any number of times, both on channel 0; then it may do the same
- * once more on channel 1. So the channels have an order, and no cycle of them can wait. Such a
- * route always exists, by way of the first vertex.
+ * A breadth-first search from a vertex near the middle puts all vertices that are not missing in an
+ * order. A link to an earlier vertex leads up, a link to a later vertex leads down. A route first
+ * takes any number of links up and then any number of links down, on channel 0; then it may do this
+ * once more on channel 1. So the pairs of a link and a channel have an order in which every route
+ * uses them, and no cycle of messages can wait for each other. Such a route always exists, by way
+ * of the first vertex.
  *
  * The shortest routes are found backwards from each destination, over pairs (vertex, state). The
- * state of a route is 0 while it goes up and 1 when it has gone down; 2 and 3 are the same on
- * channel 1. On grids nearly all routes are as short as possible. Among equally short ones a hash
- * chooses.
+ * state of a route is 0 while it goes up and 1 after it has gone down on channel 0; the states 2
+ * and 3 are the same for channel 1. On grids nearly all routes are as short as without missing
+ * nodes. A hash chooses among routes that are equally short.
  */
 #include "topo/net-inside.h"
 
-enum { MOST = 1 << 13 }; /* the most vertices: the memory that is used grows with their square */
+enum { MOST = 1 << 13 }; /* the most vertices: the memory grows with the square of their number */
 
-/* The state of a search. `order` is the position of each vertex in `list`, or -1 if it was not
- * reached. `list` has the vertices in the order in which they were reached. The remaining links of
- * vertex v lead to to[first[v]] .. to[first[v + 1] - 1], by the ports in `port`. The coordinates of
- * v are at coordinate[v * TT_NET_CUBE]. */
+/* The state of a search. `order` is the position of each vertex in `list`; -1: it was not reached.
+ * `list` has the n vertices that were reached, in the order in which they were reached; `measure`
+ * uses it for pairs (vertex, state). `distance` is the number of links from each such pair to the
+ * destination; -1: unknown. The remaining links of vertex v lead to to[first[v]] .. to[first[v + 1]
+ * - 1], by the ports in `port`. The coordinates of v begin at coordinate[v * TT_NET_CUBE]. */
 struct search {
     const struct tt_net *net;
     int *order, *list, *distance, n;
@@ -53,7 +55,7 @@ static tutti_status list_links(struct search *s)
     return TUTTI_OK;
 }
 
-/* Searches from one vertex over all vertices that it can reach. */
+/* Searches all vertices that can be reached from one vertex. */
 static void search(struct search *s, int from)
 {
     for (int v = 0; v < s->net->vertices; v++) s->order[v] = -1;
@@ -70,7 +72,7 @@ static void search(struct search *s, int from)
     }
 }
 
-/* Whether the link from one vertex to another leads up. */
+/* Returns whether the link from one vertex to another leads up. */
 static bool is_up(const struct search *s, int from, int to)
 {
     return s->order[to] < s->order[from];
@@ -85,8 +87,9 @@ static void reach(struct search *s, int *n, int pair, int distance)
     s->list[(*n)++] = pair;
 }
 
-/* Finds the distance of every pair (vertex, state) from a destination, backwards. A link up leads
- * to state 0 or 2 and a link down to state 1 or 3, from the same state or from the one before. */
+/* Finds the distance of every pair (vertex, state) to a destination, backwards. After a link up the
+ * state is 0 or 2, and after a link down 1 or 3. Before the link, the state was the same or one
+ * less. */
 static void measure(struct search *s, int to)
 {
     const struct tt_net *net = s->net;
@@ -105,8 +108,8 @@ static void measure(struct search *s, int to)
     }
 }
 
-/* For each state at vertex v, finds the port that leads on by a shortest route; among several
- * ports, the one with the least pseudo-random number. */
+/* Finds, for each state at vertex v, the port by which a shortest route to `to` goes on; of several
+ * such ports, the one with the least pseudo-random number. */
 static void choose(const struct search *s, int v, int to, uint8_t best[STATES])
 {
     const int *here = s->coordinate + v * TT_NET_CUBE, *there = s->coordinate + to * TT_NET_CUBE;
@@ -132,9 +135,9 @@ static void fill(struct search *s, uint8_t *port, int to)
         if (v != to && s->distance[STATES * v] > 0) choose(s, v, to, port + STATES * v);
 }
 
-/* Returns a vertex near the middle of the network. It first finds the vertex farthest from the
- * first member, then sorts all vertices by their distance from that one, and returns the vertex at
- * half of that list. */
+/* Returns a vertex near the middle of the network: finds the vertex farthest from the first rank's
+ * node, sorts all vertices by their distance from this vertex, and returns the one in the middle of
+ * the list. */
 static int middle(struct search *s)
 {
     search(s, s->net->node[0]);
@@ -142,7 +145,7 @@ static int middle(struct search *s)
     return s->list[s->n / 2];
 }
 
-/* Returns the first member that the search has not reached, or -1. */
+/* Returns the first rank's node that the search has not reached; -1: it has reached all of them. */
 static int unreached(const struct search *s)
 {
     const struct tt_net *net = s->net;

@@ -28,9 +28,10 @@ static int neighbour(const struct tt_net *net, int node, int port)
     return child < net->nodes ? (int)child : -1;
 }
 
-/* Ancestors have lower numbers than their descendants. So the search climbs from the destination
- * until it finds a child of this node, or a number that is not larger than this node's. In the
- * second case the destination is not below this node, and the route goes up. */
+/* Returns the port to the parent or to a child. Ancestors have lower numbers than their
+ * descendants. So the search climbs from the destination until it finds a child of this node, or a
+ * number that is not larger than this node's. In the second case the destination is not below this
+ * node, and the route goes up. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int below = route->to, k = net->extent[0];

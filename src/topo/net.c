@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all networks have in common: missing nodes, and following a route.
+ * What is the same for all kinds of networks: missing nodes, and following a route.
  */
 #include "topo/net-inside.h"
 

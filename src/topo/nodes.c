@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Grouping the ranks by node: nodes are numbered in the order of their first ranks, and then the
- * ranks of each node are listed.
+ * Groups ranks by node: numbers the nodes in the order of their first ranks, and then lists the
+ * ranks of each node.
  */
 #include "topo/nodes.h"
 
@@ -10,8 +10,8 @@ static int node_of(const struct tt_map *map, int r)
     return map->node ? map->node[r] : 0;
 }
 
-/* Numbers the nodes in the order of their first ranks. number[] must be -1 for every node of the
- * map. */
+/* Numbers the nodes in the order of their first ranks. The caller has set number[] to -1 for every
+ * node of the map. */
 static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *number)
 {
     nodes->n = 0;
@@ -24,8 +24,8 @@ static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *
     }
 }
 
-/* A counting sort. While it runs, first[k + 1] is where the next rank of node k goes; at the end it
- * is where the ranks of node k end. */
+/* Fills first[] and rank[] by a counting sort. While it runs, first[k + 1] is the index in rank[]
+ * where the next rank of node k goes; at the end it is the index after the last rank of node k. */
 static void sort_ranks(struct tt_nodes *nodes, int p)
 {
     int *first = nodes->first, sum = 0;

@@ -14,7 +14,7 @@ struct tt_nodes {
     int *first;    /* n + 1 entries */
     int *rank;     /* p entries */
     int *of;       /* the node of each rank; p entries */
-    bool adjacent; /* whether the ranks of each node are adjacent */
+    bool adjacent; /* whether the ranks of each node have consecutive numbers */
 };
 
 /* Groups the ranks of the map. Returns false if there is no memory. The caller frees *nodes with
@@ -32,7 +32,7 @@ static inline const int *tt_nodes_ranks(const struct tt_nodes *nodes, int k)
     return nodes->rank + nodes->first[k];
 }
 
-/* Returns the node with most ranks; among equals the first. */
+/* Returns the node with most ranks; of several such nodes, the first. */
 int tt_nodes_largest(const struct tt_nodes *nodes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * This library stands in the place of libtutti.so.0, on which it depends, so that all functions of
- * Tutti are found in it. It counts the calls of those that advance Tutti without waiting, and
- * lets a bcast fail before it begins if the program says so.
+ * A library that is loaded in place of libtutti.so.0. It depends on the real one, so that all
+ * functions of Tutti are found in it. It counts the calls of the functions that advance Tutti
+ * without waiting, and makes a bcast fail before it begins if the program asks for this.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,10 +11,11 @@
 #include <tutti/message.h>
 #include <tutti/tutti.h>
 
-__attribute__((visibility("default"))) long advances; /* the program looks these up */
-__attribute__((visibility("default"))) int refuses;   /* bcasts get a wrong argument */
+__attribute__((visibility("default"))) long advances; /* the program looks up these two variables by
+                                                       * name */
+__attribute__((visibility("default"))) int refuses;   /* if set, bcasts get a wrong argument */
 
-/* The function of Tutti itself. */
+/* Returns the function of the real libtutti.so.0. */
 static void *real(const char *name)
 {
     void *library = dlopen(TUTTI_PATH, RTLD_NOW);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * around PART: parts of the test around.sh, each an MPI program.
+ * around PART: runs one of the MPI programs of the test around.sh.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 static int me, p;
 
-/* The process had these registrations for membarrier(2) when its first thread was made. -1: the
+/* The registrations for membarrier(2) that the process had when it made its first thread; -1: the
  * kernel does not say (before Linux 6.3). */
 static long registered = -2; /* no thread yet */
 
@@ -29,14 +29,15 @@ static long registrations(void)
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-/* The host makes its threads by this function, because the program exports it. */
+/* Replaces pthread_create, also for the host MPI's threads, because the program exports it: records
+ * the registrations at the first thread, and makes the thread. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
     if (registered == -2) registered = registrations();
     return ((create_fn *)dlsym(RTLD_NEXT, "pthread_create"))(thread, attr, run, arg);
 }
 
-/* Says whether the process was registered before it had a second thread. */
+/* Prints whether the process was registered before it had a second thread. */
 static void registers(void)
 {
     enum { REGISTER_GLOBAL_EXPEDITED = 1 << 2 };
@@ -48,7 +49,7 @@ static void registers(void)
         puts(registered & REGISTER_GLOBAL_EXPEDITED ? "registered early" : "not registered early");
 }
 
-/* Communicators that are made and freed, in an order that differs between the ranks. */
+/* Makes and frees many communicators, in an order that differs between the ranks. */
 static void many(void)
 {
     MPI_Comm comm, few[3];
@@ -60,12 +61,12 @@ static void many(void)
     for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_WORLD, &few[i]);
     for (int i = 0; i < 3; i++) MPI_Barrier(few[i]);
     for (int i = 0; i < 3; i++) MPI_Comm_free(&few[(i + me) % 3]);
-    /* Communicators that are alive at the end. */
+    /* These communicators are never freed. */
     for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_WORLD, &few[i]);
     MPI_Barrier(few[1]);
 }
 
-/* MPI-IO calls collectives inside the host. */
+/* Writes and reads a file by MPI-IO, which calls collectives inside the host MPI. */
 static void file(void)
 {
     MPI_File f;
@@ -79,7 +80,7 @@ static void file(void)
     if (y != (me + 1) % p) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The host finds wrong arguments, and its error handlers are called. */
+/* An error handler for wrong arguments, which the host MPI finds. */
 static void handled(MPI_Comm *comm, int *code, ...)
 {
     int kind;
@@ -104,7 +105,8 @@ static void errors(void)
     }
 }
 
-/* Tutti finds that the ranks pass different counts; which rank is told depends on the timing. */
+/* Passes different counts to an allreduce, which Tutti finds. Which rank gets the error depends on
+ * the timing. */
 static void mismatch(void)
 {
     MPI_Errhandler handler;
@@ -127,8 +129,8 @@ static void die(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Give the host room for messages and end that; in MPI 4, by the functions with the wide count if
- * `wide`. */
+/* Attach and detach a buffer for messages; with MPI 4 and if `wide`, by the functions with a size
+ * of type MPI_Count. */
 static void attach(void *room, int size, int wide)
 {
 #if MPI_VERSION >= 4
@@ -152,10 +154,10 @@ static void detach(int wide)
     MPI_Buffer_detach(&room, &size);
 }
 
-/* The last rank but one sends the last one messages in rounds, which end with a barrier on the
- * communicator. The buffer has room for the messages of one round, and what the last rank has got
- * no longer needs room when both are behind the barrier. The messages are started in one of three
- * ways. */
+/* Makes rank p - 2 send messages to rank p - 1 in rounds, each of which ends with a barrier on
+ * `comm`. The buffer has room for the messages of one round. So when both ranks have left the
+ * barrier, the messages that rank p - 1 has received must no longer need room. The messages are
+ * started in one of three ways. */
 static void send_buffered(MPI_Comm comm, int wide)
 {
     enum { MESSAGES = 40, INTS = 20000, ROUNDS = 30, BYTES = INTS * (int)sizeof(int) };
@@ -182,8 +184,8 @@ static void send_buffered(MPI_Comm comm, int wide)
     free(room);
 }
 
-/* First all ranks meet, then these two in the opposite order, and then all with a buffer of the
- * other kind. */
+/* Calls send_buffered with barriers of all ranks, then with barriers of only the two ranks in
+ * opposite order, and then with barriers of all ranks and a buffer of the wide kind. */
 static void buffered(void)
 {
     MPI_Comm two;
@@ -201,7 +203,7 @@ static void call(void)
     for (int i = 0; i < 4; i++) MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* Tells whether this process has a socket with the name of a rank (src/mpi/local-names.h). */
+/* Prints whether this process has a socket with the name of a rank (src/mpi/local-names.h). */
 static void nameless(void)
 {
     struct sockaddr_un name;
@@ -215,8 +217,9 @@ static void nameless(void)
     puts(named ? "a name" : "no name");
 }
 
-/* Rank `lacking` does not have the library, and the others do. All kinds of calls are in step, also
- * a receive that takes every message. */
+/* Runs calls of all kinds, also a receive that takes every message, in a job in which only rank
+ * `lacking` does not have the library. If a rank were one call ahead or behind, a result would be
+ * wrong. */
 static void lacks(int lacking)
 {
     int sum = 0, token = me, got = -1;
@@ -237,7 +240,7 @@ static void lacks(int lacking)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    /* A second MPI in this process, which nobody calls. */
+    /* Loads a second MPI, which the program does not call. */
     if (strcmp(part, "second") == 0 && !dlopen(argv[2], RTLD_NOW | RTLD_LOCAL)) return 9;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What is around a program: shells and other programs, tools that are preloaded before Tutti,
+# Tests what surrounds a program: shells and other programs, tools that are preloaded before Tutti,
 # a second MPI, settings that differ, MPI-IO, errors, many communicators, ranks that are killed.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
 source "$(dirname "$0")/lib.sh"
@@ -26,7 +26,7 @@ code=0
 tutti mpi /no/such/command 2>err || code=$?
 [ "$code" -eq 127 ] && grep -qx "tutti mpi: cannot run '/no/such/command': No such file or directory" err || fail 'no word'
 
-# ---- Shells between the launcher and the program, and a tool before us ----
+# ---- Shells between the launcher and the program, and a tool that is preloaded before Tutti ----
 
 "mpicc.$host" -shared -fPIC "$here/tool.c" -o tool.so
 before=(env LD_PRELOAD="$work/tool.so" tutti mpi --count)
@@ -47,15 +47,15 @@ before=(env TUTTI_MPI=off tutti mpi)
 launch "$host" 2 ./around registers
 grep -qxE 'not registered early|unknown' out || fail 'registered although Tutti is off'
 
-# ---- The host is found without opening the objects that cannot be one, of which there may be many
+# ---- The host MPI is found without opening objects that cannot be one: there may be many of them
 
 before=(env TUTTI_MPI=off LD_DEBUG=files tutti mpi)
 launch "$host" 1 ./around call
 grep -qE 'opening file=.*/libmpi(ch)?\.so[^ ]* ' err || fail 'the dynamic linker does not tell what is opened'
 if grep -E 'opening file=.*/lib(c|m|pthread|hwloc|open-pal|gfortran)\.so' err; then fail 'opens what is no host'; fi
 
-# Objects that were linked for an address that only one of them can get, and without the table that
-# says quickly what an object lacks.
+# Objects that were linked for an address that only one of them can get, and an object without the
+# hash table that shows quickly which symbols an object does not define.
 cc -shared -nostdlib -Wl,-Ttext-segment=0x7ffffff00000 -x c /dev/null -o high-1.so
 cc -shared -nostdlib -Wl,--hash-style=sysv -x c /dev/null -o old.so
 cp high-1.so high-2.so
@@ -93,9 +93,9 @@ launch "$host" 2 ./around call
 grep -qx "tutti: MPI: off: TUTTI_MPI is 'cuont' (known: on, take, off, count, or a list like -bcast,-scan)" err || fail 'no word about a wrong setting'
 [ "$(grep -c 'TUTTI_MPI is' err)" -eq 1 ] || fail 'each rank says that the setting is wrong'
 
-# ---- A rank without the library: the others find that out, and leave all calls to the host ----
+# ---- One rank without the library: the other ranks find out, and leave all calls to the host ----
 
-# The text says that rank $1 lacks it; an argument of sh.
+# The text is for sh: it runs the program, at rank $1 without the library.
 unset_at='[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" -ne "$1" ] || unset LD_PRELOAD; ./around lacks "$1"'
 before=(env TUTTI_BOOT_TIMEOUT=6 tutti mpi)
 for lacking in 0 2; do
@@ -105,7 +105,7 @@ for lacking in 0 2; do
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one word about rank $lacking"
 done
 
-# ---- Ranks on one host find each other without the launcher, and then have no names any more ----
+# ---- Ranks on one host find each other without the launcher, and later have no names any more ----
 
 if [ "$host" = openmpi ]; then
     cc -shared -fPIC "$here/no-names.c" -o no-names.so
@@ -128,7 +128,7 @@ assert [(row["function"], row["communicator"], row["calls"]) for row in report["
 assert report["communicators"] == [{"communicator": "", "ranks": 2, "number": 104}], report
 PYTHON
 
-# ---- MPI-IO: of its internal calls none is the program's ----
+# ---- MPI-IO: none of its internal calls is counted as the program's ----
 
 for io in '' romio321; do
     export OMPI_MCA_io=$io
@@ -137,13 +137,13 @@ for io in '' romio321; do
     [ "$(grep -o '"function": "[^"]*"' calls.json)" = '"function": "MPI_Barrier"' ] || fail "calls of MPI-IO ($io)"
 done
 
-# ---- Messages that need room in the program's buffer, behind a barrier that Tutti does. The
-# receiver can send only few acknowledgements ahead, so that it has to keep some ----
+# ---- Messages that need room in the program's buffer, after a barrier that Tutti does. The queue
+# of UCX is short, so that the receiver has to keep some acknowledgements ----
 
 before=(env UCX_POSIX_FIFO_SIZE=16 UCX_SYSV_FIFO_SIZE=16 tutti mpi)
 launch "$host" 4 ./around buffered
 
-# ---- Errors are the host's ----
+# ---- Wrong arguments give the host MPI's errors ----
 
 launch "$host" 2 ./around errors
 mv out without
@@ -155,7 +155,7 @@ for option in '' --count; do
     cmp without out || fail "errors differ ($option)"
 done
 
-# An error of Tutti's: the ranks pass different counts.
+# An error that Tutti reports: the ranks pass different counts.
 before=(tutti mpi)
 launch "$host" 3 ./around mismatch
 [ "$(cat out)" = 'handler: class '"$(sed -n 's/^other: //p' err | head -n 1)" ] || fail 'the error handler was not called'

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A library that audits the dynamic linker (rtld-audit(7)). The linker asks it about each function
- * that libtutti_mpi.so looks up in the host, and so it can put counters before those by which ranks
- * wait for each other. When the host's MPI_Finalize is called, each rank prints how many of them
- * libtutti_mpi.so has called: blocking ones, and those that it only started. In a program that
- * calls none, these are what Tutti adds.
+ * A library that audits the dynamic linker (rtld-audit(7)). The linker calls it for each function
+ * that libtutti_mpi.so looks up in the host MPI, and so it can put counters before the collectives.
+ * When the host's MPI_Finalize is called, each rank prints how many collectives libtutti_mpi.so has
+ * called: blocking ones, and nonblocking ones. If the program calls none, Tutti has made all these
+ * calls.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The functions have at most ten parameters, which are integers and pointers. */
+/* The counted functions have at most ten parameters, which are integers and pointers. */
 typedef intptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word);
 #define PARAMETERS (word a, word b, word c, word d, word e, word f, word g, word h, word i, word j)
@@ -50,7 +50,8 @@ static int end_Finalize PARAMETERS
     return host_Finalize ARGUMENTS;
 }
 
-/* Keeps the function of the host, and returns the one that stands in its place. */
+/* Keeps the address of a function of the host MPI, and returns the function that counts its calls,
+ * or the function itself if its calls are not counted. */
 static function *replace(const char *name, function *of_host)
 {
 #define REPLACE(NAME, NEW)                                                                         \
@@ -72,7 +73,7 @@ unsigned la_version(unsigned version)
     return version;
 }
 
-/* The linker asks about functions that libtutti_mpi.so finds in a host. */
+/* Makes the linker call la_symbind64 for the functions that libtutti_mpi.so finds in a host MPI. */
 unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
 {
     (void)space, (void)cookie;

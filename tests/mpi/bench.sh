@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The benchmarks under MPI programs print what they should. How long a call takes is not checked.
+# Tests that the benchmarks under MPI programs print what they should. How long a call takes is not
+# checked.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need openmpi

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls every collective, blocking, nonblocking and, where the host has it, persistent, with counts
- * that counts.py knows, and checks the results of some. It runs on any number of ranks.
+ * Calls every collective (blocking, nonblocking and, where the host MPI has it, persistent) with
+ * counts that counts.py knows, and checks the results of some. The program runs on any number of
+ * ranks.
  */
 #include <mpi.h>
 #ifdef OPEN_MPI
@@ -34,7 +35,8 @@ static void complete(void)
 #elif MPI_VERSION >= 4
 #define PREPARE(NAME, ...) MPI_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
 #endif
-/* MPICH 4.0 fails when a persistent collective is started again. */
+/* Starts and completes a persistent collective a second time. Does nothing over MPICH: MPICH 4.0
+ * fails when a persistent collective is started again. */
 static void start_all(void)
 {
 #ifdef OPEN_MPI
@@ -163,7 +165,8 @@ static void first(void *a, void *b, int *n, MPI_Datatype *type)
     (void)type;
 }
 
-/* User operations, derived types, communicators. */
+/* Makes calls with an operation of the program, with derived types, and on several communicators.
+ */
 static void others(void)
 {
     MPI_Op op;
@@ -176,7 +179,7 @@ static void others(void)
     BLOCKING(Comm_split, world, me % 2, me, &half);
     PMPI_Barrier(half);
     if (p > 1) {
-        /* The ranks of the even group send. */
+        /* Rank 0 of the even group sends to the odd group. */
         BLOCKING(Intercomm_create, half, 0, world, me % 2 ? 0 : 1, 9, &between);
         int root = me % 2 ? 0 : me ? MPI_PROC_NULL : MPI_ROOT;
         BLOCKING(Bcast, ints, 5, MPI_INT, root, between);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * choice counts: 700 allreduces on each of two communicators with the same ranks, and five on the
- * world.
- * choice left: on two ranks, allreduces and gathers of 8 bytes, and as many of 16 to 31 bytes.
- * choice mixed SEED: calls of many shapes in an order that the seed gives, on several
- * communicators, while each rank is late now and then.
+ * choice left: on two ranks, as many allreduces and gathers of 8 bytes as of 16 to 31 bytes.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -45,7 +41,7 @@ static void counts(void)
     }
 }
 
-/* One call of n ints, in which rank r contributes r + i + call. */
+/* Makes one call of n ints and checks the result. Int i of rank r is r + i + call. */
 static void one_call(MPI_Comm comm, int kind, int n, int call)
 {
     int rank, ranks, sum = 0;
@@ -102,7 +98,7 @@ static void mixed(unsigned seed)
     MPI_Comm_free(&comm[2]);
 }
 
-/* A sum or maximum of n elements. */
+/* Makes an allreduce (a sum or maximum) of n elements, and checks the result. */
 static void reduce_some(int n, MPI_Datatype type, MPI_Op op)
 {
     double x[3] = {me + 1, me + 2, me + 3}, y[3] = {0};
@@ -111,7 +107,8 @@ static void reduce_some(int n, MPI_Datatype type, MPI_Op op)
     for (int k = 0; k < n; k++) EXPECT((real ? y[k] : j[k]) == (op == MPI_SUM ? 3 + 2 * k : 2 + k));
 }
 
-/* Ranks other than the root give arguments of another length where only those of the root count. */
+/* Makes a gather of n doubles from each rank, and checks the result. Arguments that count only at
+ * the root have another length at the other ranks. */
 static void gather_some(int n, int root)
 {
     double x[2] = {me, me + 10}, y[4] = {0};

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The measured choice, which is the default: the results are right whichever side does a call, all
-# ranks take the same side, a few calls stay with the host, and communicators with the same ranks
-# inherit decisions. Which side is faster is not checked.
+# Tests the measured choice (src/mpi/trial.h), which is the default: the results are right whichever
+# side does a call, all ranks choose the same side, the host does the calls of a program with few
+# calls, and communicators with the same ranks inherit decisions. Which side is faster is not
+# checked.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
 source "$(dirname "$0")/lib.sh"
 need "$1"
@@ -12,8 +13,9 @@ export TUTTI_MPI=on
 "mpicc.$host" -Wall -Werror "$here/choice.c" -o choice
 "mpicc.$host" -Wall -Werror "$here/take.c" -o take
 
-# All ranks made the same choices if the calls of a function, communicator and choice are whole
-# numbers. (Rows of the report can have a part of the ranks, whose types may differ.)
+# All ranks made the same choices if the calls of each function, communicator and choice are whole
+# numbers. (A single row of the report may be a fraction, because ranks whose types differ are
+# counted in different rows.)
 cat >report.py <<'PYTHON'
 import json
 import sys
@@ -54,12 +56,12 @@ for seed in 1 2; do
     python3 report.py mixed || fail "the report of seed $seed"
 done
 export TUTTI_MPI_WISDOM=0
-# All functions, in place and with all types.
+# Now all functions, in place and with all types.
 reported "$host" 2 ./take 100
 grep -qx 'all results are right' out && [ ! -s err ] || fail 'take'
 python3 report.py take || fail 'the report of take'
 
-# A trace of an MPI program shows the calls that Tutti did, on each communicator.
+# A trace of an MPI program must show the calls that Tutti did, on each communicator.
 before=(env TUTTI_MPI=take TUTTI_TRACE="$work/traces" tutti mpi)
 launch "$host" 2 ./choice counts
 before=()
@@ -67,8 +69,8 @@ tutti draw "$work/traces" --what summary >told || fail 'no summary of the trace'
 grep -q '^2 ranks, 1401 collectives of 3 teams in ' told || fail 'the trace has other calls'
 grep -qE '^ +5  allreduce n=1 f64 sum .* world ' told || fail 'the trace lacks the calls on the world'
 
-# A program uses the decisions of an earlier one from its first call on. Which side did a call
-# follows from the file.
+# A program must use the decisions of an earlier program from its first call on. The file says which
+# side these decisions choose.
 cat >known.py <<'PYTHON'
 import json
 import sys
@@ -82,8 +84,8 @@ assert late == {sys.argv[1]: 1400 - early, "left: one of the first calls": early
 PYTHON
 export TUTTI_MPI_WISDOM=$work/wisdom
 reported "$host" 2 ./choice counts
-# A decision is in the file if, as the report says, one side took at least a tenth less. Other
-# costs of the same shape than the last ones are not in the report.
+# A decision must be in the file if one side took at least a tenth less time than the other, as the
+# report says. The report has only the last costs of each shape.
 cat >kept.py <<'PYTHON'
 import json
 import os
@@ -100,7 +102,8 @@ for line in lines:
     print(line)
 PYTHON
 python3 kept.py >line || fail 'the decisions that were kept'
-# How the lines end that jobs of two ranks under this host write, whatever they measured.
+# The end of the lines that jobs of two ranks under this host MPI write: the same whatever they
+# measured.
 sed -n '/\/p2 /s/.* cores=/cores=/p' all | head -n 1 >place
 [ -s place ] || fail 'in none of many shapes one side was clearly faster'
 for by in tutti host; do
@@ -114,8 +117,9 @@ for by in tutti host; do
     ! python3 known.py "$choice" 2>err || fail 'a decision of another version is used'
 done
 
-# Calls that follow one that is left to the host go to the host if they have its shape, and only
-# then. Without a report, the host gets them at once; a trace shows what Tutti did.
+# After a call that is left to the host MPI, the following calls must go to the host if they have
+# its shape, and only then. Without a report, the host gets them at once; a trace shows what Tutti
+# did.
 rm -rf "$work/traces" wisdom
 for function in allreduce gather; do
     echo "$function/8/p2 by=host tutti-us=1.500 host-us=1.000 $(cat place)"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The counter counts every collective as often as the program calls it, with its bytes, and the
-# program computes the same as without.
+# Tests that the counter counts every collective as often as the program calls it, with its bytes,
+# and that the results of the program are the same as without Tutti.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"

@@ -14,8 +14,8 @@ p, mpi = int(sys.argv[2]), int(sys.argv[3])
 D, N = 8, 3
 growing = D * sum(r + 1 for r in range(p))
 pairs = 4 * sum(r + j for r in range(p) for j in range(p))
-# Of each collective: bytes of one call, summed over the ranks; how often calls.c calls the blocking
-# function; whether it also calls the function with counts of MPI_Count.
+# For each collective: the bytes of one call, summed over the ranks; how often calls.c calls the
+# blocking function; whether it also calls the function with counts of type MPI_Count.
 ONE = {
     "barrier": (0, 1, False),
     "bcast": (N * D * p, 1, True),
@@ -59,7 +59,7 @@ expect("MPI_Allreduce", 1, D * p)
 expect("MPI_Reduce", 1, 2 * D * p)
 expect("MPI_Barrier", 2 if p > 1 else 1, 0)
 if p > 1:
-    # The root and the ranks of the other group.
+    # The root and the ranks of the other group count these bytes.
     expect("MPI_Bcast", 1, 20 * (1 + p // 2))
 
 calls = collections.Counter()

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Programs in Fortran, with mpif.h, the module mpi and mpi_f08: their calls are counted once each,
-# though the Fortran layer of a host calls its C functions. Tutti does them, also in place and with
-# operations of the program; with Open MPI also persistent ones.
+# Tests programs in Fortran, with mpif.h, the module mpi and mpi_f08: their calls are counted once
+# each, although the Fortran layer of an MPI calls its C functions. Tutti does the calls, also in
+# place and with operations of the program; with Open MPI also persistent ones.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The installed command finds the installed library, and a program may be linked with the library
-# instead of preloading it.
+# Tests that the installed command finds the installed library, and that a program may be linked
+# with the library instead of preloading it.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
 source "$(dirname "$0")/lib.sh"
 

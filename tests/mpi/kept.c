@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The file of decisions under MPI programs: what is written is read again at the same place only,
- * lines of others stay, and no text of a file does harm.
+ * Tests the file of decisions (src/mpi/kept.h): what is written is read again only at the same
+ * place, lines of other places stay, and no text in the file does harm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static char folder[] = "/tmp/tutti-kept-XXXXXX", path[64];
 
 void tt_mpi_say(const char *format, ...)
 {
-    (void)format; /* the tests look at the file */
+    (void)format; /* the tests read the file, and not the messages */
 }
 
 static int make_folder(void **state)
@@ -64,7 +64,7 @@ static const char *layout_of(int i)
     return layout[i % 3];
 }
 
-/* Writes n decisions, a program after the other, each with some of them. */
+/* Writes n decisions, some at a time, as several programs would do one after the other. */
 static void write_some(int n)
 {
     for (int first = 0; first < n; first += 7) {
@@ -77,7 +77,8 @@ static void write_some(int n)
     }
 }
 
-/* Returns the decision on a shape for so many ranks on these nodes; NULL: there is none. */
+/* Returns the decision on a shape for `ranks` ranks on nodes as `layout` says; NULL: there is none.
+ */
 static const struct tt_mpi_decision *find(const struct tt_mpi_kept *kept, int ranks,
                                           const char *layout, int shape)
 {
@@ -95,7 +96,7 @@ static void reads_what_it_wrote(void **state)
     (void)state;
     static struct tt_mpi_kept kept;
     write_some(200);
-    write_some(200); /* replaces them all */
+    write_some(200); /* replaces all decisions */
     tt_mpi_kept_read(&here, &kept);
     assert_int_equal(kept.n, 200);
     for (int i = 0; i < 200; i++) {
@@ -108,7 +109,7 @@ static void reads_what_it_wrote(void **state)
     assert_null(find(&kept, 2, "1,1", shape_of(0)));
 }
 
-/* A decision holds for one host, version and number of processors. */
+/* Tests that a decision is read only for the same host MPI, version and number of processors. */
 static void ignores_other_places(void **state)
 {
     (void)state;
@@ -128,7 +129,8 @@ static void ignores_other_places(void **state)
     assert_true(find(&kept, 2, "", shape_of(0))->tutti);
 }
 
-/* Calls of unknown bytes, and sides that are about as fast, are measured again. */
+/* Tests that no decision is kept if the bytes of the calls are unknown or the sides are about
+ * equally fast. */
 static void keeps_what_is_clear(void **state)
 {
     (void)state;
@@ -153,7 +155,8 @@ static void write_text(const char *text, size_t n)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Every text is read without harm; a byte that changes makes at most one decision another one. */
+/* Tests that every text is read without harm, and that changing one byte of a text changes at most
+ * one decision. */
 static void reads_any_text(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * later PART: nonblocking collectives in flight while the program does something else, each part an
- * MPI program that ends with the word "done" if all went well.
+ * later PART: tests nonblocking collectives that are in flight while the program does something
+ * else. Each part is an MPI program that ends with the word "done" if all went well.
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -31,7 +31,8 @@ static int length_of(int i)
     return i % 7 ? i + 1 : LONGEST;
 }
 
-/* Starts a sum, a bcast, or a barrier. The type of the bcast has gaps, and is freed at once. */
+/* Starts call i: a sum, a bcast, or a barrier. The type of the bcast has gaps, and is freed at
+ * once. */
 static void take_off(int i, MPI_Comm comm)
 {
     int n = length_of(i);
@@ -62,8 +63,8 @@ static void land(int i)
     }
 }
 
-/* Calls on three communicators, one of which is freed meanwhile. Blocking calls run among them, and
- * the calls are completed in another order than they were started. */
+/* Tests calls on three communicators, one of which is freed while they are in flight. Blocking
+ * calls run among them, and the calls are completed in another order than they were started. */
 static void many(void)
 {
     MPI_Comm comm[3] = {world};
@@ -90,8 +91,9 @@ static void many(void)
 
 /* ---- The host drives Tutti ---- */
 
-/* Rank 0 starts a call and waits in the host for a message, which the others send when their calls
- * have ended. They begin when rank 0 waits, so that its part of the call is done there. */
+/* Tests that the host MPI drives Tutti: rank 0 starts a call and waits for messages, which the
+ * other ranks send when their calls have ended. They begin their calls when rank 0 waits, so rank
+ * 0's part of the call is done while it waits in the host. */
 static void driven(void)
 {
     enum { N = 1 << 18 };
@@ -124,16 +126,16 @@ static void driven(void)
 
 static long looked;
 
-/* Open MPI's progress calls this in each of its looks. */
+/* Open MPI's progress calls this function each time that it runs. */
 static int count_look(void)
 {
     looked++;
     return 0;
 }
 
-/* Each look of the host's progress advances Tutti once, however many calls are in flight. The calls
- * of rank 0 cannot end while the others wait for its message. The first argument of the program
- * behind the part is the library of advances.c. */
+/* Tests that the host's progress advances Tutti once each time that it runs, however many calls are
+ * in flight. The calls of rank 0 cannot end while the other ranks wait for its message. `path`: the
+ * library of advances.c, the argument after "looks" on the command line. */
 static void looks(const char *path)
 {
     int token = 1, found;
@@ -165,7 +167,7 @@ static void looks(const char *path)
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 enum { KEPT = 5, ROUNDS = 12 };
 
-/* Stores the input of a round, and marks the output. */
+/* Stores the input of call i for a round, and fills its output with a value that is no result. */
 static void fill(int i, int round)
 {
     for (int k = 0; k < length_of(i); k++) {
@@ -174,7 +176,7 @@ static void fill(int i, int round)
     }
 }
 
-/* A sum, a bcast whose type has gaps and is freed at once, or a barrier. */
+/* Prepares call i: a sum, a bcast whose type has gaps and is freed at once, or a barrier. */
 static void prepare(int i, MPI_Comm comm)
 {
     int n = length_of(i);
@@ -200,8 +202,8 @@ static void check(int i, int round)
     }
 }
 
-/* Persistent calls that each rank starts in another order, among blocking calls, and beside
- * persistent messages. The communicator is freed before the first start. */
+/* Tests persistent calls that each rank starts in another order, among blocking calls and together
+ * with persistent messages. The communicator is freed before the first start. */
 static void persistent(void)
 {
     MPI_Comm comm;
@@ -239,8 +241,8 @@ static void persistent(void)
     for (int i = me; i < me + KEPT + 2; i++) MPI_Request_free(&all[i % (KEPT + 2)]);
 }
 
-/* Calls that are prepared while others are, until there are no teams for more; some are freed at
- * once, and some live when the program ends. */
+/* Tests that persistent calls are done when there are no teams for more: every second call is freed
+ * at once, and the others still exist when the program ends. */
 static void prepared(void)
 {
     MPI_Request kept;
@@ -259,7 +261,7 @@ static void prepared(void)
 static MPI_Comm shared;
 static MPI_Request handed;
 
-/* Waits for a call, and then lets the other ranks go on. */
+/* Waits for the call `handed`, and then sends the other ranks a message to go on. */
 static void *wait_and_tell(void *arg)
 {
     int token = 1;
@@ -269,8 +271,8 @@ static void *wait_and_tell(void *arg)
     return NULL;
 }
 
-/* While a thread of rank 0 waits in a barrier, another one waits for a call on the same
- * communicator. The others come to the barrier when that one has ended. */
+/* Tests that at rank 0 one thread can wait in a barrier while another thread waits for a call on
+ * the same communicator. The other ranks enter the barrier when this call has ended. */
 static void crossed(void)
 {
     enum { N = 1 << 15 };
@@ -297,7 +299,7 @@ static void crossed(void)
     MPI_Comm_free(&shared);
 }
 
-/* Threads with communicators of their own, on which blocking and nonblocking calls alternate. */
+/* A thread with a communicator of its own, on which blocking and nonblocking calls alternate. */
 static void *work(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg;
@@ -375,8 +377,8 @@ static void refused_bcast(MPI_Comm comm, int persistent)
     if (!persistent) MPI_Ibcast(&word, 1, MPI_INT, 0, comm, &call);
 }
 
-/* A call fails before it begins. Its error handler jumps out of it. The calls behind
- * it are taken as if it had not (later.sh counts them). */
+/* Tests that an error handler can jump out of a call that fails before it begins. Tutti must take
+ * the calls after it as if the call had not failed (later.sh counts them). */
 static void refused(const char *path)
 {
     MPI_Comm comm;
@@ -398,7 +400,8 @@ static void refused(const char *path)
     MPI_Comm_free(&comm);
 }
 
-/* The ranks pass different counts. The error comes when the program waits for the call. */
+/* Tests different counts at the ranks: the error must be reported when the program waits for the
+ * call. */
 static void mismatch(void)
 {
     int in[4] = {0}, out[4];
@@ -417,7 +420,7 @@ static void mismatch(void)
 }
 
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-/* Does the same with a persistent call. */
+/* Tests different counts at the ranks in a persistent call, like `mismatch`. */
 static void unlike(void)
 {
     int in[4] = {0}, out[4];
@@ -436,7 +439,8 @@ static void unlike(void)
     EXPECT(handled == 1);
 }
 
-/* A rank is killed when it has started persistent calls, and the others wait for these. */
+/* Kills rank 1 when it has started persistent calls, and lets the other ranks wait for these calls.
+ */
 static void die_started(void)
 {
     static int in[1 << 16], out[1 << 16];
@@ -451,7 +455,7 @@ static void die_started(void)
 }
 #endif
 
-/* A rank is killed while the others wait. */
+/* Kills rank 1 while the other ranks wait. */
 static void die(void)
 {
     static int in[1 << 16], out[1 << 16];

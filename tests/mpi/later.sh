@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Nonblocking and persistent collectives: with Open MPI, Tutti does them, and the results are right;
-# MPICH does them itself, and the report says why.
+# Tests nonblocking and persistent collectives: with Open MPI, Tutti does them, and the results are
+# right; MPICH does them itself, and the report says why.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
@@ -13,13 +13,14 @@ if [ "$host" = openmpi ]; then "mpicc.$host" -Wall -Werror -DNONBLOCKING -DPERSI
 why='left: this MPI cannot drive Tutti'
 if [ "$host" = openmpi ]; then why=taken; fi
 
-# All results. With an argument, the program makes no calls in which MPICH stores overlapping pieces
+# Checks all results. With an argument, take makes no calls in which MPICH stores overlapping pieces
 # in another order.
 arguments=() numbers=(2 3 5) parts=(many driven crossed threads persistent)
 if [ "$host" = mpich ]; then
     arguments=(2) numbers=(2) parts=(many driven)
 fi
-# check RANKS BEGINNING END: who did the functions whose names begin and end like that.
+# check RANKS BEGINNING END: checks in the report who did the functions whose names begin and end
+# with these texts.
 check() {
     python3 - calls.json "$why" "$@" <<'PYTHON' || fail "the report of $2*$3 on $1 ranks"
 import json
@@ -53,7 +54,7 @@ for ranks in "${numbers[@]}"; do
     check "$ranks" MPIX_ _init
 done
 
-# Calls in flight while the program does something else.
+# Checks calls that are in flight while the program does something else.
 for part in "${parts[@]}"; do
     reported "$host" 3 ./later "$part"
     [ "$(cat out)" = 'done' ] || fail "$part"
@@ -61,7 +62,7 @@ for part in "${parts[@]}"; do
     grep -qF "\"choice\": \"$why\"" calls.json || fail "no call is '$why' in $part"
 done
 
-# A rank is killed: the launcher ends the job, as it does without Tutti.
+# dies PART: kills a rank. The launcher must end the job, as it does without Tutti.
 dies() {
     local code=0
     timeout 3000 tutti mpi "$(launcher "$host")" -n 3 ./later "$1" >out 2>err </dev/null || code=$?
@@ -71,7 +72,8 @@ dies die
 if [ "$host" = mpich ]; then exit 0; fi
 dies die-started
 
-# A look of the host's progress advances Tutti once, however many calls are in flight.
+# Each time that the host MPI's progress runs, it must advance Tutti once, however many calls are in
+# flight.
 mkdir counted
 cp "$library" counted
 gcc -Wall -Werror -shared -fPIC -I "$TUTTI_SOURCE/include" -I "$TUTTI_BUILD/include" \
@@ -81,8 +83,8 @@ before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
 launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'looks'
 
-# An error handler may jump out of a call that cannot begin. Of the barriers, 3 come before it and 5
-# behind it.
+# An error handler may jump out of a call that cannot begin. The program calls 3 barriers before
+# this call and 5 after it, and Tutti must take all 8.
 before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so" "TUTTI_MPI_REPORT=$PWD/calls.json")
 launch "$host" 2 ./later refused "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'refused'
@@ -90,7 +92,7 @@ launch "$host" 2 ./later refused "$PWD/counted/libtutti.so.0"
 grep -q '"MPI_Barrier".*"choice": "taken".*"calls": 8}' calls.json || fail 'calls after an error handler has jumped out of one'
 before=()
 
-# An error that is found after the start goes to the error handler of the communicator.
+# An error that is found after the start must go to the error handler of the communicator.
 before=(tutti mpi)
 launch "$host" 3 ./later mismatch
 [ "$(cat out)" = 'done' ] || fail 'mismatch'
@@ -100,7 +102,7 @@ launch "$host" 3 ./later unlike
 [ "$(cat out)" = 'done' ] || fail 'unlike'
 grep -q '^tutti: MPI: MPIX_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
 
-# There are teams for 256 persistent calls at a time, and the host does the others.
+# Up to 256 persistent calls have teams at the same time, and the host MPI must do the others.
 reported "$host" 3 ./later prepared
 [ "$(cat out)" = 'done' ] || fail 'prepared'
 python3 - calls.json <<'PYTHON' || fail 'the report of persistent calls'
@@ -112,7 +114,7 @@ calls = {choice: (row["calls"], row["starts"]) for choice, row in rows.items()}
 assert calls == {"taken": (511, 511), "left: no team could be made": (89, 89)}, calls
 PYTHON
 
-# By default, nonblocking calls are left to the host. One function can be switched off.
+# By default, nonblocking calls are left to the host MPI. A single function can be switched off.
 before=(env TUTTI_MPI=on)
 reported "$host" 3 ./later driven
 grep '"MPI_I' calls.json | grep -vF '"left: nonblocking calls are not measured"' && fail 'the default'

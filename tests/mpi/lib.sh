@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Shared by the tests under MPI programs. The first argument of a test is the host: openmpi or
-# mpich.
+# Shared by the tests of Tutti under MPI programs. The first argument of a test is the host, the MPI
+# under which the programs run: openmpi or mpich.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -36,7 +36,8 @@ need() {
 }
 launcher() { if [ "$1" = mpich ]; then echo mpiexec.mpich; else echo mpirun.openmpi; fi; }
 
-# launch HOST RANKS COMMAND...: with the output in the files out and err.
+# launch HOST RANKS COMMAND...: runs the command, with its output in the files out and err. Fails if
+# the command does.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 launch() {
     local host=$1 ranks=$2 code=0
@@ -44,12 +45,14 @@ launch() {
     "${before[@]}" "$(launcher "$host")" -n "$ranks" "$@" >out 2>err </dev/null || code=$?
     [ "$code" -eq 0 ] || fail "'$*' on $ranks ranks over $host exited with $code"
 }
-# Tutti takes all that it can, so that a test knows who does a call; choice.sh tests the default.
+# Tutti does all calls that it can do, so that a test knows who does a call; choice.sh tests the
+# default.
 export TUTTI_MPI=take
-export TUTTI_MPI_WISDOM=0 # no test finds decisions of another one
-before=() # what is put before the launcher
+export TUTTI_MPI_WISDOM=0 # no test reads decisions of another test
+before=() # the words of the command before the launcher
 
-# counted HOST RANKS COMMAND...: runs the command with the counter, whose report is calls.json.
+# counted HOST RANKS COMMAND...: runs the command and counts its calls, with the report in
+# calls.json.
 counted() {
     rm -f calls.json
     before=(env "TUTTI_MPI_REPORT=$work/calls.json" tutti mpi --count)
@@ -58,7 +61,7 @@ counted() {
     before=()
 }
 
-# reported HOST RANKS COMMAND...: runs the command under Tutti, whose report is calls.json.
+# reported HOST RANKS COMMAND...: runs the command under Tutti, with the report in calls.json.
 reported() {
     rm -f calls.json
     before=("${before[@]:-env}" env "TUTTI_MPI_REPORT=$work/calls.json" tutti mpi)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names by which processes of one host find each other: another process finds one as long as it is
- * published, and only the name of a process of its own user.
+ * Tests names by which processes of one host find each other (src/mpi/local-names.h): another
+ * process finds a name as long as it is published, and finds only names of processes of its own
+ * user.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +35,8 @@ static int withdraw(void **state)
     return 0;
 }
 
-/* Whether another process, of this user or of the one with this number, finds the name. */
+/* Returns whether another process finds the name: a process of this user, or, if `user` is not 0,
+ * of the user with this number. */
 static bool another_finds(uid_t user)
 {
     int status;
@@ -83,7 +85,8 @@ static void is_not_that_of_another_user(void **state)
     assert_false(another_finds(NOBODY));
 }
 
-/* More processes may look than the system lets wait for a connection. */
+/* Tests that a name is found also if more processes look for it than the system lets wait for a
+ * connection. */
 static void is_found_often(void **state)
 {
     (void)state;

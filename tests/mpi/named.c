@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * named PART: situations in which Tutti and the host could get into each other's way, each an MPI
- * program that ends with the word "done" if all went well.
+ * named PART: tests situations in which Tutti and the host MPI could disturb each other. Each part
+ * is an MPI program that ends with the word "done" if all went well.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -12,9 +12,10 @@
 
 #include "parts.h"
 
-/* A rank receives a long message before a barrier and completes it behind; the sender sends it
- * before its barrier, and can only get there if the host of the receiver, which waits in our
- * barrier, goes on. The other way round, the receiver comes to the barrier last. */
+/* Tests that the host MPI makes progress while a rank waits in Tutti's barrier. A receiver starts
+ * to receive a long message before the barrier and completes it afterwards. The sender sends the
+ * message before the barrier, and can only reach the barrier if the receiver's host makes progress.
+ */
 static void rendezvous(void)
 {
     enum { N = 1 << 20 };
@@ -36,7 +37,8 @@ static void rendezvous(void)
         } else {
             MPI_Barrier(world);
         }
-        /* Both send, and wait for it behind the allreduce. */
+        /* Ranks 0 and 1 send to each other before the allreduce, and complete the messages after
+         * it. */
         int one = 1, sum;
         if (me < 2) MPI_Isend(data, N, MPI_INT, other, 99, world, &request);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
@@ -51,9 +53,10 @@ static void rendezvous(void)
     free(data);
 }
 
-/* A rank whose call has returned waits in the host for an answer, which the receivers of its data
- * send when they have them. So the data must leave without another call of Tutti. Most often they
- * have left when the call returns; `driven` in later.c needs that the host drives Tutti. */
+/* Tests that the data of a call leave a rank without another call of Tutti: the rank waits in the
+ * host MPI for answers, which the receivers of the data send when they have the data. Most often
+ * the data have left when the call returns, so this test would seldom fail; `driven` in later.c
+ * cannot pass unless the host drives Tutti. */
 static void relay(void)
 {
     enum { N = 1 << 18 };
@@ -84,8 +87,8 @@ static void relay(void)
     free(all);
 }
 
-/* Two threads and two communicators: on even ranks the first thread begins with the first one, on
- * odd ranks the second thread does. */
+/* The communicators of two threads, each of which uses one of them. On even ranks the main thread
+ * uses the first communicator, and on odd ranks the second one. */
 static MPI_Comm pair[2];
 
 static void *cross(void *arg)
@@ -117,7 +120,7 @@ static void threads(void)
     }
 }
 
-/* Threads that make and free communicators at the same time, each with its own. */
+/* A thread that makes and frees communicators while other threads do so, too. */
 static void *churn(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg, comm;
@@ -144,7 +147,8 @@ static void churns(void)
     for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
 }
 
-/* Returns a line of the status of this process, in KiB: "VmRSS:", its resident memory. */
+/* Returns a number of the status of this process, in KiB. `name`: for example "VmRSS:", the
+ * resident memory. */
 static long status_of(const char *name)
 {
     char line[256];
@@ -157,7 +161,8 @@ static long status_of(const char *name)
     return kib;
 }
 
-/* Communicators that are made, used until they have a team, and freed, leave nothing. */
+/* Tests that communicators that are made, used until they have a team, and freed, leave no memory
+ * allocated. */
 static void many(void)
 {
     MPI_Comm comm, few[4];
@@ -169,7 +174,7 @@ static void many(void)
         if (i == 2000) before = status_of("VmRSS:");
     }
     EXPECT(status_of("VmRSS:") < before + 2048);
-    /* Ranks free them in different orders. */
+    /* The ranks free these communicators in different orders. */
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
         for (int i = 0; i < 4; i++) warm_up(few[i]);
@@ -178,13 +183,13 @@ static void many(void)
             MPI_Barrier(world);
         }
     }
-    /* Some are alive at the end. */
+    /* These communicators are never freed. */
     for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
     warm_up(few[2]);
 }
 
-/* Elements of a type that is a row of ints are moved where they lie: there is no memory for a copy.
- */
+/* Tests that elements of a type that consists of several ints in a row are moved where they lie: a
+ * limit leaves no memory for a copy. */
 static void rows(void)
 {
     enum { N = 1 << 22, ROW = 4 };
@@ -209,7 +214,8 @@ static void rows(void)
     free(data);
 }
 
-/* Processes that were started later, the communicator of both groups, and their union. */
+/* Tests calls on an intercommunicator between the processes of the world and processes that were
+ * started later, and on the union of both groups. */
 static void use_union(MPI_Comm between, int high)
 {
     MPI_Comm all;
@@ -247,7 +253,8 @@ static void child(void)
     MPI_Comm_disconnect(&parent);
 }
 
-/* Two groups of the world, and communicators with a topology. */
+/* Tests an intercommunicator between two halves of the world, and a communicator with a topology.
+ */
 static void groups(void)
 {
     MPI_Comm half, between, grid;
@@ -272,7 +279,7 @@ static void groups(void)
     MPI_Comm_free(&half);
 }
 
-/* Nonblocking collectives, which are under way while blocking ones run. */
+/* Tests nonblocking collectives that are in flight while blocking ones run. */
 static void mixed(void)
 {
     int mine[4] = {me, 1, me, 1}, sums[4];
@@ -288,7 +295,8 @@ static void mixed(void)
     }
 }
 
-/* The last call is one in which a rank does not wait for all others, and they come late. */
+/* Tests a program whose last call is a bcast, in which the root does not wait for the other ranks,
+ * while rank 1 comes late. */
 static void leave(void)
 {
     int x = me;
@@ -299,7 +307,7 @@ static void leave(void)
     EXPECT(x == 0);
 }
 
-/* Attributes are deleted in MPI_Finalize; the functions may call MPI. */
+/* A delete function of an attribute, which MPI_Finalize calls. Such a function may call MPI. */
 static int delete_it(MPI_Comm comm, int key, void *value, void *state)
 {
     int one = 1, sum;

@@ -1,22 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Situations in which Tutti and the host could get into each other's way: messages of the host while
-# Tutti waits, threads, communicators that come and go, processes that are started later.
+# Tests situations in which Tutti and the host MPI could disturb each other: messages of the host
+# while Tutti waits, threads, communicators that are made and freed, processes that are started
+# later.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 "mpicc.$host" "$here/named.c" -o named -lpthread
 
-# under RANKS PART: runs a part with Tutti, which takes calls in it.
+# under RANKS PART: runs a part of named.c with Tutti, and checks that Tutti took calls.
 under() {
     reported "$host" "$1" ./named "$2"
     [ "$(cat out)" = 'done' ] || fail "$2 on $1 ranks"
     [ ! -s err ] || fail "$2 prints something"
     grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $2"
 }
-# choice PATTERN TEXT: the rows that match the pattern have this choice, and there are some.
+# choice PATTERN TEXT: checks that some rows of the report match the pattern, and that all of these
+# have this choice.
 choice() {
     grep -E "$1" calls.json >rows || fail "no row matches $1"
     if grep -vF "\"choice\": \"$2\"" rows; then fail "rows that match $1 are not '$2'"; fi
@@ -37,7 +39,7 @@ choice '"MPI_Iallreduce"' "$why"
 under 3 leave
 under 3 late
 
-# A process that is started later has a world of its own. MPICH cannot start one on every machine.
+# A process that is started later has its own world. MPICH cannot start one on every machine.
 if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done' ]; then
     under 2 spawn
     grep -q '"ranks": 4.*"choice": "left: ranks of another world"' calls.json || fail 'the union of two worlds'

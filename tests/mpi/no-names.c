@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A library that is preloaded, with which the launcher of Open MPI knows no names: PMIx neither
- * publishes nor finds any.
+ * A library to preload, which replaces functions of PMIx so that the launcher of Open MPI keeps no
+ * names: a process can neither publish nor find any.
  */
 #include <stddef.h>
 

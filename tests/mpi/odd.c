@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * odd PART: things that programs do and that MPI, or both hosts, allow. With Tutti they must end as
- * they do without. Each rank prints the sum of what went wrong, which odd.sh compares.
+ * odd PART: does unusual things that MPI allows, or that Open MPI and MPICH accept. With Tutti they
+ * must have the same effects as without. Each rank prints how many results were wrong, which odd.sh
+ * compares.
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 enum { MANY = 200, TRIES = 12 };
 static int me, p, wrong;
 
-/* Collectives on a communicator whose results are known. */
+/* Calls collectives on a communicator, and counts wrong results. */
 static void use(MPI_Comm comm)
 {
     int rank, n;
@@ -28,7 +29,8 @@ static void use(MPI_Comm comm)
 
 /* ---- A delete function of an attribute does collectives, while its communicator is freed ---- */
 
-/* It also does them on the world, where the rank that is not in the communicator meets it. */
+/* Calls collectives on the world: the delete function calls this on all ranks but one, and
+ * `deletes` on this one. */
 static void meet(void)
 {
     int one = 1, sum;
@@ -49,7 +51,8 @@ static int delete_it(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* The handle that was freed goes to the next communicator, but only on some ranks. */
+/* Frees a communicator of all ranks but one, with an attribute whose delete function is delete_it.
+ * The next communicator, of all ranks, gets the handle that was freed, but only on some ranks. */
 static void deletes(void)
 {
     int key;

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Programs that do what is odd but allowed, or what both hosts allow (odd.c), end as they do without
-# Tutti: with all calls taken, and with the measured choice, which is the default.
+# Tests that programs that do unusual things, which MPI allows or both Open MPI and MPICH accept
+# (odd.c), end as they do without Tutti: if Tutti takes all calls, and with the measured choice,
+# which is the default.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 "mpicc.$host" -w "$here/odd.c" -o odd
 
-# ends PART RANKS: the same lines in each mode, as often; the order of the ranks' lines may differ.
+# ends PART RANKS: checks that the part prints the same lines in each mode, equally often. The order
+# of the ranks' lines may differ.
 ends() {
     local part=$1 ranks=$2 mode
     before=(timeout 100)
@@ -26,7 +28,8 @@ ends() {
 for part in deletes jumps late same frees; do ends "$part" 3; done
 ends deletes 2
 
-# ---- The report goes to where the user started the program, wherever the program goes ----
+# ---- The report is written relative to the folder in which the program started, also if it changes
+# its folder ----
 
 mkdir elsewhere
 "mpicc.$host" -w -x c - -o goes <<'END'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared by MPI programs that consist of parts, of which the command line names one.
+ * For MPI programs that consist of parts, of which the command line names the one to run.
  */
 #ifndef PARTS_H
 #define PARTS_H

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# mpi4py, which loads its MPI while it runs, and asks for MPI_THREAD_MULTIPLE.
+# Tests mpi4py, which loads its MPI while it runs, and requests MPI_THREAD_MULTIPLE.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need openmpi

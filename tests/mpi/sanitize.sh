@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The library with AddressSanitizer and UndefinedBehaviorSanitizer, in a host that has neither. It
-# is compiled here, because the sanitizer's run-time library must be preloaded before it. The hosts
-# leak memory, so leaks are not looked for. Tutti itself is the library of this build.
+# Tests libtutti_mpi.so with AddressSanitizer and UndefinedBehaviorSanitizer, under an MPI that has
+# neither. The library is compiled here, because the sanitizer's run-time library must be preloaded
+# before it. The MPIs leak memory, so leaks are not checked. libtutti.so is that of this build,
+# without sanitizers.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015
 source "$(dirname "$0")/lib.sh"
 need "$1"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# How many collectives of the host Tutti calls in MPI_Init and MPI_Finalize, and that none of them
-# is blocking: with more ranks than processors, these take tens of milliseconds each.
+# Tests how many collectives of the host MPI Tutti calls in MPI_Init and MPI_Finalize, and that none
+# of them is blocking: with more ranks than processors, a blocking one takes tens of milliseconds.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2015,SC2016
 source "$(dirname "$0")/lib.sh"
 need "$1"
@@ -10,25 +10,27 @@ host=$1
 "mpicc.$host" "$here/start.c" -o start
 cc -shared -fPIC "$here/audit.c" -o audit.so
 
-# calls SETTING NUMBER: each rank starts so many collectives of the host, and calls no blocking one.
+# calls SETTING NUMBER: checks that each rank starts this number of nonblocking collectives of the
+# host with TUTTI_MPI=SETTING, and calls no blocking one.
 calls() {
     before=(env TUTTI_MPI="$1" LD_AUDIT="$work/audit.so" tutti mpi)
     launch "$host" 4 ./start
     [ "$(grep -cx "blocking 0, started $2" err)" -eq 4 ] || fail "TUTTI_MPI=$1: not $2 collectives"
 }
 
-# One exchange of the settings and of where ranks run, a duplicate of the world, three exchanges of
-# tutti_init_with, one that says whether all ranks have a client, and a barrier at the end. Over
-# MPICH, the ranks also exchange the keys by which they say that they have a buffer.
+# The collectives are: one exchange of the settings and of where ranks run, a duplicate of the
+# world, three exchanges of tutti_init_with, one that shows whether all ranks have a client, and a
+# barrier at the end. Over MPICH, the ranks also exchange the keys by which they publish that they
+# have a buffer.
 if [ "$host" = mpich ]; then most=8; else most=7; fi
 calls on $most
 calls -bcast $most
 calls off 1
 
-# ---- All ranks do without Tutti if one of them cannot go on, and one rank says why ----
+# ---- All ranks run without Tutti if one of them cannot use it, and one rank says why ----
 
-# without COMMAND TEXT: rank 1 of 3 runs the command before the program; the text is all that is
-# printed.
+# without COMMAND TEXT: runs the command before the program at rank 1 of 3, and checks that the text
+# is all that is printed.
 without() {
     before=(env TUTTI_MPI=on tutti mpi)
     launch "$host" 3 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" -ne 1 ] || eval "$1"; exec ./start' sh "$1"

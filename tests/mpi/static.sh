@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A program that is linked with MPICH statically is counted with libtutti_mpi.a.
+# Tests that the calls of a program that is linked with MPICH statically are counted by
+# libtutti_mpi.a.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need mpich

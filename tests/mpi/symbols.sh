@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The library needs no MPI: it has no undefined symbol of one, so it cannot call itself, and it
-# exports nothing but MPI's functions, each also as PMPI. It runs nothing when it is loaded. Nothing
-# of it is in libtutti.so.
+# Tests the symbols of libtutti_mpi.so. The library needs no MPI: it has no undefined symbol of one,
+# so it cannot call itself, and it exports nothing but MPI's functions, each also as PMPI. It runs
+# nothing when it is loaded. Nothing of it is in libtutti.so.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
@@ -11,8 +11,8 @@ nm -D --undefined-only "$library" | awk '{print $NF}' >undefined
 [ -s undefined ] || fail 'nm lists no undefined symbols'
 if grep -E '^(P?MPI|MPIR|ompi|opal)_' undefined; then fail 'the library needs symbols of an MPI'; fi
 
-# dladdr goes through all symbols of the object that an address is in, and the library looks up the
-# address of each place from which a program calls MPI.
+# The library must not call dladdr, which goes through all symbols of the object in which an address
+# is: the library looks up the address of each place from which a program calls MPI.
 if grep -E '^dladdr' undefined; then fail 'the library calls dladdr'; fi
 
 nm -D --defined-only "$library" | awk '{print $NF}' | sort >defined
@@ -24,7 +24,7 @@ done
 grep -qx MPIX_Allreduce_init defined || fail 'MPIX_Allreduce_init is missing'
 [ "$(wc -l <defined)" -eq 326 ] || fail "$(wc -l <defined) functions"
 
-# The compiler's own start-up code has one entry here.
+# The compiler's own start-up code has one constructor, whose address takes 8 bytes.
 constructors=$(readelf -SW "$library" | sed 's/\[ *//' | awk '$2 == ".init_array" {print $6}')
 [ "$((16#$constructors))" -le 8 ] || fail 'the library has constructors'
 needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
@@ -32,8 +32,8 @@ needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
 
 if nm -D "$TUTTI_BUILD/lib/libtutti.so" | grep -E '[ _]P?MPI_|tt_mpi'; then fail 'libtutti.so has a part of it'; fi
 
-# Each stub is one jump, for clang with a load before it, so that a call that is passed through
-# costs as little as can be.
+# Each stub must be one jump (with clang, a load and a jump), so that a call that is passed on costs
+# as little as possible.
 objdump -d --no-show-raw-insn "$library" >code
 for name in MPI_Barrier MPI_Allreduce PMPI_Alltoallw MPI_Ineighbor_alltoallw; do
     stub=$(sed -n "/ <$name>:/{n;p;n;p;}" code | tr '\n' ' ')

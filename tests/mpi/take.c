@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The results of all blocking collectives, compared with what one rank computes alone: with every
+ * Compares the results of all blocking collectives with what one rank computes alone: with every
  * predefined type and operation, in place and not, with types that have gaps and differ from rank
  * to rank, and with operations of the program. The program runs on any number of ranks. Each part
- * is repeated, because the first calls on a communicator are left to the host. Compiled with
- * NONBLOCKING, the program calls the nonblocking collectives instead; with PERSISTENT also, it
- * prepares, starts and frees persistent ones of Open MPI.
+ * is repeated, because the first calls on a communicator are left to the host MPI. Compiled with
+ * NONBLOCKING, the program calls the nonblocking collectives instead; compiled with PERSISTENT
+ * also, it prepares, starts and frees persistent collectives of Open MPI.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -41,7 +41,8 @@ static bool all_taken;
 #ifdef NONBLOCKING
 static MPI_Request begun[2];
 
-/* Completes a call that has begun, in several ways in turn: also together with a message. */
+/* Completes the calls that have begun. Each time another one of several ways is used, also one
+ * together with a message. */
 static int complete(int code)
 {
     static int calls;
@@ -106,7 +107,7 @@ static int complete(int code)
 #define MPI_Alltoallw(...) BEGIN(Alltoallw, alltoallw, __VA_ARGS__)
 #endif
 
-/* Makes the team of a communicator: only blocking calls do that. */
+/* Makes blocking calls, because only these make the team of a communicator. */
 static void warm_up(void)
 {
     for (int i = 0; i < 4; i++) (MPI_Barrier)(comm);
@@ -114,7 +115,8 @@ static void warm_up(void)
 
 /* ---- Reductions of predefined types ---- */
 
-/* Small numbers, with some equal ones and zeros, that no operation here takes out of range. */
+/* Returns element i of a rank: small numbers, some of them equal and some 0, with which no
+ * operation overflows. */
 static int value(int rank, int i)
 {
     return (rank * 7 + i * 5 + rank * i) % 4;
@@ -132,7 +134,7 @@ static int value(int rank, int i)
 #define BITS_XOR(a, b) ((a) ^ (b))
 
 /* Compares allreduce, reduce, scan and reduce_scatter_block of one type and operation with the same
- * operation done here, in the order of the ranks. */
+ * operation done by this rank alone, in the order of the ranks. */
 #define CHECK(T, TYPE, OP, COMBINE)                                                                \
     do {                                                                                           \
         static T in[N * MOST], out[N * MOST], all[N * MOST], upto[N * MOST];                       \
@@ -226,7 +228,8 @@ static void others(void)
     CHECK(double complex, MPI_DOUBLE_COMPLEX, MPI_SUM, ADD);
 }
 
-/* Pairs of a value and an index: the least or greatest value; of equals the lowest index. */
+/* Compares reductions of pairs of a value and an index: the least or greatest value; among equal
+ * values the lowest index. */
 #define CHECK_PAIR(T, INDEX, TYPE)                                                                 \
     do {                                                                                           \
         struct pair {                                                                              \
@@ -267,8 +270,9 @@ static void pairs(void)
 
 /* ---- Moving data ---- */
 
-/* How a rank describes ints in memory: element i lies at i * step ints, and what lies between must
- * not change. Every other rank has gaps, and the calls of a rank do not always have the same. */
+/* How a rank describes ints in memory: element i begins at i * step ints, and what lies between
+ * elements must not change. Every second rank has gaps, and a rank uses different descriptions in
+ * different calls. */
 struct ints {
     MPI_Datatype type;
     int step;
@@ -294,13 +298,15 @@ static void clear(void)
     for (int i = 0; i < ROOM; i++) from[i] = to[i] = UNTOUCHED;
 }
 
-/* Puts n elements of a rank, from `first` on, at the element `place` of a buffer. */
+/* Stores n elements of a rank, beginning with its element `first`, at element `place` of a buffer.
+ */
 static void put(int *buffer, struct ints s, int place, int rank, int first, int n)
 {
     for (int i = 0; i < n; i++) buffer[(place + i) * s.step] = word(rank, first + i);
 }
 
-/* The elements are there, and nothing else has changed around them. */
+/* Checks that n elements of a rank, beginning with its element `first`, are at element `place` of a
+ * buffer, and that the ints between them have not changed. */
 static void expect(const int *buffer, struct ints s, int place, int rank, int first, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -379,8 +385,8 @@ static void check_alltoall(int turn, int n)
 
 /* ---- Pieces of different lengths ---- */
 
-/* Rank r has r % 3 * n elements; its piece begins at `start`, with a gap before it, and the pieces
- * lie in descending order of the ranks. */
+/* The pieces of a call: rank r has r % 3 * n elements, which begin at start[r], with a gap before
+ * them. Pieces of higher ranks come first. */
 static int count[MOST], start[MOST];
 
 static int length(int rank, int n)
@@ -388,7 +394,7 @@ static int length(int rank, int n)
     return rank % 3 * n;
 }
 
-/* Returns where the pieces end. */
+/* Sets the pieces, and returns where the last one ends. */
 static int lay_out(int n)
 {
     int at = 0;
@@ -444,7 +450,8 @@ static void check_allgatherv(int turn, int n)
     expect_untouched(to, end * r.step);
 }
 
-/* Pieces that overlap, at some ranks only: those of higher ranks remain. */
+/* Checks pieces that overlap, at some ranks only: where they do, the data of higher ranks must
+ * remain. */
 static void check_overlap(void)
 {
     int n[MOST], at[MOST];
@@ -458,7 +465,8 @@ static void check_overlap(void)
     for (int r = 0; r < p; r++) expect(to, plain, at[r], r, 0, r < p - 1 && me % 2 == 0 ? 2 : 4);
 }
 
-/* Ranks i and j send each other (i + j) % 3 * n elements, so that it can be done in place. */
+/* Checks an alltoallv in which ranks i and j send each other (i + j) % 3 * n elements, equally many
+ * in both directions, so that it can be done in place. */
 static void check_alltoallv(int turn, int n)
 {
     struct ints s = shape_of(turn), r = shape_of(turn + 1);
@@ -477,7 +485,7 @@ static void check_alltoallv(int turn, int n)
     expect_untouched(to, at * r.step);
 }
 
-/* Each pair of ranks has a type of its own. */
+/* Checks an alltoallw in which each pair of ranks has its own type. */
 static void check_alltoallw(int turn, int n)
 {
     MPI_Datatype sent[MOST], got[MOST];
@@ -514,7 +522,8 @@ static void moves(int turn, int n)
 
 /* ---- Operations of the program ---- */
 
-/* x -> a x + b modulo 1009. Doing one after the other is associative, and does not commute. */
+/* The function x -> a x + b modulo 1009. The operation is to apply one function after the other,
+ * which is associative, but not commutative. */
 struct affine {
     int a, b;
 };
@@ -529,7 +538,7 @@ static struct affine affine_of(int rank, int i)
     return (struct affine){(rank * 31 + i) % 100 + 2, (rank * 17 + 3 * i) % 1000};
 }
 
-/* The layout of an element in memory: `step` pairs of ints apart. */
+/* The distance between elements in memory, in pairs of ints, for the operation of the program. */
 static int step_of_user;
 
 static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
@@ -594,7 +603,8 @@ static void users(int n)
     MPI_Op_create(compose, 0, &op);
     MPI_Op_create(add, 1, &sum);
     check_composed(pair, op, 1, n);
-    /* MPICH 4.0.2 writes behind its own memory in a reduce_scatter_block of a type with gaps. */
+    /* MPICH 4.0.2 writes after the end of its own memory in a reduce_scatter_block of a type with
+     * gaps. */
     if (all_taken) check_composed(wide, op, 2, n);
     static double x[MANY], y[MANY];
     for (int i = 0; i < n; i++) x[i] = value(me, i);
@@ -610,7 +620,8 @@ static void users(int n)
     MPI_Type_free(&wide);
 }
 
-/* In place, the part of the buffer behind the result stays as it is. */
+/* Checks reduce_scatter, also in place, where the part of the buffer after the result must stay as
+ * it is. */
 static void check_reduce_scatter(int n)
 {
     static int in[N * MOST], out[N * MOST];
@@ -639,7 +650,7 @@ static void make_shapes(void)
     gaps.step = 2;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps.type);
     MPI_Type_commit(&gaps.type);
-    /* One int, made in several ways. */
+    /* A type of one int, made by MPI_Type_dup and MPI_Type_contiguous. */
     MPI_Datatype copy, one;
     row.step = 1;
     MPI_Type_dup(MPI_INT, &copy);
@@ -667,8 +678,8 @@ static void check_all(void)
     pairs();
 }
 
-/* take [TURNS]: with TURNS, every part is repeated as often, and pieces do not overlap, since the
- * host may do some of the calls. */
+/* take [TURNS]: runs all parts. With TURNS, every part is repeated TURNS times, and pieces do not
+ * overlap, since the host MPI may do some of the calls. */
 int main(int argc, char **argv)
 {
     int rank, ranks;
@@ -679,7 +690,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     make_shapes();
     for (int kind = 0; kind < 3; kind++) {
-        /* The world, a copy in reverse order, and the ranks without the last one. */
+        /* A copy of the world, the world in reverse order, and the world without its last rank. */
         if (kind == 0) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         if (kind == 1) MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
         if (kind == 2) MPI_Comm_split(MPI_COMM_WORLD, rank == ranks - 1, rank, &comm);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tutti does every blocking collective, and the results are right. The report says so.
+# Tests that Tutti does every blocking collective with the right results, and that the report shows
+# this.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
@@ -38,14 +39,14 @@ assert early == expected, early
 PYTHON
 done
 
-# One function, or all, left to the host.
+# Now one function, or all functions, are left to the host MPI.
 before=(env 'TUTTI_MPI=take,-bcast,-alltoallw')
 reported "$host" 3 ./take
 left=$(grep -o '"MPI_[A-Za-z_]*".*"left: TUTTI_MPI"' calls.json | cut -d'"' -f2 | sort -u | tr '\n' ' ')
 [ "$left" = 'MPI_Alltoallw MPI_Bcast ' ] || fail "left are $left"
 if grep -E '"MPI_(Bcast|Alltoallw)".*"choice": "taken"' calls.json; then fail 'a function was taken that was switched off'; fi
 
-# The table in text.
+# The report as a table.
 before=(env TUTTI_MPI_REPORT=1 tutti mpi)
 launch "$host" 2 ./take
 grep -qE '^Tutti took [0-9]+ of [0-9]+ calls, ' err || fail 'no sum'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured choice without an MPI: shapes, trials, decisions of several ranks from times that
- * the test makes up, and decisions that are inherited. Also the maps and the rows of the counter.
+ * Tests the measured choice (src/mpi/trial.h) without an MPI: shapes, trials, decisions of several
+ * ranks from times that the test makes up, and decisions that are inherited. Tests also the maps
+ * and the rows of the counter (src/mpi/count.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 enum { RANKS = 3 };
 
-/* Each collective and magnitude has a shape of its own, below the number of shapes. */
+/* Tests that each collective and magnitude has its own shape, a number below TT_MPI_SHAPES. */
 static void shapes(void **state)
 {
     (void)state;
@@ -34,7 +35,7 @@ static void shapes(void **state)
             }
 }
 
-/* Stores the maximum over the ranks of n numbers each. */
+/* Stores in most[] the maximum over the ranks of each of n numbers. */
 static void combine(int64_t own[RANKS][TT_MPI_TIMED], int64_t *most, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -44,7 +45,8 @@ static void combine(int64_t own[RANKS][TT_MPI_TIMED], int64_t *most, int n)
     }
 }
 
-/* Returns the decision on a shape after its trial, which is the same on all ranks. */
+/* Makes the decision on a shape at the end of its trial, checks that it is the same on all ranks,
+ * and returns it. */
 static struct tt_mpi_decision decide(struct tt_mpi_trials *all, int shape)
 {
     int64_t own[RANKS][TT_MPI_TIMED], last_began[TT_MPI_TIMED], costs[TT_MPI_RUNS + 1];
@@ -65,15 +67,15 @@ static struct tt_mpi_decision decide(struct tt_mpi_trials *all, int shape)
     return first;
 }
 
-/* How long a call takes by one side: at the root, at the others, and from when the root has begun
- * it until it may end at the others. Without a root, all ranks wait for the last one, and then
- * need `other`. */
+/* How long a call takes if one side does it, in nanoseconds: at the root, at the other ranks, and
+ * from when the root has begun the call until it may end at other ranks. In a call without a root,
+ * all ranks wait for the last one, and then need `other`. */
 struct takes {
     int64_t root, other, latency;
 };
 
-/* One call, which all ranks make on the same side. A rank begins it at its clock, and `late` 50
- * microseconds later; -1: none. */
+/* Simulates one call, which all ranks make on the same side. Rank r begins it at clock[r], and rank
+ * `late` (-1: none) 50 microseconds later. */
 static void one_call(struct tt_mpi_trials *all, int shape, const struct takes *takes, bool rooted,
                      int late, int64_t clock[RANKS])
 {
@@ -93,7 +95,7 @@ static void one_call(struct tt_mpi_trials *all, int shape, const struct takes *t
     }
 }
 
-/* Whether the ranks meet before the next call. */
+/* Returns whether the ranks meet before the next call of a shape. */
 static bool meets_next(const struct tt_mpi_trials *all, int shape)
 {
     struct tt_mpi_trials copy = *all;
@@ -102,9 +104,9 @@ static bool meets_next(const struct tt_mpi_trials *all, int shape)
     return meets;
 }
 
-/* The ranks make the calls of a trial in a loop. In the first `slow` runs of each side, a call
- * takes longer by 20 microseconds. If `tardy`, the ranks begin late in turn. Returns the decision.
- */
+/* Simulates the calls of a trial, which the ranks make in a loop. In the first `slow` runs of each
+ * side, a call takes longer by 20 microseconds. If `tardy`, in each call another rank begins late.
+ * Returns the decision. */
 static struct tt_mpi_decision try(struct tt_mpi_trials *all, int shape, const struct takes side[2],
                                   bool rooted, bool tardy, int slow)
 {
@@ -134,7 +136,7 @@ static void free_all(struct tt_mpi_trials *all)
     for (int r = 0; r < RANKS; r++) tt_mpi_trials_free(&all[r]);
 }
 
-/* The first calls are the host's, so that a program with few calls loses nothing. */
+/* Tests that the host does the first calls, so that a program with few calls loses nothing. */
 static void first_calls(void **state)
 {
     (void)state;
@@ -148,7 +150,8 @@ static void first_calls(void **state)
     tt_mpi_trials_free(&all);
 }
 
-/* The faster side is chosen. Waiting for late ranks is not measured, nor does a slow run count. */
+/* Tests that the faster side is chosen, also if ranks wait for late ranks and if one run of each
+ * side is slow. */
 static void decisions(void **state)
 {
     (void)state;
@@ -170,9 +173,9 @@ static void decisions(void **state)
     free_all(all);
 }
 
-/* In a loop of rooted calls, the root runs ahead, and its time counts, although the others find
- * their data ready; or the others are slower, and the root's time does not count. What a call takes
- * from the root to another rank does not decide. */
+/* Tests loops of rooted calls. If the root is the slowest rank, its time counts, although the other
+ * ranks find their data ready; if other ranks are slower, the root's time does not count. The time
+ * in which data get from the root to another rank does not count. */
 static void rooted(void **state)
 {
     (void)state;
@@ -192,7 +195,8 @@ static void rooted(void **state)
     free_all(all);
 }
 
-/* If a rank has no times, the host gets the shape on all ranks, though Tutti is faster. */
+/* Tests that the host gets the shape on all ranks if one rank has no times, although Tutti is
+ * faster. */
 static void missing_times(void **state)
 {
     (void)state;
@@ -218,7 +222,8 @@ static void missing_times(void **state)
     tt_mpi_trials_free(&without);
 }
 
-/* Decisions are found by the group, the last one of a shape counts, and old ones make room. */
+/* Tests the decisions that communicators inherit: they are found by the group of ranks, the last
+ * one on a shape counts, and new ones replace the oldest. */
 static void inheritance(void **state)
 {
     (void)state;
@@ -241,7 +246,7 @@ static void inheritance(void **state)
     assert_int_equal(all.calls[3], TT_MPI_FOR_TUTTI);
     struct tt_mpi_decision again = tt_mpi_trial_decision(&all, 3);
     assert_memory_equal(&again, &found[0], sizeof again);
-    /* A later decision does not change it. */
+    /* A later decision does not replace the one that was adopted. */
     again.tutti = 0;
     again.host_ns = 5;
     tt_mpi_trial_adopt(&all, &again);
@@ -253,7 +258,7 @@ static void inheritance(void **state)
     assert_int_equal(tt_mpi_trial_recall(2999, found, 8), 1);
 }
 
-/* A map keeps what was not removed, however the hashes collide. */
+/* Tests that a map keeps what was not removed, however the hashes collide. */
 static void maps(void **state)
 {
     (void)state;
@@ -268,7 +273,8 @@ static void maps(void **state)
     free(map.entry);
 }
 
-/* Calls of a shape are one row, with the costs that were measured last and all that was saved. */
+/* Tests that calls of one shape are counted in one row, with the costs that were measured last and
+ * the sum of the times saved. */
 static void rows(void **state)
 {
     (void)state;
