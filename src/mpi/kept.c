@@ -264,7 +264,10 @@ static void replace(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
 {
     int i = 0;
     while (i < kept->n && !same(&kept->entry[i], keep)) i++;
-    if (i == TT_MPI_KEPT) return;
+    if (i == TT_MPI_KEPT) {
+        i--;
+        memmove(kept->entry, kept->entry + 1, (size_t)i * sizeof *kept->entry);
+    }
     if (i == kept->n) kept->n++;
     kept->entry[i] = *keep;
 }

@@ -50,11 +50,11 @@ struct tt_mpi_kept {
  * of a node are not adjacent, or the text is too long; for these ranks no decision is kept. */
 bool tt_mpi_nodes_of(int n, const int *ranks, const int *node, char layout[TT_MPI_LAYOUT]);
 
-/* Reads from the file the decisions that were measured at this place; the first TT_MPI_KEPT of
+/* Reads from the file the decisions that were measured at this place; the last TT_MPI_KEPT of
  * them, if there are more. If there is no file, or it cannot be read, there are none. */
 void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept);
-/* Adds a decision, if it is clear enough to be kept and there is room. Replaces an earlier decision
- * on the same shape for the same ranks. */
+/* Adds a decision, if it is clear enough to be kept. Replaces an earlier decision on the same shape
+ * for the same ranks, or else, if there are TT_MPI_KEPT, the oldest one. */
 void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep);
 /* Adds these decisions to the file. They replace lines for the same shape, ranks, processors, host
  * and machine. Lines that other processes add meanwhile stay. Does nothing if there are no

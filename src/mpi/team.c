@@ -351,12 +351,22 @@ void tt_mpi_end(void)
 
 /* ---- Teams ---- */
 
+/* Allocates room for n ranks. Ends the process if there is none: a rank that decided alone to leave
+ * a communicator to the host would make the others wait for ever. */
+static int *room_for_ranks(int n)
+{
+    int *ranks = malloc((size_t)n * sizeof *ranks);
+    if (ranks) return ranks;
+    tt_mpi_say("no memory for the %d ranks of a communicator", n);
+    abort();
+}
+
 /* Finds the members' ranks in the world. False: some members are of another world. */
 static bool world_ranks(MPI_Comm comm, int n, int *ranks)
 {
     MPI_Group group;
-    int *own = malloc((size_t)n * sizeof *own);
-    bool found = own && tt_host.Comm_group(comm, &group) == MPI_SUCCESS;
+    int *own = room_for_ranks(n);
+    bool found = tt_host.Comm_group(comm, &group) == MPI_SUCCESS;
     for (int i = 0; found && i < n; i++) own[i] = i;
     if (found) {
         found = tt_host.Group_translate_ranks(group, n, own, job.group, ranks) == MPI_SUCCESS;
@@ -425,13 +435,13 @@ static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
 }
 
 /* Finds the members' ranks in the world, unless they are found already. False: some members are of
- * another world, or there is no memory; record->left is then the reason for which the host does all
- * calls. */
+ * another world; record->left is then the reason for which the host does all calls. All ranks of
+ * the communicator get the same answer. */
 static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     if (record->world) return true;
-    int n = record->members, *ranks = malloc((size_t)n * sizeof *ranks);
-    if (!ranks || !world_ranks(comm, n, ranks)) {
+    int n = record->members, *ranks = room_for_ranks(n);
+    if (!world_ranks(comm, n, ranks)) {
         free(ranks);
         record->left = TT_MPI_LEFT_FOREIGN;
         return false;

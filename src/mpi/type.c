@@ -372,8 +372,9 @@ static bool reduce_some(const struct tt_mpi_reduction *r, const char *left, cons
     int64_t shift = ((first < 0 ? -first : 0) + 15) & ~INT64_C(15);
     int64_t end = (shift + (first > 0 ? first : 0) + bytes + 31) & ~INT64_C(15);
     char *memory = malloc(2 * (size_t)end);
+    if (!memory) return false;
     char *a = memory + shift, *b = memory + end + shift;
-    bool ok = memory && tt_mpi_unpack(&call, &r->layout, left, n, a) &&
+    bool ok = tt_mpi_unpack(&call, &r->layout, left, n, a) &&
               tt_mpi_unpack(&call, &r->layout, right, n, b) &&
               tt_host.Reduce_local(a, b, n, r->layout.type, r->host_op) == MPI_SUCCESS &&
               tt_mpi_pack(&call, &r->layout, b, n, out);

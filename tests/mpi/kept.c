@@ -109,6 +109,26 @@ static void reads_what_it_wrote(void **state)
     assert_null(find(&kept, 2, "1,1", shape_of(0)));
 }
 
+/* Of more decisions than fit, the last ones are read. */
+static void reads_the_last(void **state)
+{
+    (void)state;
+    static struct tt_mpi_kept kept;
+    const struct tt_mpi_place other = {.host = "mpi-v9", .version = "9", .cores = 2};
+    for (int i = 0; i < TT_MPI_KEPT + 8; i += 8) {
+        struct tt_mpi_kept made = {.n = 0};
+        for (int j = i; j < i + 8; j++) {
+            struct tt_mpi_keep keep = keep_of(shape_of(0), 2 + j, "", 0);
+            tt_mpi_kept_add(&made, &keep);
+        }
+        tt_mpi_kept_write(&other, &made);
+    }
+    tt_mpi_kept_read(&other, &kept);
+    assert_int_equal(kept.n, TT_MPI_KEPT);
+    assert_null(find(&kept, 2 + 7, "", shape_of(0)));
+    for (int j = 8; j < TT_MPI_KEPT + 8; j++) assert_non_null(find(&kept, 2 + j, "", shape_of(0)));
+}
+
 /* Tests that a decision is read only for the same host MPI, version and number of processors. */
 static void ignores_other_places(void **state)
 {
@@ -229,8 +249,9 @@ static void describes_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_it_wrote), cmocka_unit_test(ignores_other_places),
-        cmocka_unit_test(keeps_what_is_clear), cmocka_unit_test(reads_any_text),
-        cmocka_unit_test(survives_bad_files),  cmocka_unit_test(describes_nodes)};
+        cmocka_unit_test(reads_what_it_wrote),  cmocka_unit_test(reads_the_last),
+        cmocka_unit_test(ignores_other_places), cmocka_unit_test(keeps_what_is_clear),
+        cmocka_unit_test(reads_any_text),       cmocka_unit_test(survives_bad_files),
+        cmocka_unit_test(describes_nodes)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
