@@ -54,8 +54,9 @@ static void outside(tutti_client *client, int me)
     add(world);
 }
 
-/* Ranks 0 and 1 have a team of their own and call a collective on it, while the others call one on
- * the world. That is not a mismatch. Rank 0 has not begun either call. */
+/* Ranks 0 and 1 have a team of their own. Rank 1 calls a collective on it while ranks 2 and up call
+ * one on the world, which is not a mismatch. Rank 0 stays outside the library and has begun neither
+ * call. */
 static void elsewhere(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -236,7 +237,7 @@ static void finalize(tutti_client *client, int me)
 }
 
 /* Rank 1 makes a further client before it takes part in a barrier of the first one, and the other
- * ranks do it in the other order: they wait for each other for ever. */
+ * ranks call the barrier first: rank 1 and the other ranks wait for each other for ever. */
 static void further(tutti_client *client, int me)
 {
     tutti_client *second;
