@@ -200,8 +200,7 @@ static void take_down(struct stage_state *s)
     tt_segment_close(&s->segment);
 }
 
-/* ---- Check before the run: no range lies far outside its buffer, where it would hit other memory
- * ---- */
+/* ---- Check before the run: no range lies far outside its buffer, in other memory ---- */
 
 static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_t len)
 {
