@@ -20,7 +20,7 @@ problem() {
     case $1 in
     barrier) echo "barrier/p$ranks" ;;
     allreduce | reduce | scan | exscan | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p$ranks" ;;
-    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # root=1, because ranks that are not the root may do nothing but read
+    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # the other ranks may only read
     *) echo "$1/f64/$2/p$ranks" ;;
     esac
 }
@@ -84,8 +84,8 @@ done < <("$trouble" algorithms)
 
 # On a busy machine the launcher may learn of a death late. Here its guard, the parent of the ranks,
 # is stopped for two seconds. A rank that cannot read the dead rank's memory, or whose connection to
-# the dead rank has ended, must wait for the cause, which only the guard knows. late AFTER PROBLEM:
-# kills rank 1 at operation number AFTER, while the guard is stopped.
+# the dead rank has ended, must wait for the cause, which only the guard knows.
+# late AFTER PROBLEM: kills rank 1 at operation number AFTER, while the guard is stopped.
 late() {
     local got=0
     # shellcheck disable=SC2016
