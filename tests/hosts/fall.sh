@@ -8,10 +8,10 @@
 #
 #     fall.sh           each victim falls in each collective in one manner, early or late, on new
 #                       connections or on connections made before. Over the collectives, each victim
-#                       falls in each manner at each of these times. (Ranks 1 to 3 have one role, so
-#                       one of them falls in each collective, and together they do so.) The others
-#                       learn of a fall depends on its manner and time, and who waits for the victim
-#                       on the collective; neither depends on the other.
+#                       falls in each manner at each of these times. (Ranks 1 to 3 have the same role,
+#                       so in each collective only one of them falls.) How the other ranks learn of
+#                       a fall depends on its manner and time, and which ranks wait for the victim
+#                       depends on the collective. These two questions are independent.
 #     fall.sh all       tries all combinations of these
 #     fall.sh cut       only cuts hosts off
 #     fall.sh again     leaves out the victims that are killed, exit or leave
