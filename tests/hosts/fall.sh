@@ -8,10 +8,10 @@
 #
 #     fall.sh           each victim falls in each collective in one manner, early or late, on new
 #                       connections or on connections made before. Over the collectives, each victim
-#                       falls in each manner at each of these times. (Ranks 1 to 3 have the same role,
-#                       so in each collective only one of them falls.) How the other ranks learn of
-#                       a fall depends on its manner and time, and which ranks wait for the victim
-#                       depends on the collective. These two questions are independent.
+#                       falls in each manner at each of these times. (Ranks 1 to 3 have the same
+#                       role, so in each collective only one of them falls.) How the other ranks
+#                       learn of a fall depends on its manner and time, and which ranks wait for the
+#                       victim depends on the collective. These two questions are independent.
 #     fall.sh all       tries all combinations of these
 #     fall.sh cut       only cuts hosts off
 #     fall.sh again     leaves out the victims that are killed, exit or leave
@@ -90,7 +90,7 @@ beside() {
 kill_all() {
     local collective victim roles manner when turn=0 m
     for collective in "${collectives[@]}"; do
-        turn=$((turn + 1)) # with this number each victim falls, over all collectives, in each manner at each time
+        turn=$((turn + 1)) # gives each victim each manner and time
         roles=(0 $((1 + turn % 3)) 4 5 6 7)
         [ "${1-}" != all ] || roles=(0 1 2 3 4 5 6 7)
         for victim in "${roles[@]}"; do
