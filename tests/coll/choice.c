@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The planner's choice on several nodes. For every collective, map and size it finds an algorithm
- * that applies. Where ranks share nodes and data are small, it chooses "composed" or "logical".
- * Where ranks are distributed over the nodes in turn, it never chooses an algorithm that ignores
- * nodes.
+ * The planner's choice on several nodes. For every collective, map and size the planner finds an
+ * algorithm that applies. Where ranks share nodes and data are small, the planner chooses
+ * "composed" or "logical". Where ranks are distributed over the nodes in turn, it never chooses an
+ * algorithm that ignores nodes.
  */
 #include "plans.h"
 
