@@ -15,7 +15,7 @@ import textwrap
 from harness import output, peers
 
 FOLDER = os.path.join(peers.HERE, "results")
-WIDTH = 100  # of a line of text in a document
+WIDTH = 100  # columns of a line of text in a document
 # The commands that print the versions of what is measured, if they are installed.
 VERSIONS = (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"], ["cc", "--version"])
 

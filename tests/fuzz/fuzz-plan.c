@@ -67,7 +67,7 @@ static double exchanged(const struct tt_plan *plan, const struct tt_step *s)
     return steps;
 }
 
-/* The largest number of steps that a lane can have, with each turn of a loop counted. */
+/* Returns the largest number of steps that a lane can have, with each turn of a loop counted. */
 static double steps_of(const struct tt_plan *plan, int lane)
 {
     double steps = 0, times[TT_DEPTH + 1] = {1};
