@@ -70,8 +70,7 @@ static int64_t vector(const struct tt_call *c, int p)
     return c->coll == TT_COLL_reduce_scatter ? others(c->out_counts, 0, p, -1) : c->n;
 }
 
-/* ---- The counts without unrolled loops must equal those with loops that the iterator unrolls
- * ---- */
+/* ---- Counts of plans: with loops unrolled they must be the same ---- */
 
 static void add_unrolled(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *c)
 {

@@ -16,8 +16,7 @@ static struct tt_model both(int64_t tw_both)
     return model;
 }
 
-/* ---- Plans by hand: at most one message from each rank, after a copy and before another copy
- * ---- */
+/* ---- Plans by hand: at most one message from each rank, between two copies ---- */
 
 enum { NOBODY = -1 };
 struct wish {
