@@ -98,7 +98,7 @@ static void call_barrier(const double *in, double *out, int64_t n)
     port_barrier();
 }
 
-/* The root's buffer is an input; the buffers of the other ranks are outputs. */
+/* Calls a bcast. The root's buffer is an input; the buffers of the other ranks are outputs. */
 static void call_bcast(const double *in, double *out, int64_t n)
 {
     port_bcast(me == 0 ? (double *)in : out, n, 0);

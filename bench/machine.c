@@ -174,7 +174,8 @@ static bool by_memcpy(pid_t peer, char *to, char *from, int64_t bytes)
     return true;
 }
 
-/* The peer's pool is at the same addresses as this process' pool. */
+/* Reads bytes of the peer's memory with process_vm_readv. The peer's pool is at the same addresses
+ * as this process' pool. Returns whether the system allows it. */
 static bool by_cma(pid_t peer, char *to, char *from, int64_t bytes)
 {
     for (int64_t done = 0; done < bytes;) {
@@ -239,8 +240,8 @@ static void print_transfer(const char *name, const struct machine_pool *pool, tr
     }
 }
 
-/* The child process: fills its pool, takes part in the measurements of signals, and sleeps until it
- * is killed. */
+/* Runs the child process: it fills its pool, takes part in the measurements of signals, and sleeps
+ * until it is killed. */
 static void be_peer(struct machine_lines *lines, const struct machine_pool *pool, const int *cpu,
                     int ready)
 {

@@ -16,7 +16,8 @@ from harness import output, peers
 
 FOLDER = os.path.join(peers.HERE, "results")
 WIDTH = 100  # columns of a line of text in a document
-# The commands that print the versions of what is measured, if they are installed.
+# The commands that print the versions of the measured libraries and of the compiler, if they are
+# installed.
 VERSIONS = (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"], ["cc", "--version"])
 
 # Options whose values are files and folders of this machine.

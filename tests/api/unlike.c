@@ -45,7 +45,7 @@ static tutti_status gathered_type(struct unlike_rank *x)
                                      x->rank ? TUTTI_U64 : TUTTI_I64);
 }
 
-/* Rank 1 sends 1 and 3 elements where rank 0 expects 3 and 1: as many in all, but divided
+/* Rank 1 sends 1 and 3 elements where rank 0 expects 3 and 1: as many in all, divided
  * differently. */
 static tutti_status divided(struct unlike_rank *x)
 {
@@ -154,7 +154,7 @@ static tutti_status gathered(struct unlike_rank *x)
     return tutti_gatherv(x->team, x->in, 2, x->out, twos, at, x->rank ? x->mixed : x->other, 0);
 }
 
-/* No elements match no elements, whatever their types are. */
+/* Checks that pieces without elements match, whatever their types are. */
 static tutti_status empty(struct unlike_rank *x)
 {
     static const int64_t none[2];

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The driver of others' test suites finds a test that fails with Tutti only, and no other: not one
-# that fails without too, always or at times. What a test failed is read from the outputs of each
-# suite. Then it runs a test of MUMPS, if its package is there.
+# The driver of MPI test suites reports a test that fails only with Tutti, and no test that also
+# fails without Tutti, always or sometimes. It reads from the output of each suite which parts of a
+# test failed. Then it runs a test of MUMPS, if that package is installed.
 set -euo pipefail
 skip() {
     echo "skipped: $*"

@@ -402,8 +402,8 @@ static int64_t rounds_and_each_other(int64_t p)
     return rounds(p) + p - 1;
 }
 
-/* What the root sends if it sends each other rank one of p parts, and then the p - 1 other
- * parts. */
+/* Returns what the root sends if it sends each other rank one of p parts, and then the p - 1 other
+ * parts: in parts. */
 static int64_t split_sent(int64_t p)
 {
     return (p - 1) * p;
@@ -424,7 +424,7 @@ static int64_t half_each_way(int64_t p)
     return 2 * (p / 2);
 }
 
-/* The number of bits that are set in all of 1 .. p - 1; for a power of two (p / 2) log2 p. */
+/* Returns how many bits are set in all of 1 .. p - 1; for a power of two (p / 2) log2 p. */
 static int64_t bits(int64_t p)
 {
     int64_t sum = 0;
@@ -457,7 +457,8 @@ static bool power_of_four(int p)
     return power(p) && tt_log2_up(p) % 2 == 0;
 }
 
-/* The messages of log_4 p rounds, in each of which a rank exchanges data with three others. */
+/* Returns the messages of log_4 p rounds, in each of which a rank exchanges data with three
+ * others. */
 static int64_t by_fours(int64_t p)
 {
     return 3 * (tt_log2_up((int)p) / 2);

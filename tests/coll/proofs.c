@@ -70,9 +70,8 @@ static void note_flags(const struct plans *all)
                 greatest = (uint32_t)tt_max(greatest, all->plans[r]->steps[i].value);
 }
 
-/* Checks for gatherv and scatterv that the rank that gets a piece compares the counts, because the
- * rank that gives the piece does not (coll.h): the plan of the former awaits the latter before it
- * reads. */
+/* Checks for gatherv and scatterv that the rank that gets a piece awaits the rank that gives it
+ * before it reads, because only the rank that gets the piece compares the two counts (coll.h). */
 static void compare_what_they_get(const struct tt_algorithm *a, const struct plans *all)
 {
     bool pairs = a->coll == TT_COLL_gatherv || a->coll == TT_COLL_scatterv;

@@ -2,7 +2,7 @@
  *
  * Plans as text. A text that is accepted gives valid plans, which print as a text that parses to
  * the same plans, and which unroll to well-formed steps. If they are the plans of all ranks of a
- * small team, the prover must reach a verdict, and the same one again.
+ * small team, the prover must reach a verdict, and the same verdict a second time.
  */
 #include "fuzz.h"
 #include "prove/prove.h"

@@ -136,7 +136,7 @@ static void test_all(void **state)
     close_job(&j);
 }
 
-/* ---- What is kept ---- */
+/* ---- Pages that are kept ---- */
 
 /* Returns the bytes of memory that the job's file takes. */
 static int64_t backed(const struct arena_job *j)

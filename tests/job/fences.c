@@ -4,9 +4,9 @@
  * membarrier from some moment on: before its first client, between its clients, or after them.
  * fences.sh runs it.
  *
- * Whether rank 0 notices a signal cannot be tested by signals: one is missed in very many. So the
- * test looks at what the ranks do before they sleep. Either the signallers of a client use fences,
- * or its sleepers call membarrier.
+ * Whether rank 0 notices signals cannot be tested by sending some: only one in very many would be
+ * missed. So the test looks at what the ranks do before they sleep. Either the signallers of a
+ * client use fences, or its sleepers call membarrier.
  */
 #include <limits.h>
 #include <linux/futex.h>

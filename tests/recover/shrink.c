@@ -368,7 +368,8 @@ static void run_all(tutti_thread_fn *fn, int p)
     check(tutti_threads(p, fn, &s) == TUTTI_OK, &s, "threads");
 }
 
-/* Arguments: STORIES [P]. With P, only cases with P ranks run, to fit a TUTTI_NODES setting. */
+/* Runs the tests with the arguments STORIES [P]. With P, only cases with P ranks run, to fit a
+ * TUTTI_NODES setting. */
 int main(int argc, char **argv)
 {
     int stories = argc > 1 ? atoi(argv[1]) : 200, only = argc > 2 ? atoi(argv[2]) : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a rank fills its windows (run/filling.h) while the processors change their places: which
- * stores it uses, after how many bytes it finds that the others are better, and when it does not
- * try them. The clock is this test's, and each kind of stores takes as long as the test says.
+ * How a rank fills its windows (run/filling.h) while the processors change their places: which kind
+ * of stores it uses, after how many bytes it finds that the other kind is faster, and when it does
+ * not try that kind. The clock is this test's, and each kind of stores takes as long as the test
+ * says.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -45,7 +45,7 @@ static void add(tutti_team *team)
     must(tutti_allreduce(team, &one, &sum, 1, TUTTI_F64, TUTTI_SUM), "allreduce");
 }
 
-/* Rank 2 is outside the library while the others are in an allreduce. */
+/* Rank 2 stays outside the library while the other ranks are in an allreduce. */
 static void outside(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
@@ -195,8 +195,8 @@ static void twice(tutti_client *client, int me)
     }
 }
 
-/* In the next five functions rank 1 stays away from an agreement, from making a team, from freeing
- * a team, and from advancing its context. */
+/* The next five functions leave rank 1 out of an agreement (this one), of making a team, of freeing
+ * a team, and of advancing its context. */
 static void agree(tutti_client *client, int me)
 {
     int64_t value = 1;
@@ -227,8 +227,8 @@ static void free_team(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
-/* The root of a broadcast waits for nobody in the call. Before it leaves, it waits for the ranks
- * that have not begun the call. */
+/* Calls a broadcast in which the root waits for nobody. Before the root leaves, tutti_finalize
+ * waits for the ranks that have not begun the call. */
 static void finalize(tutti_client *client, int me)
 {
     double value = 1;
@@ -257,8 +257,8 @@ static void messages(tutti_client *client, int me)
             (void)tutti_advance_wait(tutti_context_at(client, 0), 2000, NULL);
 }
 
-/* The ranks make short calls until the script creates the file "go": blocking barriers, or barriers
- * that they start and wait for. */
+/* Makes short calls until the script creates the file "go": blocking barriers, or barriers that the
+ * ranks start and wait for. */
 static void make_short_calls(tutti_client *client, int me, bool as_requests)
 {
     tutti_team *world = tutti_world(client);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Simulations give exactly the times of the algorithms' formulas: in the textbook's model, and link
- * by link on suitable networks with cut-through and hops that take no time. The latter holds only
- * where no two messages need a link at the same time.
+ * by link on suitable networks with cut-through and hops that take no time. Link by link, a formula
+ * holds only where no two messages need a link at the same time.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The claims of pipelined halving (CN101206588) in comparison with the pipelined tree, on 2 to 1024
- * ranks, with gamma on both sides of beta' and links between full duplex (beta' = beta) and half
- * duplex (beta' = 2 beta). More than 256 ranks meet every second of these costs.
+ * ranks, where gamma is the cost of a reduced byte, beta that of a byte that is sent, and beta'
+ * that of a byte that is sent while one is received. gamma is less or more than beta', and links
+ * are between full duplex (beta' = beta) and half duplex (beta' = 2 beta). With more than 256
+ * ranks, every second of these costs is tried.
  */
 #include <stdio.h>
 

@@ -43,7 +43,7 @@ python3 -c 'import json
 found = json.load(open("out"))
 assert found["chosen"] == "by estimate" and found["candidates"][0]["chosen"], found'
 # In TUTTI_ALGORITHM an entry with the name of the collective has precedence over entries that are
-# names of algorithms alone. Of the latter the first one counts.
+# only the name of an algorithm. Of these entries the first one counts.
 for setting in ring,allreduce=window window,ring allreduce=window,ring; do
     expect 0 env TUTTI_ALGORITHM=$setting tutti explain allreduce/f64/sum/64K/p4
     says out ' runs by window\. TUTTI_ALGORITHM forces it\.$'

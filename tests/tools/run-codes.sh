@@ -14,8 +14,9 @@ says err '^tutti: rank [0-2] \(pid [0-9]+\) exited with code 1$'
 says err '^tutti: then ranks [0-9,-]+ exited with code 1$'
 [ "$(lines err)" -eq 2 ] || fail 'a line for each rank'
 
-# The first rank that fails decides the exit code, whatever the others exit with. Here rank 2 fails,
-# and the others exit later with another code, as programs do that notice the failure.
+# The first rank that fails decides the exit code, whatever codes the other ranks exit with. Here
+# rank 2 fails, and the other ranks exit later with another code, as programs do that notice the
+# failure.
 expect 7 tutti run -n 3 sh -c '[ $TUTTI_RANK = 2 ] && exit 7; sleep 0.3; exit 3'
 says err '^tutti: rank 2 \(pid [0-9]+\) exited with code 7$'
 says err '^tutti: then ranks 0-1 exited with code 3$'

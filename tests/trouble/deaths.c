@@ -187,7 +187,8 @@ static int chain(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* absent HOW: rank 1 departs before it joins the job. The others are notified while they join. */
+/* absent HOW: rank 1 departs before it joins the job. The other ranks are notified while they
+ * join. */
 static int absent(int argc, char **argv)
 {
     if (argc < 1) return 7;

@@ -245,8 +245,9 @@ static void starve(tutti_client *client, void *arg)
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
-/* The threads share the allocator, so the failing allocation may be another rank's. At least one
- * rank must get TUTTI_ERR_MEMORY, and all must get an error. */
+/* Runs jobs of three threads in which one allocation fails. The threads share the allocator, so the
+ * failing allocation may be that of any rank. At least one rank must get TUTTI_ERR_MEMORY, and all
+ * must get an error. */
 static int starving(int argc, char **argv)
 {
     (void)argv;

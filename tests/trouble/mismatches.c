@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rank r calls the r-th problem; ranks beyond the last problem call the last one. If the call
+/* Calls the r-th problem on rank r; ranks beyond the last problem call the last one. If the call
  * succeeds, a barrier follows. At the latest in this barrier every rank must get an error. */
 static struct call *call_mine(tutti_team *world, int argc, char **argv, tutti_status *status)
 {

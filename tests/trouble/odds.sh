@@ -12,8 +12,8 @@ odds=$TUTTI_BUILD/tests/trouble-odds
 try() {
     local slices=$1 slice
     shift
-    # Every second run takes the first slice of the cases, and the others take the slice in the
-    # middle.
+    # Every second call of try runs the first slice of the cases, and the other calls run the slice
+    # in the middle.
     slice=$((runs++ % 2 * (slices / 2)))
     if ! "$@" "$slices" "$slice" >out 2>err; then
         grep -v 'error: tutti_finalize: the calls' err >&2 || true

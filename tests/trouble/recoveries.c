@@ -69,7 +69,7 @@ static int survive(int argc, char **argv)
 }
 
 /* no-memory N: the N-th allocation of rank 1 in tutti_team_shrink fails. Either no rank gets a
- * team, or all others get one, in which rank 1 counts as failed. */
+ * team, or all other ranks get one, in which rank 1 counts as failed. */
 static int no_memory(int argc, char **argv)
 {
     int64_t begin = tt_clock_ns(), one = 1, sum;

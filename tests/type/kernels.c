@@ -29,8 +29,8 @@ static const int counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
  * buffer of each array is for a result in its own memory. */
 static unsigned char input[K + 1][ROOM], work[K + 1][ROOM], expected[N * SZ];
 
-/* The bits of a special value of a float format (zero, denormal, infinity, NaN, ...). Special
- * values have to be rare: in long sums and products one of them would decide the result. */
+/* Returns the bits of a special value of a float format (zero, denormal, infinity, NaN, ...).
+ * Special values have to be rare: in long sums and products one of them would decide the result. */
 static uint64_t special_bits(struct tt_random *random, int significand_bits, int bits)
 {
     uint64_t infinity = ((UINT64_C(1) << (bits - 1 - significand_bits)) - 1) << significand_bits;
