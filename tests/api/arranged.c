@@ -7,7 +7,7 @@
  *     arranged processes      a rank of a job
  *     arranged domains        a rank of a job; HWLOC_SYNTHETIC describes one processor for each
  *                             NUMA domain and L3 cache, and processors 0 and 1 may be used
- *     arranged lacking        the same, but rank 1 sees a machine without caches
+ *     arranged lacking        as `domains`, but rank 1 sees a machine without caches
  */
 #include <limits.h>
 #include <sched.h>

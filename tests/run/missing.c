@@ -195,8 +195,8 @@ static void twice(tutti_client *client, int me)
     }
 }
 
-/* The next five functions leave rank 1 out of an agreement (this one), of making a team, of freeing
- * a team, and of advancing its context. */
+/* Lets rank 1 stay outside the library during an agreement of the other ranks. The next three
+ * functions do this for a shrink, the making of a team, and the freeing of a team. */
 static void agree(tutti_client *client, int me)
 {
     int64_t value = 1;
