@@ -240,7 +240,7 @@ cut_off() {
 }
 
 # No launcher reports a death here. Ranks that noticed a death only because no answer comes would
-# need 60 s, which the test would notice.
+# need 60 s.
 export TUTTI_PEER_TIMEOUT=60
 if [ "${1-}" != cut ]; then
     [ "${1-}" = again ] || kill_all "$@"

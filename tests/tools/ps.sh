@@ -164,8 +164,8 @@ expect 0 tutti ps
 [ "$(lines out "^ +0 +$ended ")" -eq 0 ] || fail 'a job that has ended is shown'
 
 # The job runs in another PID namespace, so its processes have other numbers here. `tutti ps` cannot
-# look at them, and a process that has such a number here is another one. The job counts as running
-# until its ranks have left it.
+# look at them, and a process that has such a number here is another one. The job is shown until its
+# ranks have ended.
 spaces=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
 # there N DOING: returns whether `tutti ps` shows N ranks of the job in the other namespace that do
 # this.
