@@ -39,7 +39,8 @@ struct recorded_call {
     int depth;
 };
 
-/* `made` counts the calls of the current recording, of which the first CALLS are kept. */
+/* The recording. `made` counts the calls of the current recording, of which the first CALLS are
+ * kept. */
 static struct {
     bool on, instrumented;
     int depth, made, least;
@@ -132,8 +133,8 @@ static void pass_turn(int n)
 
 /* ---- An allreduce ---- */
 
-/* Records the call of rank 0. First rank 1 starts its part, then rank 0 makes the whole call, and
- * rank 1 completes its part. */
+/* Records an allreduce of rank 0. First rank 1 starts its part, then rank 0 makes the whole call,
+ * and rank 1 completes its part. */
 static void record_allreduce(int k)
 {
     double one = 1, sum = 0;

@@ -27,7 +27,7 @@ static void by_tt_memcpy(void *to, const void *from, size_t n)
     tt_memcpy(to, from, n);
 }
 
-static bool forbidden; /* CMA is forbidden */
+static bool forbidden; /* whether the kernel forbids CMA */
 
 static void by_kernel(void *to, const void *from, size_t n)
 {
@@ -35,7 +35,7 @@ static void by_kernel(void *to, const void *from, size_t n)
     if (process_vm_readv(getpid(), &mine, 1, &its, 1, 0) != (ssize_t)n) forbidden = true;
 }
 
-/* Microseconds for each piece when this number of pieces is copied in turn. */
+/* Returns the microseconds for each piece when so many pieces are copied in turn. */
 static double time_pieces(copy_fn *copy, char *to, const char *from, int64_t pieces)
 {
     double took[ROUNDS];

@@ -10,9 +10,9 @@
 
 int main(void)
 {
-    usleep(300000); /* wait until the others run too */
+    usleep(300000); /* wait until the other copies of this program run */
     printf("{\"target\": \"empty\", \"pss_kib\": %ld}\n", pss_kib());
     fflush(stdout);
-    usleep(300000); /* wait until the others have read theirs */
+    usleep(300000); /* wait until the other copies of this program have read their Pss */
     return 0;
 }

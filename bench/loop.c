@@ -4,10 +4,10 @@
  *
  * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
  * the first half, outputs go to the second. There are four figures. "rotated": each call uses the
- * next place; if the pool is larger than the cache, no call finds its data there. "same": every
- * call uses the first place. "anew": so it does, and each rank writes its input before each call.
- * "used": so it does, and reads its output after the call, as most programs do. The times of "anew"
- * and "used" include the writing and reading.
+ * next place; if the pool is larger than the cache, no call finds its data in the cache. "same":
+ * every call uses the first place. "anew": every call uses the first place, and each rank writes
+ * its input before each call. "used": as "anew", but each rank also reads its output after the
+ * call, as most programs do. The times of "anew" and "used" include the writing and reading.
  *
  * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
  * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
@@ -31,15 +31,15 @@ enum {
 
 struct loop_options {
     int64_t pool;
-    double batch; /* seconds that a batch lasts, unless calls are slow */
+    double batch; /* least seconds of a batch (fewer batches if calls are slow) */
     double limit; /* seconds after which no further figure is started */
     int batches;
     bool shared;
     const char *buffers; /* the figures that are wanted: "rotated,same,anew,used" */
-    char **points;       /* "allreduce:8,4096" ... NULL */
+    char **points;       /* the points, as in "allreduce:8,4096"; ends with NULL */
 };
 
-/* The value at place i of a rank's half of the pool. Sums over 1,000 ranks are exact. */
+/* Returns the value at place i of a rank's half of the pool. Sums over 1,000 ranks are exact. */
 static double value(int rank, int64_t i)
 {
     return (double)(rank + 1) + (double)(i & 1023);
@@ -55,7 +55,7 @@ static int me, p;
 struct collective {
     const char *name;
     void (*call)(const double *in, double *out, int64_t n);
-    /* The value that must be at out[i] if the inputs started at place `at`. */
+    /* Returns the value that must be at out[i] if the inputs started at place `at`. */
     double (*expected)(int64_t at, int64_t i, int64_t n);
     int64_t (*in_blocks)(void), (*out_blocks)(void); /* number of blocks of n elements */
 };
@@ -98,7 +98,7 @@ static void call_barrier(const double *in, double *out, int64_t n)
     port_barrier();
 }
 
-/* The root's buffer is an input; the buffers of the other ranks are outputs. */
+/* Calls a bcast. The root's buffer is an input; the buffers of the other ranks are outputs. */
 static void call_bcast(const double *in, double *out, int64_t n)
 {
     port_bcast(me == 0 ? (double *)in : out, n, 0);
@@ -131,8 +131,8 @@ static double of_alltoall(int64_t at, int64_t i, int64_t n)
     return value((int)(i / n), at + me * n + i % n);
 }
 
-/* The lists of the v-forms: n elements from and to each rank, without gaps. They are written again
- * when n changes. */
+/* The lists of calls with counts: n elements from and to each rank, without gaps. They are written
+ * again when n changes. */
 static struct {
     int64_t n;
     port_count counts[MAX_RANKS], displs[MAX_RANKS];
@@ -198,7 +198,7 @@ static double of_scatter(int64_t at, int64_t i, int64_t n)
     return value(0, at + me * n + i);
 }
 
-/* The sum over the first `ranks` ranks. */
+/* Returns the sum over the first `ranks` ranks. */
 static double of_prefix(int ranks, int64_t at, int64_t i)
 {
     return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;
@@ -249,8 +249,8 @@ struct point {
     int64_t in_at, out_at;
 };
 
-/* The bytes that the places of one half occupy if each takes `step` bytes. All places are used in
- * turn. */
+/* Returns the bytes that the places of one half occupy if each place takes `step` bytes. `rotated`:
+ * all places are used in turn; otherwise only the first one. */
 static int64_t places_end(int64_t half, int64_t step, bool rotated)
 {
     if (step == 0) return 0;
@@ -306,9 +306,9 @@ static inline void call_next(struct point *point)
     point->out_at = next_place(point->out_at, point->out_step, point->out_end);
 }
 
-/* Seconds for each call, from the first rank's start to the slowest rank's end; the same on all
- * ranks. If each rank used its own start, ranks that share a processor would not be charged for
- * waiting until they run. All ranks are on one host and read the same clock. */
+/* Returns the seconds for each call, from the first rank's start to the slowest rank's end; the
+ * same on all ranks. If each rank used its own start, ranks that share a processor would not be
+ * charged for waiting until they run. All ranks are on one host and read the same clock. */
 static double time_batch(struct point *point, int64_t calls)
 {
     port_barrier();
@@ -318,12 +318,12 @@ static double time_batch(struct point *point, int64_t calls)
     return (port_max(end) + port_max(-begin)) / (double)calls;
 }
 
-/* The number of calls with which a batch lasts `batch` seconds. Finding it also warms up the
- * library and the caches. If doubling the calls makes each call clearly faster, the measurement was
- * dominated by the time that the ranks took to start, which varies much on shared processors. Small
- * calls must therefore settle twice in a row. Each of the first calls of a library may touch memory
- * for the first time; in Tutti these are up to 32. So there is a trial of at least WARM_CALLS,
- * unless fewer take a whole batch. */
+/* Returns the number of calls with which a batch lasts `batch` seconds. Finding this number also
+ * warms up the library and the caches. If doubling the calls makes each call clearly faster, the
+ * measurement was dominated by the time that the ranks took to start, which varies much on shared
+ * processors. Small calls must therefore settle twice in a row. Each of the first calls of a
+ * library may touch memory for the first time (in Tutti each of the first 32). So the last try has
+ * at least WARM_CALLS calls, unless fewer calls take a whole batch. */
 static int64_t calls_for(struct point *point, double batch, double *each_call)
 {
     int64_t calls = 1;
@@ -342,8 +342,8 @@ static int64_t calls_for(struct point *point, double batch, double *each_call)
     return wanted < LEAST_CALLS ? LEAST_CALLS : wanted;
 }
 
-/* Makes one call and compares its result with the expected one. The input is at the same place on
- * all ranks, the first. */
+/* Makes one call and compares its result with the expected one. The input is at the first place on
+ * all ranks. */
 static void verify(const struct point *point)
 {
     const struct collective *coll = point->coll;
@@ -367,13 +367,14 @@ static void print_point(const struct collective *coll, int64_t bytes, const char
     fflush(stdout);
 }
 
-/* The times of the batches of a way, and the calls in each batch. */
+/* One way to make the calls: the times of its batches, and the number of calls in each batch. */
 struct way {
     int64_t calls;
     double each_call, times[MAX_BATCHES];
 };
 
-/* The median of the times of the second way, each divided by that of the first way at its side. */
+/* Returns the median of the ratios of the second way's times to those of the first way. Each ratio
+ * is that of two batches which followed each other. */
 static double median_ratio(const struct way *ways, int n)
 {
     double ratio[MAX_BATCHES];
@@ -397,7 +398,7 @@ static void print_figure(const struct point *point, struct way *ways, int n)
     print_point(point->coll, point->n * 8, rest);
 }
 
-/* The number of batches: as many as wanted, but fewer if a batch lasts much longer than it
+/* Returns the number of batches: as many as wanted, but fewer if a batch lasts much longer than it
  * should. */
 static int batches_of(const struct loop_options *options, double each_call, int64_t calls)
 {
@@ -431,7 +432,8 @@ static void measure(const struct collective *coll, const struct pool *pool, int6
     print_figure(&point, ways, n);
 }
 
-/* Whether every rank's part of a call fits into the halves of its pool; the same on all ranks. */
+/* Returns whether every rank's part of a call fits into the halves of its pool; the same on all
+ * ranks. */
 static bool fits(const struct collective *coll, const struct pool *pool, int64_t bytes)
 {
     int64_t blocks =
@@ -485,7 +487,7 @@ static struct pool pool_make(const struct loop_options *options)
     return pool;
 }
 
-/* Whether the text names a figure. */
+/* Returns whether the text names a figure. */
 static bool has_known(const char *buffers)
 {
     for (int i = 0; i < BUFFERS; i++)

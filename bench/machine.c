@@ -35,7 +35,7 @@ struct machine_pool {
     int64_t half;
 };
 
-/* The i-th processor that this process may use, or -1. */
+/* Returns the i-th processor that this process may use, or -1. */
 static int processor(int i)
 {
     cpu_set_t set;
@@ -78,8 +78,8 @@ static double time_lines(struct machine_line *lines)
     return median(times, BATCHES);
 }
 
-/* Writes line after line into a ring, and waits while the reader is a ring behind; lines[AHEAD]
- * says how far it is. */
+/* Writes line after line into a ring of AHEAD lines, and waits while the reader is a whole ring
+ * behind. In lines[AHEAD] the reader publishes how many lines it has read. */
 static void write_stream(struct machine_line *lines)
 {
     for (uint32_t i = 0; i < LINE_TURNS * (BATCHES + 1); i++) {
@@ -89,8 +89,8 @@ static void write_stream(struct machine_line *lines)
     }
 }
 
-/* Reads the lines that write_stream writes, and times that. It says every few lines how far it
- * is. */
+/* Reads the lines that write_stream writes, and times that. Publishes after every few lines how
+ * many it has read. */
 static double time_stream(struct machine_line *lines)
 {
     double times[BATCHES];
@@ -108,7 +108,7 @@ static double time_stream(struct machine_line *lines)
     return median(times, BATCHES);
 }
 
-/* Takes every other turn, and yields while it is the other's. */
+/* Takes every other turn, and yields the processor while it is the turn of the other process. */
 static void hand_over(struct machine_line *line, uint32_t me)
 {
     for (uint32_t turn = me; turn < 2 * SWITCH_TURNS; turn += 2) {
@@ -136,12 +136,13 @@ static void print_limit(const char *name, double each)
     printf("{\"limit\": \"%s\", \"us\": %.4f}\n", name, 1e6 * each);
 }
 
-/* The two processes share the lines of each measurement. */
+/* The lines that the two processes share, for each measurement. */
 struct machine_lines {
     struct machine_line exchanged[2], streamed[AHEAD + 1], turns[BATCHES + 1];
 };
 
-/* The part of the other process. cpu: two processors, or one and -1. */
+/* Does the part of the other process in the measurements with signals. cpu holds two processors, or
+ * one and -1. */
 static void answer_signals(struct machine_lines *lines, const int *cpu)
 {
     if (cpu[1] >= 0) {
@@ -173,7 +174,8 @@ static bool by_memcpy(pid_t peer, char *to, char *from, int64_t bytes)
     return true;
 }
 
-/* The peer's pool is at the same addresses as this process' pool. */
+/* Reads bytes of the peer's memory with process_vm_readv. The peer's pool is at the same addresses
+ * as this process' pool. Returns whether the system allows it. */
 static bool by_cma(pid_t peer, char *to, char *from, int64_t bytes)
 {
     for (int64_t done = 0; done < bytes;) {
@@ -204,7 +206,7 @@ static bool time_batch(struct machine_walk *walk, transfer_fn *transfer, pid_t p
     return true;
 }
 
-/* Seconds for each transfer; negative if the system refuses the transfer. */
+/* Returns the seconds for each transfer; negative if the system refuses the transfer. */
 static double time_transfer(const struct machine_pool *pool, transfer_fn *transfer, pid_t peer,
                             int64_t bytes, bool rotated)
 {
@@ -238,8 +240,8 @@ static void print_transfer(const char *name, const struct machine_pool *pool, tr
     }
 }
 
-/* The child process: fills its pool, takes part in the measurements of signals, and sleeps until it
- * is killed. */
+/* Runs the child process: it fills its pool, takes part in the measurements of signals, and sleeps
+ * until it is killed. */
 static void be_peer(struct machine_lines *lines, const struct machine_pool *pool, const int *cpu,
                     int ready)
 {

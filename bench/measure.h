@@ -31,8 +31,8 @@ static inline double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Page-aligned private memory, whose pages are mapped when they are first written. The caller frees
- * it with munmap. */
+/* Returns page-aligned private memory, whose pages are mapped when they are first written. The
+ * caller frees it with munmap. */
 static inline void *pages(int64_t bytes)
 {
     void *memory =
@@ -46,7 +46,7 @@ static inline int64_t line_up(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Reads "8,64,4096" into numbers[0..most-1]; returns how many there are. */
+/* Reads a list such as "8,64,4096" into numbers[0..most-1]. Returns how many numbers there are. */
 static inline int parse_list(const char *text, int64_t *numbers, int most)
 {
     int n = 0;
@@ -62,8 +62,8 @@ static inline int parse_list(const char *text, int64_t *numbers, int most)
     return n;
 }
 
-/* The Pss of the process in KiB: its private pages, and its share of the pages that others map
- * too. */
+/* Returns the Pss of the process in KiB: its private pages, and its share of the pages that other
+ * processes map, too. */
 static inline long pss_kib(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");

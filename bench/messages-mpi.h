@@ -44,7 +44,7 @@ static inline void messages_begin(int64_t i, MPI_Request *request)
     }
 }
 
-/* Rank 0 sends `count` messages to rank 1; a new message starts as soon as the oldest one is
+/* Sends `count` messages from rank 0 to rank 1. A new message starts as soon as the oldest one is
  * complete. */
 static inline void messages_stream(int64_t count)
 {

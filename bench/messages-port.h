@@ -5,7 +5,7 @@
 #ifndef BENCH_MESSAGES_PORT_H
 #define BENCH_MESSAGES_PORT_H
 
-enum { MESSAGES_WINDOW = 16 }; /* messages of a stream in flight at once */
+enum { MESSAGES_WINDOW = 16 }; /* messages of a stream that are in flight at once */
 
 #ifdef BENCH_MPI
 #include "messages-mpi.h"

@@ -28,8 +28,8 @@ enum { MOST_THREADS = 2, WINDOW = 64, ROUNDS = 32, BALL = 0, BULK, OVER };
 
 static int me, p;
 
-/* Binds the thread to the i-th processor that this process may use; does nothing if there are
- * fewer. */
+/* Binds the thread to the i-th processor that this process may use. Does nothing if the process has
+ * fewer processors. */
 static void pin(int i)
 {
     cpu_set_t all, one;
@@ -57,7 +57,8 @@ struct player {
 static struct player players[MOST_THREADS];
 static pthread_barrier_t start;
 
-/* Each thread has a dispatch handler of its own, whose argument is the thread's counter. */
+/* Counts a message. Each thread has a dispatch id of its own, for which `arg` is the thread's
+ * record. */
 static void on_ball(tutti_context *context, const tutti_message *message, tutti_receive *receive,
                     void *arg)
 {
@@ -72,7 +73,7 @@ static void advance(struct player *player)
     port_check(tutti_advance(player->context, NULL));
 }
 
-/* One thread's part of a batch. */
+/* Does one thread's part of a batch: sends all its messages, and receives as many. */
 static void play(struct player *player)
 {
     for (int64_t gone = 0; gone < player->all; gone++) {
@@ -87,8 +88,8 @@ static void play(struct player *player)
     while (player->come < player->all) advance(player);
 }
 
-/* The work that stands for one message: it touches no memory, but leaves no free units of the core
- * to another thread. */
+/* Calculates instead of sending messages. The work for one message touches no memory, but leaves no
+ * free units of the core to another hardware thread. */
 static void calculate(struct player *player)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4;
@@ -115,7 +116,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Seconds until all threads of all ranks have done their parts. */
+/* Returns the seconds until all threads of all ranks have done their parts. */
 static double time_batch(part_fn *fn, int threads, int64_t each)
 {
     part = fn;
@@ -233,7 +234,7 @@ static double send_batch(tutti_context *context, tutti_endpoint *to, int count)
         port_check(tutti_message_send(context, &send));
         while (delivered <= i) {
             port_check(tutti_advance(context, NULL));
-            sched_yield(); /* gives the processor to the threads that pull */
+            sched_yield(); /* gives the processor to the other threads, which pull the data */
         }
     }
     return (seconds() - begin) / count;

@@ -11,16 +11,20 @@
 
 #include "port-tutti.h"
 
-enum { MESSAGES_BALL, MESSAGES_DATA }; /* dispatch ids */
+enum {
+    MESSAGES_BALL,
+    MESSAGES_DATA
+}; /* dispatch ids: of ping-pong messages (balls) and of stream
+                                        * messages */
 
-/* Counters of messages, and the places of the stream's messages. */
+/* Counters of messages, and the places of the stream's messages in memory. */
 static struct {
     tutti_context *context;
     tutti_endpoint *peer;
-    uint64_t turn;             /* number of the last ball received */
-    uint64_t thrown;           /* number of the last ball sent */
-    int64_t begun, gone;       /* sender: stream messages started, and complete */
-    int64_t met, come, wanted; /* receiver: seen, complete, and expected */
+    uint64_t turn;             /* number of the last ping-pong message (ball) received */
+    uint64_t thrown;           /* number of the last ping-pong message (ball) sent */
+    int64_t begun, gone;       /* sender: stream messages started, and those complete */
+    int64_t met, come, wanted; /* receiver: stream messages seen, complete, and expected */
     char *memory;              /* memory of all places */
     int64_t bytes, places;
 } messages;
@@ -34,7 +38,7 @@ static inline void messages_on_ball(tutti_context *context, const tutti_message 
     memcpy(&messages.turn, message->data, sizeof messages.turn);
 }
 
-/* The place of the i-th message of all streams. */
+/* Returns the place of stream message i, counted over all streams. */
 static inline char *messages_at(int64_t i)
 {
     return messages.memory + i % messages.places * messages.bytes;
@@ -76,7 +80,7 @@ static inline void messages_open(void)
     port_check(tutti_dispatch(port_client, MESSAGES_DATA, messages_on_data, NULL));
 }
 
-/* Sets the places of the next stream. Call it before the other rank may send. */
+/* Sets the places of the next stream. Must be called before the other rank may send. */
 static inline void messages_place(void *memory, int64_t bytes, int places)
 {
     messages.memory = memory;
@@ -128,7 +132,8 @@ static inline void messages_send(void)
     port_check(tutti_message_send(messages.context, &send));
 }
 
-/* Rank 0 sends `count` messages to rank 1, which sends a ball back when it has all of them. */
+/* Sends `count` messages from rank 0 to rank 1. Rank 1 sends a ball back when it has all of
+ * them. */
 static inline void messages_stream(int64_t count)
 {
     if (port_rank() == 0) {
@@ -136,7 +141,8 @@ static inline void messages_stream(int64_t count)
         while (messages.gone < messages.begun) messages_advance();
         messages_catch(++messages.thrown);
     } else {
-        messages.wanted += count; /* some may have arrived while this rank was in the barrier */
+        messages.wanted += count; /* some of these may have arrived while this rank was in the
+                                   * barrier */
         while (messages.come < messages.wanted) messages_advance();
         messages_throw();
     }

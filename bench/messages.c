@@ -39,8 +39,8 @@ static double time_batch(exchange_fn *exchange, int64_t turns)
     return port_max(seconds() - begin);
 }
 
-/* The number of turns that last as long as a batch should; the same on both ranks. Finding it also
- * warms up. */
+/* Returns the number of turns that last as long as a batch should; the same on both ranks. Finding
+ * this number also warms up. */
 static int64_t calibrate(exchange_fn *exchange, double batch)
 {
     int64_t turns = LEAST_TURNS;
@@ -107,7 +107,7 @@ static void measure_streams(const char *measure, const char *list, int places,
     }
 }
 
-/* The text after "name:"; NULL if the point has another name. */
+/* Returns the text after "name:"; NULL if the point has another name. */
 static const char *list_of(const char *point, const char *name)
 {
     size_t n = strlen(name);

@@ -24,7 +24,7 @@ static void check(tutti_status status)
     if (status != TUTTI_OK) die("%s: %s", tutti_status_text(status), tutti_error());
 }
 
-/* Seconds for one turn of `work`, the least of the batches. */
+/* Returns the seconds for one turn of `work`: the least of the batches. */
 static double least(void (*work)(void *), void *arg, int turns)
 {
     double best = 1e9;
@@ -88,7 +88,8 @@ static void run_loop(void *arg)
     }
 }
 
-static const struct tt_call_signature copies_signature = {.coll = -1}; /* not a collective */
+static const struct tt_call_signature copies_signature = {.coll = -1}; /* the plan belongs to no
+                                                                        * collective */
 
 static void measure_dispatch(void)
 {

@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 301, WARM = 20 };
 
-/* Pieces of memory, and a type that has them in this order. */
+/* A kind of pieces of memory, and a type that has these pieces in this order. */
 struct packing_case {
     const char *name;
     int64_t piece; /* bytes of each piece; 0: they differ */
@@ -22,7 +22,7 @@ struct packing_case {
     int64_t bytes, span;
 };
 
-/* ---- The loops: the length of a piece is a constant where all are equal ---- */
+/* ---- The loops: where all pieces are equal, their length is a constant for the compiler ---- */
 
 #define LOOP(name, length)                                                                         \
     static __attribute__((noinline)) void name(const struct packing_case *c, char *packed,         \
@@ -65,8 +65,9 @@ static void run_library(const struct packing_case *c, char *packed, char *user, 
 
 /* ---- Types ---- */
 
-/* Makes pieces of the lengths that `next` returns until there are BYTES, with gaps in between: as
- * long as a piece if the type is to be a vector, else of 8 to 256 bytes. */
+/* Makes pieces until they have `bytes` bytes in all: of c->piece bytes, or if that is 0 of random
+ * lengths from `least` on. The gap after a piece is as long as the piece if the type is to be a
+ * vector (`strided`), and otherwise 8 to 256 bytes long. */
 static void set_pieces(struct packing_case *c, int64_t bytes, bool strided, int64_t least)
 {
     struct tt_random random;

@@ -15,7 +15,7 @@ enum { TIMES = 101 };
 #define MOST ((int64_t)1 << 30)
 
 static tutti_team *world;
-static char *in, *out; /* never accessed: plans are made for these addresses but not run */
+static char *in, *out; /* never accessed: plans are made for these addresses, but do not run */
 
 static void check(tutti_status status)
 {

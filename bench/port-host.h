@@ -15,7 +15,10 @@
 
 #include "measure.h"
 
-enum { PORT_WAYS = 2 }; /* 0: as programs do; 1: the host */
+enum {
+    PORT_WAYS = 2
+}; /* way 0: the calls of programs, which Tutti may take; way 1: the calls of
+                         * the host itself */
 
 /* clang-format off */
 #define PORT_FUNCTIONS(F) \
@@ -30,7 +33,7 @@ static struct port_table {
 } port_call, port_table[PORT_WAYS];
 #define PORT_CALL(NAME) port_call.NAME
 
-/* Looks for the file of the host among those of the process. */
+/* Sets *path to the name of the host's library if `info` is that library. Returns whether it is. */
 static inline int port_is_host(struct dl_phdr_info *info, size_t size, void *path)
 {
     (void)size;

@@ -45,7 +45,7 @@ static inline int port_size(void)
     return size;
 }
 
-/* MPI has no memory of its own that would speed up its collectives. */
+/* Returns NULL: MPI has no memory of its own that would speed up its collectives. */
 static inline void *port_shared_memory(size_t bytes)
 {
     (void)bytes;
@@ -107,7 +107,7 @@ static inline void port_scatter(const double *in, double *out, int64_t n, int ro
     PORT_CALL(Scatter)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
-/* The calls with a list of counts. */
+/* The calls that take a list of counts. */
 typedef int port_count;
 
 static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)
@@ -142,7 +142,7 @@ static inline void port_alltoallv(const double *in, double *out, const port_coun
     (in, counts, displs, MPI_DOUBLE, out, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-/* The largest of the ranks' values, on every rank. */
+/* Returns the largest of the ranks' values, on every rank. */
 static inline double port_max(double value)
 {
     double most;

@@ -16,7 +16,7 @@
 
 static tutti_client *port_client;
 static tutti_team *port_team;
-static bool port_shared; /* all buffers are from tutti_alloc, as a flag of each call says */
+static bool port_shared; /* all buffers are from tutti_alloc, and a flag of each call says so */
 
 static inline void port_check(tutti_status status)
 {
@@ -49,7 +49,7 @@ static inline int port_size(void)
     return tutti_size(port_team);
 }
 
-/* Memory that the other ranks can map. It is freed with the client. */
+/* Returns memory that the other ranks can map. It is freed with the client. */
 static inline void *port_shared_memory(size_t bytes)
 {
     void *memory;
@@ -58,8 +58,8 @@ static inline void *port_shared_memory(size_t bytes)
     return memory;
 }
 
-/* Completes a collective on that memory. It is a persistent request, because blocking calls have no
- * flags. */
+/* Completes a collective on memory from tutti_alloc. The collective is a persistent request,
+ * because blocking calls have no flags. */
 static inline void port_complete(tutti_request *request)
 {
     port_check(tutti_start(request));
@@ -139,7 +139,7 @@ static inline void port_scatter(const double *in, double *out, int64_t n, int ro
     port_check(tutti_scatter(port_team, in, out, n, TUTTI_F64, root));
 }
 
-/* The calls with a list of counts. */
+/* The calls that take a list of counts. */
 typedef int64_t port_count;
 
 static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)
@@ -177,7 +177,7 @@ static inline void port_alltoallv(const double *in, double *out, const port_coun
     port_check(tutti_alltoallv(port_team, in, counts, displs, out, counts, displs, TUTTI_F64));
 }
 
-/* The largest of the ranks' values, on every rank. */
+/* Returns the largest of the ranks' values, on every rank. */
 static inline double port_max(double value)
 {
     double most;

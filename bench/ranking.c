@@ -58,7 +58,8 @@ static struct tt_map map_of(int p, int cores)
                            .machine = &machine};
 }
 
-/* A call of 2^log2 bytes; with equal counts, if its collective has counts that all ranks know. */
+/* Returns a call of 2^log2 bytes. If the collective has counts that all ranks know, they are
+ * equal. */
 static struct tt_call call_of(enum tt_coll coll, int log2, int p, int64_t *counts)
 {
     bool reduces = tt_coll_has_op(coll);

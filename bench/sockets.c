@@ -25,8 +25,8 @@ enum { MOST_RANKS = 256, MOST_SIZES = 64, MOST_BATCHES = 100, QUEUE = 128 << 10 
 
 static int me, p;
 
-/* Another rank: its socket (-1 on the same host), and the bytes still to be written to it and read
- * from it. */
+/* Another rank: its socket (-1: on the same host), and the bytes that are still to be written to
+ * the socket and read from it. */
 static struct sockets_peer {
     int socket;
     int64_t out, in;
@@ -40,7 +40,7 @@ static void must(int result, const char *what)
     if (result < 0) die("%s: %s", what, strerror(errno));
 }
 
-/* An address of this host that other hosts can reach. */
+/* Returns an address of this host that other hosts can reach. */
 static struct sockaddr_in own_address(void)
 {
     struct ifaddrs *all, *i;
@@ -93,7 +93,8 @@ static void accept_one(int listening)
     peers[rank].socket = s;
 }
 
-/* Each rank connects to the remote ranks above it and accepts those below it. */
+/* Connects to all ranks above this one on other hosts, and accepts the connections of those
+ * below. */
 static void connect_all(void)
 {
     struct sockaddr_in own = own_address();
@@ -121,7 +122,7 @@ static ssize_t moved(ssize_t n)
     return 0;
 }
 
-/* Moves what can be moved without waiting; whether anything was moved. */
+/* Moves what can be moved without waiting. Returns whether anything was moved. */
 static bool move(struct sockets_peer *peer, int64_t at, int64_t bytes)
 {
     ssize_t out = 0, in = 0;
@@ -136,7 +137,7 @@ static bool move(struct sockets_peer *peer, int64_t at, int64_t bytes)
     return out > 0 || in > 0;
 }
 
-/* Waits until something can be moved; false if everything has been moved. */
+/* Waits until something can be moved. Returns false if everything has been moved. */
 static bool await(void)
 {
     struct pollfd what[MOST_RANKS];
@@ -163,7 +164,7 @@ static void exchange(int64_t bytes)
     } while (some || await());
 }
 
-/* Seconds that the slowest rank takes for this number of exchanges. */
+/* Returns the seconds that the slowest rank takes for this number of exchanges. */
 static double batch_of(int64_t calls, int64_t bytes)
 {
     port_barrier();

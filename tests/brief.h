@@ -17,16 +17,16 @@ static inline int brief(int all, int some)
     return wish && *wish ? some : all;
 }
 
-/* Whether to try this case, where *cases counts those that came before: always, but in a brief run
- * the first of every n cases only. If n has no factor in common with the lengths of the loops
- * around, the sample takes each of their values. */
+/* Returns whether to try this case, where *cases counts the cases before it: always, but in a brief
+ * run for the first of every n cases only. If n has no factor in common with the lengths of the
+ * surrounding loops, the sample takes each value of each loop. */
 static inline bool sampled(int *cases, int n)
 {
     return (*cases)++ % brief(1, n) == 0;
 }
 
-/* Makes malloc keep what is freed. A test that allocates buffers for each of thousands of cases
- * would otherwise spend half of its time in the kernel, which clears the same pages again and
+/* Makes malloc keep memory that is freed. A test that allocates buffers for each of thousands of
+ * cases would otherwise spend half of its time in the kernel, which clears the same pages again and
  * again. */
 static inline void keep_freed_memory(void)
 {

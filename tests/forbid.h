@@ -19,7 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* From now on the system call `number` fails with `error` for this thread and the threads and
+/* Makes the system call `number` fail with `error` from now on, for this thread and the threads and
  * processes it starts. Returns 0 on success. */
 static inline int forbid(long number, int error)
 {
@@ -33,8 +33,8 @@ static inline int forbid(long number, int error)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* From now on a call of membarrier that interrupts other ranks, or makes the process one that is
- * interrupted, kills the process. */
+/* Makes membarrier kill the process from now on if a call interrupts other ranks, or registers this
+ * process as one that is interrupted. */
 static inline int forbid_interrupts(void)
 {
     struct sock_filter filter[] = {
@@ -50,7 +50,7 @@ static inline int forbid_interrupts(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* The error of a forbidden call: FORBID_ERROR, a number, or the usual one. */
+/* Returns the error of a forbidden call: the number in FORBID_ERROR, or `usual` without it. */
 static inline int forbid_error(int usual)
 {
     const char *error = getenv("FORBID_ERROR");
@@ -78,7 +78,7 @@ static inline void forbid_now(int signal)
     if (forbid_named(getenv("FORBID"))) _exit(77);
 }
 
-/* Forbids what the variable FORBID names to rank FORBID_RANK, or to all ranks: after FORBID_MS
+/* Forbids what the variable FORBID names on rank FORBID_RANK, or on all ranks: after FORBID_MS
  * milliseconds, whatever the rank is doing then, or at once. Does nothing without FORBID. */
 static inline void forbid_later(void)
 {

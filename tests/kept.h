@@ -7,7 +7,7 @@
 
 #include "job/arena.h"
 
-/* Returns how many bytes of what the store keeps are backed. */
+/* Returns how many of the bytes that the store keeps are backed by pages. */
 static inline int64_t kept_backed(const struct tt_store *s)
 {
     int64_t bytes = s->kept_bytes;

@@ -6,8 +6,8 @@
 # function for the limit: something that takes so many milliseconds on an idle machine takes longer
 # in proportion to the processes per processor.
 
-# limit_ms MS: prints the limit in milliseconds for something that is promised within MS
-# milliseconds.
+# limit_ms MS: prints the limit in milliseconds for something that should take MS milliseconds at
+# most.
 limit_ms() {
     awk -v ms="$1" -v processors="$(nproc)" '{
         split($4, running, "/")

@@ -15,7 +15,7 @@ import textwrap
 from harness import command, output, peers, programs, results, under
 
 RANKS = 4
-# The rows of a table for each program: the most frequent ones.
+# The table of a program has at most so many rows, those with the most calls.
 MOST_ROWS = 12
 
 

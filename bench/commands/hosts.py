@@ -54,8 +54,9 @@ def options():
     parser.add_argument("--batch", type=float, help="seconds a batch lasts (0.2)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds until a program is killed (120)")
     parser.add_argument("--inside", metavar="FOLDER", help=argparse.SUPPRESS)  # in-hosts.sh passes
-                                                                               # it when it runs
-                                                                               # this script again
+                                                                               # this option when it
+                                                                               # runs this script
+                                                                               # again
     chosen = command.parse_with_batch(parser)
     chosen.streams = sorted(set(chosen.streams or (QUICK_STREAMS if chosen.quick else STREAMS)))
     chosen.sizes = sorted(set(chosen.sizes or (QUICK_SIZES if chosen.quick else SIZES)))

@@ -14,7 +14,7 @@ from harness.campaign import geometric_mean, in_order, parse, say
 COLLECTIVES = ["barrier", "bcast", "allreduce", "reduce", "allgather", "allgatherv", "alltoall", "alltoallv", "gather"]
 OTHERS = ["gatherv", "scatter", "scatterv", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"]
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
-# The targets: the geometric mean of the ratios over each host, and the least ratio of a point.
+# The targets: the geometric mean of the ratios of a host, and the least ratio of any point.
 MEAN, LEAST = 1.4, 0.95
 SIZE = command.size("of f64s (8, 512, 4K, 1M ...)", multiple=8)
 HOSTS = {"openmpi": peers.OpenMpi, "mpich": peers.Mpich}
@@ -58,7 +58,7 @@ class Measured:
 
     def __init__(self, host):
         self.host, self.rows, self.left_out, self.failures = host, {}, set(), []
-        self.taken = {}  # function: (calls, of these taken), or empty: the report does not say
+        self.taken = {}  # function: (calls, calls that Tutti took); empty if the report has no numbers
 
     def add(self, line):
         key = line["collective"], line["ranks"], line["bytes"], line.get("buffers", "same")

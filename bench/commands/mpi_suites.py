@@ -20,7 +20,7 @@ from suites import mpi4py, mpich, mumps, scalapack
 SUITES = {**{name: mpich for name in mpich.NAMES}, "scalapack": scalapack, "mumps": mumps, "mpi4py": mpi4py}
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "tutti-mpi-suites")
 
-# The parts of a test that are printed.
+# At most so many parts of a test are printed.
 MOST_PARTS = 5
 
 # Tests that may fail with Tutti alone: (suite, host, regular expression for the test and the part

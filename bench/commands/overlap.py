@@ -108,7 +108,7 @@ def overlap(options):
     spans = [execution_spans(e) for e in events]
     if len(events) < 2 or not spans[0]:
         raise peers.Stop("the trace holds no reduction of two ranks")
-    # The shortest execution is the one in which the ranks were disturbed least.
+    # The ranks were disturbed least in the execution that took the shortest time.
     execution = min(spans[0], key=lambda k: spans[0][k][1] - spans[0][k][0])
     window = (min(s[execution][0] for s in spans), max(s[execution][1] for s in spans))
     ranks = [pieces(e, execution, window) for e in events]

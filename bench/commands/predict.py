@@ -25,7 +25,7 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
                "scatter", "scan", "exscan"]
 SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
 NEAR = 0.15
-STEADY = 1.3  # the most by which two times of a line may differ while the machine is the same
+STEADY = 1.3  # two times of a line may differ by this factor while the machine counts as the same
 TRIES = 3
 SIDE = 420
 
@@ -58,8 +58,8 @@ class Predictions:
         self.settings = {"TUTTI_MACHINE": os.path.join(folder, "predict.machine")}
         self.points = {}  # (collective, bytes, ranks, algorithm): [(predicted, measured)]
         self.picked = {}  # (collective, bytes, ranks): {way: algorithm}
-        self.groups = self.unsteady = 0  # points of a collective and ranks; those while the machine changed
-        self.line = None  # the time of a line in the last calibration
+        self.groups = self.unsteady = 0  # (collective, ranks) measured; those during which the machine changed
+        self.line = None  # time of exchanging a line in the last calibration
 
     def run(self, words, settings=None):
         """What a command prints, as JSON; None after an error, which is printed."""

@@ -11,7 +11,7 @@ import statistics
 from harness import command, peers, programs, table, trial, under
 from harness.campaign import geometric_mean, say
 
-# The bound of the issue: no program may be more than 1 % slower.
+# The goal of the project: no program may be more than 1 % slower.
 SLOWEST = 0.99
 MODES = {"without": "without", "with": "on"}
 
@@ -41,7 +41,8 @@ class Timed:
         # A first run is not timed: it reads the program from disk.
         self.texts.append(self.once(started, chosen, "without", "without").text)
         for repeat in range(chosen.repeats):
-            # The way that goes first changes, so that neither always follows the other.
+            # Each repeat begins with the other way, so that neither way always runs after the
+            # other.
             for way in sorted(modes, reverse=repeat % 2 == 0):
                 self.runs[way].append(self.once(started, chosen, way, modes[way]))
         self.texts += [run.text for run in self.runs["without"]]

@@ -55,7 +55,7 @@ def node_row(chosen, problem, ports):
     us = {row["algorithm"]: row["time_ps"] / 1e6
           for row in simulate(chosen, problem, "all", "--ports", ports, "--gamma", "0.1ns", "--tr", "0.1ns")}
     logical, composed = us.pop("logical"), us.pop("composed")
-    us.pop("parts", None)  # distinguishes between nodes too, so it is no other
+    us.pop("parts", None)  # `parts` distinguishes between nodes, too, so it is none of the usual algorithms
     usual = next(us[name] for name in ("binomial", "doubling", "dissemination") if name in us)
     best = min(us, key=us.get)
     return (f"| `{problem}` | {logical:.1f} | {composed:.1f} | {best} {us[best]:.1f} | {usual:.1f} | {logical / us[best]:.2f} | "
@@ -162,7 +162,7 @@ def options():
 def main():
     chosen = options()
     if chosen.list != "rates":
-        chosen.results = "-"  # the same on every machine
+        chosen.results = "-"  # these simulations give the same results on every machine
     try:
         results.check(chosen.results)
         lines = []

@@ -17,8 +17,8 @@ from harness import process
 from harness.alternate import alternate
 from harness.peers import Stop
 
-# A peer that is this many times slower than another peer cannot be the better one. It is not
-# measured again.
+# A peer that is so many times slower than another peer at a point is not measured there again: it
+# cannot be the best one.
 HOPELESS = 5.0
 TRIAL_SIZES = (8, 4096, 65536, 1 << 20)
 
@@ -44,11 +44,11 @@ class Campaign:
         self.times = defaultdict(list)     # (peer, key) -> [(repeat, us)]
         self.limits = defaultdict(list)    # (limit, bytes, buffers) -> [us]
         self.left_out = set()              # points that need more memory than allowed
-        self.late = defaultdict(set)       # peer -> points not reached in time
+        self.late = defaultdict(set)       # peer -> points for which there was no time
         self.hopeless = defaultdict(dict)  # peer -> {point: how many times slower}
         self.failures = []                 # (peer, ranks, what failed)
-        self.given_up = set()              # (peer, ranks)
-        self.setting = {}                  # (peer, ranks) -> setting
+        self.given_up = set()              # (peer, ranks) that are not started any more
+        self.setting = {}                  # (peer, ranks) -> the setting that was chosen
         self.trials = []                   # results of the search for settings
         self.repeats = 0
         self.begin = time.monotonic()

@@ -9,7 +9,8 @@ set -eu
 # shellcheck source-path=SCRIPTDIR source=../../tests/hosts/lib.sh disable=SC1091
 source "$(dirname "$0")/../../tests/hosts/lib.sh"
 
-# The bucket must hold more than one packet of the size that the kernel hands over (64 KiB).
+# shape HOST RATE: limits the rate of a host's cable in both directions. The bucket must hold more
+# than one packet of the size that the kernel passes on (64 KiB).
 shape() {
     local shaping=(root tbf rate "$2" burst 256k latency 50ms)
     tc qdisc add dev "to-$1" "${shaping[@]}" || fail "no link of the rate $2 (tc, CONFIG_NET_SCH_TBF)"

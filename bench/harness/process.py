@@ -35,7 +35,7 @@ def become_reaper():
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
-    # The driver kills what it started also if a signal ends it.
+    # The driver also kills the processes that it started if a signal ends it.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
 

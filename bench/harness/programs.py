@@ -18,12 +18,12 @@ from harness import packages, peers, under
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 OWN = os.path.join(peers.HERE, "programs")
 
-# `files` are copied into the folder in which the program runs; "source:NAME/..." is in a source
-# package. `build` are commands that compile the program in that folder. `outputs` are files that
-# it writes, besides standard output. `parts` is the regular expression for the times of its parts
-# in what it wrote: their names and seconds. `ranks` are those of a program that works on a
-# certain number of ranks only. `varies` is the regular expression for lines whose numbers may vary
-# from run to run, besides those that name a time.
+# A program to run. `files` are copied into the folder in which the program runs; "source:NAME/..."
+# is in a source package. `build` are commands that compile the program in that folder. `outputs`
+# are files that the program writes, besides standard output. `parts` is a regular expression for
+# the names and seconds of the program's parts in its outputs. `ranks` are the allowed numbers of
+# ranks of a program that works only on certain ones. `varies` is a regular expression for lines
+# whose numbers may vary from run to run, besides lines that name a time.
 Program = collections.namedtuple("Program", "name host package words files stdin build outputs parts ranks varies",
                                  defaults=((), os.devnull, (), (), None, None, None))
 
@@ -141,8 +141,8 @@ def prepare(entry, folder, cache):
 
 # ---- Running ----
 
-# A run of a program: what it printed and wrote, the seconds that it took, those of its parts, and
-# Tutti's report.
+# A run of a program: the text that it printed and wrote, the seconds that it took, the seconds of
+# its parts, and Tutti's report.
 Run = collections.namedtuple("Run", "text seconds parts report")
 
 

@@ -9,9 +9,9 @@ import statistics
 from harness import bounds
 from harness.campaign import geometric_mean
 
-BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point, those that count first
+BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point; the first that was measured is compared
 SLOW = 0.9
-FAST, NEAR = 1.5, 1.2  # a point should be so much faster than its peer, or within so much of its limit
+FAST, NEAR = 1.5, 1.2  # a point should be FAST times as fast as its peer, or take at most NEAR times its limit
 
 
 def size_text(size):

@@ -15,8 +15,9 @@ import textwrap
 from harness import output, peers
 
 FOLDER = os.path.join(peers.HERE, "results")
-WIDTH = 100  # of a line of text in a document
-# The commands that print the versions of what is measured, if they are installed.
+WIDTH = 100  # columns of a line of text in a document
+# The commands that print the versions of the measured libraries and of the compiler, if they are
+# installed.
 VERSIONS = (["mpirun.openmpi", "--version"], ["mpichversion"], ["ucx_info", "-v"], ["cc", "--version"])
 
 # Options whose values are files and folders of this machine.

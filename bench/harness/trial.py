@@ -12,9 +12,9 @@ import re
 
 WHOLE = ""
 
-# A test: `suite` and `name` are what --suite and --only choose by, `words` the program and its
-# arguments, `folder` where it runs, `limit` the seconds that it may take, and judge(result) what it
-# failed.
+# A test of a suite. --suite and --only choose tests by `suite` and `name`. `words` are the program
+# and its arguments, `folder` is where the program runs, and `limit` the seconds that it may take.
+# judge(result) returns which parts of the test failed.
 Test = collections.namedtuple("Test", "suite name host ranks words folder limit judge stdin environment",
                               defaults=(os.devnull, {}))
 Run = collections.namedtuple("Run", "failed seconds report")

@@ -12,7 +12,7 @@ from harness.peers import Stop
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
              "mpich": ["mpiexec.mpich"]}
 TITLES = {"openmpi": "Open MPI", "mpich": "MPICH"}
-# The ways to start a program: with the host alone, with Tutti, and with Tutti as a counter.
+# The ways to start a program: with the host alone, with Tutti, and with Tutti only counting calls.
 MODES = ("without", "on", "count")
 
 

@@ -11,7 +11,7 @@
 
 enum { SIDE = 48, STEPS = 10, FLAGS = FFTW_MEASURE | FFTW_DESTROY_INPUT };
 
-/* The value at a place of the cube, the same for every number of ranks. */
+/* Returns the value at a place of the cube, which does not depend on the number of ranks. */
 static double value(ptrdiff_t place)
 {
     return (double)(place * 7919 % 1009) / 1009 - 0.5;
@@ -25,7 +25,7 @@ static double sum_over_ranks(double mine)
 }
 
 struct cube {
-    ptrdiff_t n, first; /* values of this rank, and the place of the first */
+    ptrdiff_t n, first; /* number of values of this rank, and the place of the first value */
     fftw_complex *data, *spectrum;
     fftw_plan forth, back;
 };
@@ -59,7 +59,7 @@ static double squares_of(const struct cube *c)
     return sum_over_ranks(mine);
 }
 
-/* One transform forth and back. Returns the sum of the squares between. */
+/* Transforms the cube forth and back. Returns the sum of the squares of the spectrum. */
 static double step(const struct cube *c)
 {
     fftw_execute(c->forth);

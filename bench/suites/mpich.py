@@ -17,12 +17,12 @@ from harness.peers import Stop
 NAMES = ["coll", "comm", "datatype", "threads", "errhan", "attr", "f77", "f90", "f08"]
 COMMANDS = ("mpicc", "mpicxx", "mpif77", "mpifort", "mpiexec")
 # Open MPI's mpi.h declares functions of MPI 1 only if it is asked to. Some tests keep handles of
-# types in variables of type int, which works over Open MPI only if the addresses of its predefined
-# types are short, as those in a program with fixed addresses are.
+# types in variables of type int. Over Open MPI that works only if the addresses of predefined types
+# fit into an int, as they do in a program with fixed addresses.
 CONFIGURE = ["--disable-cxx", "CFLAGS=-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -fno-pie", "LDFLAGS=-no-pie",
              "FFLAGS=-fallow-argument-mismatch -fno-pie", "FCFLAGS=-fallow-argument-mismatch -fno-pie"]
 LISTS = ("testlist", "testlist.dtp")
-# Tests that need more memory than that are left out.
+# Tests that need more than so many GiB of memory are left out.
 MOST_GIB = 10.0
 QUIET = re.compile(r"\s*(Test Passed|FORTRAN STOP|STOP 0|Note: The following floating-point exceptions are signalling.*)?\s*")
 NO_ERRORS = re.compile(r"\s*No [Ee]rrors\s*")

@@ -9,12 +9,13 @@ from harness import trial
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu/scalapack"
 RANKS = 4
-# A line about something that failed (in the tables of the PBLAS, the third number counts failures),
-# and lines that count failures or explain words.
+# FAILED matches a line about something that failed (in the tables of the PBLAS, the third number
+# counts failures). NOTHING matches lines that only count failures, of which there are 0, or explain
+# words.
 FAILED = re.compile(r"FAILED|\bfailed\b|\*\*\* |\|  P\w+ +\d+ +\d+ +[1-9]")
 NOTHING = re.compile(r"\b0 (FAILED|tests? .*failed)|flagged|which .* failed|PASSED")
 PASSED = re.compile(r"PASSED|passed")
-# Times and residuals of a line.
+# Matches the times and residuals in a line.
 REAL = re.compile(r"[-+]?\d*\.\d+([eEdD][-+]?\d+)?")
 # The tests of the BLACS end with a call of BLACS_ABORT, which has to end all ranks.
 ABORTS = "The final auxiliary test is for BLACS_ABORT"

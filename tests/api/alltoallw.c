@@ -27,7 +27,8 @@ struct alltoallw_rank {
     tutti_team *team;
     int p, me;
     bool in_place;
-    tutti_type pair, odd; /* 2 elements at 0 and 2 of 3; 1 element at 1 of 2 */
+    tutti_type pair, odd; /* pair: 2 elements in an extent of 3, with a gap between them; odd: 1
+                           * element after a gap of 1 */
     struct alltoallw_side in, out;
 };
 
@@ -43,8 +44,8 @@ static void must(tutti_status status, const struct alltoallw_rank *x, const char
     check(status == TUTTI_OK, x, what);
 }
 
-/* The number of basic elements that two ranks have for each other; always even, so that they are
- * whole pairs. It is the same both ways, so that the call can be done in place. */
+/* Returns the number of basic elements that two ranks have for each other: always even, so that
+ * they are whole pairs, and equal in both directions, so that the call can be in place. */
 static int64_t elements(int a, int b, int64_t n)
 {
     return (a + b) % 4 == 3 ? 0 : n * (1 + (a * b) % 3) / 3 / 2 * 2;
@@ -65,7 +66,7 @@ static void set_piece(struct alltoallw_rank *x, struct alltoallw_side *s, int r,
     s->displs[r] = 8 * (int64_t)PART * (x->p - 1 - r);
 }
 
-/* Where basic element i of piece r lies. */
+/* Returns where basic element i of piece r lies. */
 static int64_t *element(const struct alltoallw_rank *x, struct alltoallw_side *s, int r, int64_t i)
 {
     int64_t step = s->types[r] == x->pair  ? i / 2 * 3 + i % 2 * 2
@@ -93,7 +94,7 @@ static void fill(struct alltoallw_rank *x, int64_t n, int round)
             *element(x, source, r, i) = value(round, x->me, r, i);
 }
 
-/* Whether the output holds what each rank sent, and nothing anywhere else. */
+/* Checks that the output holds what each rank sent, and nothing anywhere else. */
 static void expect(struct alltoallw_rank *x, int64_t n, int round)
 {
     for (int r = 0; r < x->p; r++)
@@ -121,7 +122,8 @@ static tutti_status call(struct alltoallw_rank *x, enum alltoallw_form form,
                                 request);
 }
 
-/* Overwrites the lists while the request lives: the library keeps its own copies. */
+/* Overwrites the lists after the call or while a request exists: the library keeps its own
+ * copies. */
 static void spoil(struct alltoallw_side *s)
 {
     memset(s->counts, -1, sizeof s->counts);
@@ -147,7 +149,8 @@ static void run(struct alltoallw_rank *x, int64_t n, enum alltoallw_form form)
     if (form == PERSISTENT) must(tutti_request_free(request), x, "free");
 }
 
-/* In the calls that are partly in place, every other rank is. */
+/* Tries all sizes and forms, not in place, in place on odd ranks only, and in place on all
+ * ranks. */
 static void results(struct alltoallw_rank *x)
 {
     static const int64_t sizes[] = {0, 6, 600, MOST};
@@ -185,7 +188,8 @@ static void wrong_pieces(struct alltoallw_rank *x)
     snprintf(text, sizeof text, "in_counts[%d] and in_displs[%d] overflow", me, me);
     refused(x, text);
     x->in.counts[me] = 2;
-    x->in.displs[me] = INT64_MAX - 100; /* the end is a number, but no address */
+    x->in.displs[me] = INT64_MAX - 100; /* the end of the piece still fits in 64 bits, but is no
+                                         * valid address */
     refused(x, text);
     x->out.types[me] = TUTTI_U8;
     x->out.counts[me] = 5;
@@ -221,7 +225,8 @@ static void wrong_whole(struct alltoallw_rank *x)
     check(strstr(tutti_error(), tried[6].text) != NULL, x, tried[6].text);
 }
 
-/* Rank 1 sends rank 0 more than rank 0 expects: both get an error with both sizes. */
+/* Checks that both ranks get an error with both sizes if rank 1 sends rank 0 more than rank 0
+ * expects. */
 static void mismatch(struct alltoallw_rank *x)
 {
     tutti_team *whole = x->team;

@@ -105,14 +105,15 @@ static void test_scans(void **state)
     assert_int_equal(tutti_exscan(team, x, NULL, 2, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
     y[0] = 5;
     assert_int_equal(tutti_exscan(team, x, y, 2, TUTTI_F64, TUTTI_SUM), TUTTI_OK);
-    assert_true(y[0] == 5); /* rank 0 gets nothing */
+    assert_true(y[0] == 5); /* rank 0 gets nothing from an exscan */
     still_works();
 }
 
 static void test_exchanges(void **state)
 {
     int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
-    int64_t beyond[1] = {INT64_MAX / 8 - 100}; /* the bytes are a number, but no address */
+    int64_t beyond[1] = {INT64_MAX / 8 - 100}; /* the number of bytes still fits in 64 bits, but no
+                                                * address is so large */
     (void)state;
     refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_I64), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, c, NULL, TUTTI_I64), TUTTI_ERR_ARG,
@@ -168,7 +169,8 @@ static void test_blocks(void **state)
     assert_true(y[0] == 2 && y[1] == 3);
 }
 
-/* Replaces the type by a struct of it and of a byte behind a gap, which cannot be joined. */
+/* Replaces the type by a struct that consists of this type and, after a gap, a byte, so that the
+ * two fields cannot be joined. */
 static tutti_status nest(int level, tutti_type *type)
 {
     tutti_field f[2] = {{0, 1, *type}, {9 + 2 * level, 1, TUTTI_U8}};
@@ -354,7 +356,7 @@ static void test_teams(void **state)
     still_works();
 }
 
-/* Makes a type of each kind out of the one before it. */
+/* Makes a type of each kind, each from the previous one. */
 static tutti_status make_types(void)
 {
     const int64_t blocks[2] = {1, 1}, displs[2] = {-5, 2}, sizes[2] = {3, 4}, parts[2] = {2, 3};
@@ -369,7 +371,7 @@ static tutti_status make_types(void)
     return status;
 }
 
-/* Uses a nested derived type in a call, and the plan and types that this needs. */
+/* Uses a nested derived type in a call, which needs memory for a plan and for types. */
 static tutti_status use_types(tutti_team *world)
 {
     double m[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sums[8] = {0};
@@ -409,7 +411,8 @@ static tutti_status use_teams(tutti_team *world)
     return status;
 }
 
-/* Makes every allocation fail once in the whole life of a client. */
+/* Checks that a client reports TUTTI_ERR_MEMORY and nothing breaks, whichever of its allocations
+ * fails. */
 static void test_no_memory(void **state)
 {
     double x = 1, y;

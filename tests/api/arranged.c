@@ -7,7 +7,7 @@
  *     arranged processes      a rank of a job
  *     arranged domains        a rank of a job; HWLOC_SYNTHETIC describes one processor for each
  *                             NUMA domain and L3 cache, and processors 0 and 1 may be used
- *     arranged lacking        the same, but rank 1 sees a machine without caches
+ *     arranged lacking        as `domains`, but rank 1 sees a machine without caches
  */
 #include <limits.h>
 #include <sched.h>
@@ -42,7 +42,7 @@ static void try_dup(tutti_team *world)
     int64_t mine = me, sum = 0;
     must(tutti_team_dup(world, &copy), world, "dup");
     check(tutti_rank(copy) == me && tutti_size(copy) == p, world, "a copy has the same ranks");
-    /* A call on one of the teams is none on the other. */
+    /* A call on the copy does not match a call on the world. */
     tutti_request *request;
     must(tutti_iallreduce(copy, &mine, &sum, 1, TUTTI_I64, TUTTI_SUM, &request), world, "start");
     must(tutti_barrier(world), world, "barrier");
@@ -94,7 +94,7 @@ static void check_places(tutti_team *grid, const int *dims, tutti_cart_order ord
     }
 }
 
-/* Grids with as many places as ranks, and with one line less. */
+/* Tries grids with as many places as the world has ranks, and grids with one line less. */
 static void try_grid(tutti_team *world, tutti_cart_order order)
 {
     int p = tutti_size(world), me = tutti_rank(world), dims[2] = {0, 0}, periodic[2] = {0, 1};
@@ -119,8 +119,9 @@ static void try_grid(tutti_team *world, tutti_cart_order order)
     }
 }
 
-/* A ring of two hosts or nodes with equally many ranks has only two pairs of neighbours on
- * different ones, if each node has a block. */
+/* Checks TUTTI_CART_NODES on a line of all ranks. If all nodes have equally many ranks, each node
+ * must have a block of the line, so the number of neighbours on different nodes is one less than
+ * that of nodes. */
 static void try_nodes(tutti_team *world, int *cases)
 {
     tutti_team *node, *line;
@@ -146,7 +147,7 @@ static void try_nodes(tutti_team *world, int *cases)
 
 /* ---- Graphs ---- */
 
-/* Rank r sends to 2r and 2r + 1, modulo p, and twice to itself. */
+/* Tries a graph in which rank r sends to ranks 2r and 2r + 1, modulo p, and twice to itself. */
 static void try_graph(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world), n = 0, count;
@@ -202,7 +203,7 @@ enum wrong {
     WRONGS
 };
 
-/* The end of the text; %d is the odd rank. */
+/* The end of the error text; %d stands for the rank that passes the wrong argument. */
 static const char *const wrong_texts[WRONGS] = {
     [SPLIT_PART] = "rank %d: part is NULL",
     [DUP_PART] = "rank %d: part is NULL",
@@ -272,13 +273,13 @@ static tutti_status call_wrong(tutti_team *world, enum wrong wrong, bool odd, tu
     return wrong_graph(world, wrong, odd, part);
 }
 
-/* One rank makes each kind of error, all ranks get it, and the team goes on working. */
+/* Makes each kind of error at rank `odd`: all ranks get the error, and the team still works. */
 static void try_wrong(tutti_team *world, int odd)
 {
     for (enum wrong wrong = 0; wrong < WRONGS; wrong++) {
         char text[160];
         tutti_team *part = world;
-        /* Alone, no rank can differ from another rank. */
+        /* If there is only one rank, it cannot differ from another one. */
         if (tutti_size(world) == 1 && strchr(wrong_texts[wrong], '%') == NULL) continue;
         tutti_status status = call_wrong(world, wrong, tutti_rank(world) == odd, &part);
 #pragma GCC diagnostic push
@@ -334,7 +335,8 @@ static void try_questions(tutti_team *world)
 
 /* ---- Memory domains ---- */
 
-/* Ranks on one node are on one host. Without TUTTI_NODES, ranks on one host are on one node. */
+/* Checks teams of the ranks of a node: they are on one host, and without TUTTI_NODES all ranks of a
+ * host are on one node. */
 static void try_node(tutti_team *world)
 {
     tutti_team *node;
@@ -360,7 +362,7 @@ static void run_on(int processor, tutti_team *world)
     check(sched_setaffinity(0, sizeof set, &set) == 0, world, "bind");
 }
 
-/* Rank r runs on processor 0 or 1, or on both. */
+/* Binds rank r to processor 0 or 1, or to both, and checks the teams of memory domains. */
 static void try_domains(tutti_team *world)
 {
     int me = tutti_rank(world), p = tutti_size(world);

@@ -162,7 +162,8 @@ static int together(int argc, char **argv)
 
 /* ---- Clients one after the other ---- */
 
-/* orders: finalizes clients in a different order on each rank, and creates others meanwhile. */
+/* orders: finalizes clients in a different order on each rank, and creates further clients
+ * meanwhile. */
 static int orders(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -181,14 +182,14 @@ static int orders(int argc, char **argv)
     must(tutti_finalize(c[3]) == TUTTI_OK);
     work(late, 80, 5);
     must(tutti_finalize(late) == TUTTI_OK);
-    tutti_client *last = join(); /* no other client was left */
+    tutti_client *last = join(); /* all other clients have been finalized */
     must(last->fabric.client == 5);
     work(last, 81, 5);
     must(tutti_finalize(last) == TUTTI_OK);
     return 0;
 }
 
-/* The part of the job's shared memory that is backed. */
+/* Returns how many bytes of the job's shared memory are backed by pages. */
 static int64_t shared_bytes(const tutti_client *client)
 {
     struct stat st;
@@ -204,12 +205,12 @@ static int descriptors(void)
     return n;
 }
 
-/* Memory that the allocator keeps for later counts as used. If a thousand clients leaked a cache
- * line each, they would use more than this. */
+/* The bytes by which the heap may grow, because memory that the allocator keeps for later counts as
+ * used. If a thousand clients leaked a cache line each, the heap would grow by more. */
 #define HEAP_SLACK (32 << 10)
 
-/* turns N: creates and finalizes N clients, beside one that stays. The memory and descriptors in
- * use after all of them must be those in use after ten. */
+/* turns N: creates and finalizes N clients, while a first one stays. After all of them, no more
+ * memory and descriptors may be in use than after ten. */
 static int turns(int argc, char **argv)
 {
     int n = argc > 0 ? atoi(argv[0]) : 1000, open = 0;
@@ -226,7 +227,7 @@ static int turns(int argc, char **argv)
         if (i != 10 && i != n - 1) continue;
         /* After this barrier all ranks have finalized the client. */
         must(tutti_barrier(tutti_world(stays)) == TUTTI_OK);
-        /* Creating a client frees what was left by clients that all ranks have finalized. */
+        /* Creating a client frees what is left of clients that all ranks have finalized. */
         tutti_client *next = join();
         must(tutti_barrier(tutti_world(next)) == TUTTI_OK);
         if (i == 10) {
@@ -249,8 +250,8 @@ static int turns(int argc, char **argv)
 
 /* ---- Too many clients, or too few ---- */
 
-/* many: client number 17 is refused on all ranks. When all ranks have finalized one client there is
- * room again. */
+/* many: client number 17 is refused on all ranks. When all ranks have finalized one client, a
+ * further one can be created. */
 static int many(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -275,8 +276,8 @@ static void reported(const char *what, tutti_status status)
     fflush(stdout);
 }
 
-/* uneven HOW: the last rank creates one client and the others create two. When the last rank ends,
- * the others get an error that says how it ended. */
+/* uneven HOW: the last rank creates one client and the other ranks create two. When the last rank
+ * ends, the other ranks get an error that says how it ended. */
 static int uneven(int argc, char **argv)
 {
     tutti_client *client = join(), *second;
@@ -296,8 +297,8 @@ static int uneven(int argc, char **argv)
 
 /* ---- Failures that concern one client only ---- */
 
-/* one-fails HOW: the last rank calls another collective on client 1, or leaves that client. The
- * others get the error there, and client 0 still works. */
+/* one-fails HOW: on client 1, the last rank calls another collective than the other ranks
+ * (`mismatch`), or leaves. The other ranks get the error on client 1, and client 0 still works. */
 static int one_fails(int argc, char **argv)
 {
     bool mismatch = argc > 0 && strcmp(argv[0], "mismatch") == 0;
@@ -325,9 +326,9 @@ static int one_fails(int argc, char **argv)
                : 8;
 }
 
-/* starving: each allocation in creating a client fails once on the last rank, which gets that
- * error; the others get TUTTI_ERR_PEER. The existing client still works, and the next tutti_init
- * succeeds. */
+/* starving: each allocation in creating a client fails once on the last rank, which gets
+ * TUTTI_ERR_MEMORY; the other ranks get TUTTI_ERR_PEER. The existing client still works, and the
+ * next tutti_init succeeds. */
 static int starving(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -358,8 +359,8 @@ static void *until_it_fails(void *arg)
     return NULL;
 }
 
-/* killed: the last rank is killed. The worlds of both clients fail, each used by its own thread,
- * and a team without the last rank still works. */
+/* killed: the last rank is killed. The worlds of both clients, each of which a thread of its own
+ * uses, fail, and a team without the last rank still works. */
 static int killed(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -412,7 +413,7 @@ static int idle(int argc, char **argv)
 
 static void rank_main(tutti_client *client, void *arg)
 {
-    /* a client of the process's own job */
+    /* a client of the job to which the process belongs */
     struct worker w = {.client = join(), .salt = 50, .times = 20};
     const char *size = getenv("TUTTI_SIZE");
     must(tutti_size(tutti_world(w.client)) == (size ? atoi(size) : 1));
@@ -427,9 +428,9 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-/* jobs: two jobs of threads run at once, and each of their ranks also creates a client of the
- * process's job, beside an existing client. Which of these clients on one rank is matched with
- * which on another does not matter. */
+/* jobs: two jobs of threads run at once, and each of their threads also creates a client of the
+ * process's own job, beside an existing client. It does not matter which of these clients of one
+ * process belong together with which of another process. */
 static int jobs(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -13,8 +13,8 @@ for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
 TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
 expect 0 go -n 2 "$clients" together 16 5
 
-# Clients over the network with UCX, if it is installed, but not under the thread sanitizer: UCX is
-# not built for it, and the program ends when UCX allocates memory.
+# Clients over the network with UCX, if it is installed. Not under the thread sanitizer, for which
+# UCX is not built: the program ends when UCX allocates memory.
 if [ "$TUTTI_SANITIZE" = thread ]; then
     echo 'not over the network library under the thread sanitizer'
 elif TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then
@@ -30,15 +30,15 @@ expect 0 go -n 2 "$clients" many
 says out '^a job has at most 16 clients that some rank has not finalized yet: finalize one first$'
 expect 0 go -n 2 "$clients" jobs
 
-# A thousand clients must not leave anything behind. A sanitizer keeps freed memory for a while, so
-# fewer are created under it. The ranks are not bound to cores: beside dozens of busy processes
-# bound ranks would wait for each other's time slices.
+# After a thousand clients nothing may be left behind. A sanitizer keeps freed memory for a while,
+# so a run with a sanitizer creates fewer. The ranks are not bound to cores: beside dozens of busy
+# processes, bound ranks would wait for each other's time slices.
 turns=1000
 [ -z "$TUTTI_SANITIZE" ] || turns=100
 TUTTI_WINDOW=4K expect 0 go --timeout 3000 --bind none -n 2 "$clients" turns $turns
 [ "$(lines out '^shared ')" -eq 2 ] || fail 'not measured'
 
-# One rank creates fewer clients: the others get an error when that rank ends.
+# One rank creates fewer clients: the other ranks get an error when that rank ends.
 expect 0 go -n 3 "$clients" uneven finalize
 [ "$(lines out '^second: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||
     fail 'one that finished is not reported'
@@ -50,7 +50,7 @@ expect 137 go -n 3 "$clients" uneven kill
 [ "$(lines out '^second: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 2 ] ||
     fail 'one that was killed is not reported'
 
-# An error in one client leaves the other one working; the death of a rank is an error in all
+# An error on one client leaves the other client working; the death of a rank is an error on all
 # clients.
 expect 0 go -n 3 "$clients" one-fails finalize
 [ "$(lines out '^bad: a member of the team failed: rank 2 left the job while it was still needed$')" -eq 2 ] ||

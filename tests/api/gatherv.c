@@ -43,8 +43,8 @@ static int64_t value(int round, int rank, int64_t i)
     return 1000000 * round + 10000 * rank + i;
 }
 
-/* The pieces lie in reverse order of ranks, with a gap behind each. Some are empty, and some are
- * longer than a rank's part of a window. */
+/* Sets the lists: the pieces lie in reverse order of ranks, with a gap after each. Some are empty,
+ * and some are longer than a rank's part of a window. */
 static void set_lists(struct gatherv_rank *x, int64_t n)
 {
     int64_t at = 0;
@@ -107,7 +107,7 @@ static void fill(struct gatherv_rank *x, bool gathers, int round)
         for (int64_t i = 0; i < x->counts[r]; i++) x->many[x->displs[r] + i] = value(round, r, i);
 }
 
-/* Whether `many` holds the pieces of all ranks, with nothing between them. */
+/* Checks that `many` holds the pieces of all ranks, with nothing between them. */
 static void expect_all(const struct gatherv_rank *x, int round)
 {
     for (int r = 0; r < x->p; r++) {
@@ -131,7 +131,8 @@ static void expect(const struct gatherv_rank *x, int round)
         check(x->one[x->counts[x->me]] == -1, x, "wrote behind a piece");
 }
 
-/* The library keeps its own copy of the lists of a request, so the caller may change them. */
+/* Makes the call several times. The library keeps its own copy of the lists of a request, so the
+ * function overwrites the lists meanwhile. */
 static void run(struct gatherv_rank *x, bool gathers, enum gatherv_form form)
 {
     tutti_request *request = NULL;
@@ -152,7 +153,8 @@ static void run(struct gatherv_rank *x, bool gathers, enum gatherv_form form)
     if (form == PERSISTENT) must(tutti_request_free(request), x, "free");
 }
 
-/* The ranks of `composed` tell each other the counts first, which a nonblocking call cannot do. */
+/* Returns whether the algorithm can do such calls: with `composed` the ranks first send each other
+ * the counts, which a nonblocking call cannot do. */
 static bool can_run(enum gatherv_form form)
 {
     const char *forced = getenv("TUTTI_ALGORITHM");
@@ -170,7 +172,8 @@ static void results(struct gatherv_rank *x)
         }
 }
 
-/* No rank has anything: all buffers may be NULL, and so may the lists of all ranks but the root. */
+/* Makes calls in which no rank has data: all buffers may be NULL, and so may the lists of all ranks
+ * but the root. */
 static void nothing(struct gatherv_rank *x)
 {
     set_lists(x, 0);
@@ -191,7 +194,7 @@ static void refused(const struct gatherv_rank *x, tutti_status status, const cha
     check(strstr(tutti_error(), text) != NULL, x, text);
 }
 
-/* Both collectives at the root, as the last rank, with lists in which something is wrong. */
+/* Makes both collectives at the root with wrong lists, and expects the error. */
 static void refused_lists(struct gatherv_rank *x, const int64_t *counts, const int64_t *displs,
                           int64_t n, const char *text)
 {
@@ -297,7 +300,8 @@ static void one_rank(tutti_client *client, void *arg)
     results(x);
     nothing(x);
     for (int r = 0; r < x->p; r++) x->counts[r] = 2 + r, x->displs[r] = 10 * r;
-    x->root = x->me; /* each rank as the root, which no other rank hears of */
+    x->root = x->me; /* each rank is the root of calls that it alone makes, because they are
+                      * refused */
     wrong_lists(x);
     wrong_buffers(x);
     wrong_elsewhere(x);

@@ -216,10 +216,10 @@ static void test_end(void)
     MUST(tutti_finalize(a.client));
     why = "it was freed, or its client was finalized";
     nothing_works(&a);
-    /* The old handles must not be taken for handles of the next client. */
+    /* The old handles must not be accepted as handles of the next client. */
     make(&b);
     nothing_works(&a);
-    /* Calls that combine a handle of a live client with one of a client that has ended. */
+    /* These calls combine a handle of a live client with a handle of a client that has ended. */
     tutti_send send = {.to = a.endpoint, .type = TUTTI_U8};
     REFUSED(tutti_message_send(b.context, &send));
     REFUSED(tutti_get(b.context, a.endpoint, out, &b.key, 0, 8, NULL, NULL));
@@ -235,7 +235,7 @@ static void test_end(void)
     of_client(b.client);
 }
 
-/* Thousands of requests need no more memory than some hundreds. */
+/* Checks that thousands of requests need no more memory than some hundreds. */
 static void test_many(void)
 {
     struct all a;
@@ -282,7 +282,7 @@ static void exits(const struct all *a)
     (void)a;
 }
 
-/* Threads of the child form a job of their own. */
+/* Sums over the ranks of a job of threads, which a child process starts. */
 static void add_thread(tutti_client *client, void *arg)
 {
     struct all own = {.client = client, .world = tutti_world(client)};
@@ -299,7 +299,7 @@ static void threads(const struct all *a)
     nothing_works(a);
 }
 
-/* The child may read what the parent has computed. */
+/* Runs in the child: reads what the parent has computed, which is allowed. */
 static void reads(const struct all *a)
 {
     IS(strcmp(a->memory, "computed") == 0);
@@ -360,7 +360,7 @@ static void test_fork(void)
     run_in_child(&a, nothing_works, 0);
 }
 
-/* In a launched job neither a child of a rank nor a child of that child may join. */
+/* Checks that in a launched job neither a child of a rank nor a child of that child may join. */
 static void test_join(void)
 {
     struct all a;
@@ -371,8 +371,8 @@ static void test_join(void)
     MUST(tutti_finalize(a.client));
 }
 
-/* Rank 1 dies and leaves a child process behind, which lives on. The other ranks must notice the
- * death all the same. */
+/* Lets rank 1 die and leave a child process behind, which stays alive. The other ranks must notice
+ * the death nevertheless. */
 static void test_orphan(void)
 {
     struct all a;

@@ -15,7 +15,7 @@ for what in end many fork; do
 done
 expect 0 tutti run -n 2 --timeout 3000 "$handles" join
 
-# The death of a rank is noticed although a child process of it lives on.
+# The other ranks notice the death of a rank although a child process of that rank stays alive.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 \
     expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$handles" orphan
 [ "$(lines out '^rank [02] saw it: rank 1 died: signal 9')" -eq 2 ] || fail 'orphan'

@@ -56,8 +56,9 @@ static void *post_all(void *arg)
     return NULL;
 }
 
-/* Several threads post at once, and `advance` is called until all is done. Each work must run
- * exactly once, and those of one poster in the order in which they were posted. */
+/* Lets several threads post at once, and calls `advance` until all posted work is done. Each item
+ * of work must run exactly once, and the items of one thread in the order in which they were
+ * posted. */
 static void post_from_many(tutti_context *context, void (*advance)(tutti_context *))
 {
     static struct posted all[POSTERS][POSTS];
@@ -170,7 +171,8 @@ static void test_woken(void **state)
     assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
     assert_true(is_woken(helped));
     assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &waiter), 0);
-    assert_true(is_woken(waiter.context)); /* two threads of one rank sleep at the same time */
+    assert_true(is_woken(waiter.context)); /* now a helper and this thread of the rank sleep at the
+                                            * same time */
     assert_true(is_woken(helped));
     assert_int_equal(tutti_post(waiter.context, raise_flag, &waiter.end), TUTTI_OK);
     pthread_join(thread, NULL);
@@ -221,14 +223,14 @@ static int64_t cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Three helpers with nothing to do must together use less than a tenth of a processor. If they
- * spun, they would use all processors. */
+/* Checks that three helpers with nothing to do together use less than a tenth of a processor. If
+ * they spun, they would use all processors. */
 static void test_idle(void **state)
 {
     tutti_context *c[3];
     (void)state;
     for (int i = 0; i < 3; i++) assert_int_equal(tutti_helper_start(c[i] = make()), TUTTI_OK);
-    for (int i = 0; i < 3; i++) assert_true(is_woken(c[i])); /* they sleep again by now */
+    for (int i = 0; i < 3; i++) assert_true(is_woken(c[i])); /* by now the helpers sleep again */
     int64_t cpu = cpu_ns(), wall = tt_clock_ns();
     usleep(1000000);
     cpu = cpu_ns() - cpu;
@@ -290,8 +292,8 @@ static void send_one(tutti_context *context, void *arg)
     if (tutti_message_send(context, &send) != TUTTI_OK) atomic_fetch_add(&a->x->wrong, 1);
 }
 
-/* Messages from one context with a helper to another and back, while no other thread is in the
- * library. The rank sends to itself. */
+/* Sends messages from one context with a helper to another such context, which answers, while no
+ * other thread is in the library. The rank sends to itself. */
 static void test_messages(void **state)
 {
     enum { N = 300 };
@@ -317,8 +319,8 @@ static void test_messages(void **state)
     assert_int_equal(atomic_load(&x.wrong), 0);
 }
 
-/* A message for dispatch 9, which has no handler: tutti_helper_stop returns the error that the
- * helper got. */
+/* Sends a message to dispatch id 9, which has no handler: tutti_helper_stop returns the error that
+ * the helper got. */
 static void test_error(void **state)
 {
     tutti_context *from = make(), *helped = make();
@@ -329,7 +331,8 @@ static void test_error(void **state)
     assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
     assert_int_equal(tutti_message_immediate(from, to, 9, NULL, 0, NULL, 0), TUTTI_OK);
     _Atomic int flag = 0;
-    for (int i = 0; i < 20; i++) { /* posted work may overtake a message, but not for ever */
+    for (int i = 0; i < 20; i++) { /* the message may come after some posted work, but before all of
+                                    * it */
         atomic_store(&flag, 0);
         assert_int_equal(tutti_post(helped, raise_flag, &flag), TUTTI_OK);
         while (!atomic_load(&flag)) usleep(100);
@@ -396,8 +399,8 @@ static void *advance_context(void *arg)
     return NULL;
 }
 
-/* Runs in a child process, which creates its own client: this thread advances the context while
- * another thread is inside it. */
+/* Runs in a child process, which creates its own client: this thread advances a context while
+ * another thread is inside the same context. */
 static void use_twice(int reported)
 {
     pthread_t thread;
@@ -438,7 +441,7 @@ static void test_two_users(void **state)
 }
 #endif
 
-/* A client that ends stops its helpers, and drops posted work that has not run. */
+/* Checks that a client that ends stops its helpers and drops posted work that has not run. */
 static void test_end(void **state)
 {
     tutti_client *other;

@@ -19,7 +19,7 @@ struct in_place_rank {
     tutti_team *team;
     int p, me;
     bool lists, in_place;
-    int64_t n, step; /* elements of a piece that is as long as any; their distance in memory */
+    int64_t n, step; /* the most elements of a piece; the distance between elements in memory */
     tutti_type type;
     int64_t counts[RANKS], displs[RANKS];
     int64_t in[2 * RANKS * MOST], out[2 * RANKS * MOST];
@@ -32,7 +32,7 @@ static void must(bool good, const struct in_place_rank *x, const char *what)
     abort();
 }
 
-/* The elements that two ranks have for each other, equal both ways. */
+/* Returns the number of elements that two ranks have for each other, equal in both directions. */
 static int64_t length(const struct in_place_rank *x, int a, int b)
 {
     return !x->lists ? x->n : (a + b) % 3 == 1 ? 0 : x->n * (1 + a * b % 3) / 3;
@@ -43,7 +43,7 @@ static int64_t value(int round, int from, int to, int64_t i)
     return 100000 * (100 * round + 10 * from + to) + i;
 }
 
-/* Pieces of an alltoallv lie in reverse order, with gaps. */
+/* Writes the input and the lists. The pieces of an alltoallv lie in reverse order, with gaps. */
 static void fill(struct in_place_rank *x, int round)
 {
     memset(x->in, -1, sizeof x->in);

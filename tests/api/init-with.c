@@ -81,7 +81,8 @@ static int allgather(const void *in, void *out, size_t bytes, void *arg)
     return 0;
 }
 
-/* Compares what each rank contributes, and what the ranks of this host have in common. */
+/* Checks a client: sums over all ranks, and compares the ranks of the node with those whose host
+ * name is this one's. */
 static int use(tutti_client *client, const struct files *f)
 {
     char host[64] = "", hosts[16][64];

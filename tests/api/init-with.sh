@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-# job SIZE [RANK WHAT...]: runs a job, with other arguments for one rank. The exit code of rank r is
-# in code[r].
+# job SIZE [RANK WHAT...]: runs a job of SIZE ranks; RANK gets the further arguments WHAT. The exit
+# code of rank r is in code[r].
 job() {
     local size=$1 odd=${2--1} pids=() r
     shift $(($# > 1 ? 2 : 1))
@@ -43,7 +43,7 @@ for size in 1 2 5; do
     for c in "${code[@]}"; do [ "$c" = 0 ] || fail "a job of $size ranks: ${code[*]}"; done
 done
 
-# all_refuse TEXT: every rank but the odd one (argument 2) prints this text.
+# all_refuse TEXT [ODD]: expects that every rank but ODD exits with 3 and prints this text.
 all_refuse() {
     local r
     for ((r = 0; r < ${#code[@]}; r++)); do
@@ -55,8 +55,9 @@ all_refuse() {
 
 job 3 1 fail 1
 all_refuse 'returned .* to rank .* in its call'
-# A rank whose allocation fails before the ranks have met makes one more call, so nobody waits for
-# it in vain. Its first allocation is the memory that it needs to make any call at all.
+# A rank whose allocation fails before the ranks have met calls the allgather once more, so that no
+# rank waits for it in vain. The test begins at allocation 1: without allocation 0 the rank can make
+# no call.
 for allocation in {1..15}; do
     job 3 1 starve "$allocation"
     all_refuse 'rank 1 has no memory for what the ranks publish' 1

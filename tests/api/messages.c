@@ -43,7 +43,7 @@ static void ignore_work(tutti_context *c, void *arg)
     (void)c, (void)arg;
 }
 
-/* Sends one message and checks that exactly one arrives. */
+/* Sends one message and checks that exactly one message arrives. */
 static void still_works(void)
 {
     handled = done = 0;
@@ -177,7 +177,7 @@ static void put_it_off(tutti_context *c, const tutti_message *message, tutti_rec
     receive->put_off = 1;
 }
 
-/* A message that was put off stays pending after calls that were refused. */
+/* Checks that a message that was put off stays pending after calls that were refused. */
 static void test_receive(void **state)
 {
     static double sent[2] = {3, 4};

@@ -30,9 +30,10 @@ struct neighbor_rank {
     bool grid;
     enum neighbor_kind kind;
     int64_t n;
-    tutti_type pair; /* 2 elements at 0 and 2 of 3 */
+    tutti_type pair; /* 2 elements in an extent of 3, with a gap between them */
     struct neighbor_list to, from;
-    int place[MOST]; /* of source i: the place of this piece in its list of destinations */
+    int place[MOST]; /* place[i]: the index of the piece of source i in the list of destinations of
+                      * that source */
     int64_t in[PIECES], out[PIECES];
 };
 
@@ -55,7 +56,7 @@ static bool is_gather(const struct neighbor_rank *x)
     return x->kind == ALLGATHER || x->kind == ALLGATHERV;
 }
 
-/* The elements of piece k of a rank, always an even number. */
+/* Returns the number of elements of piece k of a rank, always an even number. */
 static int64_t length(const struct neighbor_rank *x, int rank, int k)
 {
     if (x->kind == ALLGATHER || x->kind == ALLTOALL) return x->n;
@@ -108,7 +109,7 @@ static void fill(struct neighbor_rank *x, int round)
             *element(x, false, k, i) = value(x, round, x->me, k, i);
 }
 
-/* Whether each piece is in its place, and nothing was stored anywhere else. */
+/* Checks that each piece is in its place, and that nothing was stored anywhere else. */
 static void expect(struct neighbor_rank *x, int round)
 {
     for (int k = 0; k < x->from.n; k++) {
@@ -197,7 +198,8 @@ static void grids(struct neighbor_rank *x)
     x->grid = false;
 }
 
-/* Lists the destinations of a rank in a graph of p ranks; some occur several times. */
+/* Lists in `to` the destinations of a rank in a graph of p ranks, of which some occur several
+ * times. */
 static int graph_of(int p, int rank, int *to)
 {
     int n = rank * 5 % 4;
@@ -205,7 +207,7 @@ static int graph_of(int p, int rank, int *to)
     return n;
 }
 
-/* The sources are listed in descending order of ranks. */
+/* Tries a graph whose sources are listed in descending order of ranks. */
 static void graph(struct neighbor_rank *x)
 {
     int p = tutti_size(x->team), to[MOST], from[MOST], other[MOST], n = 0;
@@ -262,8 +264,8 @@ static void wrong(struct neighbor_rank *x)
     must(tutti_team_free(mine), x, "free");
 }
 
-/* On a line of ranks, the first and the last one have a place that is no rank. Nothing that they
- * say about its piece counts. */
+/* Tries a line of ranks, on which the first and the last rank each have a neighbour missing. The
+ * count, displacement and type that they pass for that neighbour are ignored, however wrong. */
 static void nothing_counts_outside(struct neighbor_rank *x)
 {
     int p = tutti_size(x->team), last = p - 1;
@@ -289,7 +291,7 @@ static void nothing_counts_outside(struct neighbor_rank *x)
     must(tutti_team_free(t), x, "free");
 }
 
-/* Rank 1 sends more than rank 0 expects: both get an error with both sizes. */
+/* Checks that both ranks get an error with both sizes if rank 1 sends more than rank 0 expects. */
 static void mismatch(struct neighbor_rank *x)
 {
     int other = 1 - x->me;
@@ -306,7 +308,8 @@ static void mismatch(struct neighbor_rank *x)
     (void)tutti_team_free(t);
 }
 
-/* Two neighbours call different collectives of as many bytes: both get an error with both names. */
+/* Checks that both of two neighbours get an error with both names if they call different
+ * collectives of equally many bytes. */
 static void other_collective(tutti_client *client, void *arg)
 {
     struct neighbor_rank *x = calloc(1, sizeof *x);

@@ -16,7 +16,8 @@
 
 enum { TEAMS = 5, CALLS = 3, LONG = 9000, TURNS = 12 };
 
-/* The teams of this rank, and for each the sum of its members' ranks in the world. */
+/* Makes the teams of this rank, and sets for each team the sum of its members' ranks in the
+ * world. */
 static void make(tutti_team *world, tutti_team *team[TEAMS], int64_t sum[TEAMS])
 {
     int p = tutti_size(world), me = tutti_rank(world), columns = p < 4 ? p : 3;
@@ -37,14 +38,15 @@ static void make(tutti_team *world, tutti_team *team[TEAMS], int64_t sum[TEAMS])
     }
 }
 
-/* One request, with the value that each element of its result has less its index. */
+/* One request in flight. Element i of its result must be expected + members * i. */
 struct overlap_flight {
     tutti_request *request;
     int64_t *in, *out;
     int64_t n, members, expected;
 };
 
-/* Starts calls of 1, 100 and LONG elements on the team, in an order that all its members know. */
+/* Starts calls of 1, 100 and LONG elements on the team, in an order that is the same on all its
+ * members. */
 static int start(tutti_team *team, int64_t sum, int me, int turn, struct overlap_flight *f)
 {
     static const int64_t counts[CALLS] = {1, LONG, 100};
@@ -73,14 +75,14 @@ static void complete(struct overlap_flight *f, int by_test)
     free(f->in);
 }
 
-/* Starts all, makes a blocking call on the world, and completes all: rank r begins at place r and
- * goes on by a step that has no divisor in common with the number of requests. */
+/* Starts calls on all teams, makes a blocking call on the world, and completes all calls in an
+ * order of this rank's own: from request `me` on, upwards or downwards. */
 static void one_turn(tutti_team *world, tutti_team *const *team, const int64_t *sum, int turn)
 {
     struct overlap_flight f[TEAMS * CALLS];
     int n = 0, me = tutti_rank(world);
     for (int i = 0; i < TEAMS; i++) {
-        int k = (i + me) % TEAMS; /* each rank starts on its teams in another order */
+        int k = (i + me) % TEAMS; /* each rank begins with another team */
         n += start(team[k], sum[k], me, turn, f + n);
     }
     EXPECT(tutti_barrier(world) == TUTTI_OK);

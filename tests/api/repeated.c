@@ -32,8 +32,8 @@ static int64_t value(int round, int from, int64_t i)
     return 1000000 * (int64_t)round + 1000 * from + i;
 }
 
-/* Each rank has as many elements for each rank; shape 2 has the counts of shape 1 in places with
- * gaps. */
+/* Returns how many elements `rank` gives every rank in calls of a shape. Shape 2 has the counts of
+ * shape 1, and gaps between the pieces. */
 static int64_t length(int shape, int rank)
 {
     return shape == 0 ? 3 : rank % 2 ? 7 : 1;
@@ -65,7 +65,7 @@ static void gather_all(struct repeated_rank *x, int shape, int round)
     expect(x, round, "a result of allgatherv");
 }
 
-/* The lists of ranks other than the root are ignored, so they may point anywhere. */
+/* Calls gatherv. The lists of ranks other than the root are ignored, so here they point nowhere. */
 static void gather_at(struct repeated_rank *x, int shape, int round, int root)
 {
     const int64_t *nowhere = (const int64_t *)(intptr_t)16;
@@ -77,7 +77,7 @@ static void gather_at(struct repeated_rank *x, int shape, int round, int root)
     if (x->me == root) expect(x, round, "a result of gatherv");
 }
 
-/* A request and a blocking call of equal counts use one plan at the same time. */
+/* Makes a request and blocking calls of equal counts, which use one plan at the same time. */
 static void gather_together(struct repeated_rank *x, int round)
 {
     static _Thread_local int64_t others[ROOM];
@@ -125,7 +125,8 @@ static void expect_refused(struct repeated_rank *x, tutti_status status, const c
     must(strstr(tutti_error(), text) != NULL, x, "another error");
 }
 
-/* An equal call needs no check of its counts, but its buffers may be others. */
+/* Makes two equal calls, and then one with a wrong buffer. The third call needs no check of its
+ * counts, but its buffers must be checked. */
 static void wrong_buffers(struct repeated_rank *x, int what)
 {
     const void *in = what == 0 ? NULL : what == 1 ? x->out : x->in;
@@ -142,7 +143,8 @@ static tutti_status scatter_in_place(struct repeated_rank *x, void *out)
                           x->counts[x->me], TUTTI_I64, 0);
 }
 
-/* In place, the root's `out` is its input. The others do not make the call that is refused. */
+/* Makes scatterv in place, in which `out` is the input of the root, and then refuses a call in
+ * which that is NULL. The other ranks do not make this last call. */
 static void refuse_no_input(struct repeated_rank *x)
 {
     fill(x, 1, 0);

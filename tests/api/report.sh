@@ -29,8 +29,8 @@ for rank in range(3):
 PYTHON
 [ "$(find . -name 'calls-*' | wc -l)" -eq 3 ] || fail 'not three reports'
 
-# One rank sleeps before its calls: the other has waited longer for it than it for the other. Both
-# have waited, because the processors have other things to do, too.
+# Rank 1 sleeps before its calls, so rank 0 has waited longer for rank 1 than rank 1 for rank 0.
+# Both have waited, because the processors have other things to do, too.
 cat >late <<'SCRIPT'
 #!/bin/bash
 if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_FAULT=delay=3000,seed=1; fi
@@ -42,7 +42,8 @@ python3 -c 'import json
 waited = [json.load(open(f"late-{rank}.json"))["waited_for"] for rank in range(2)]
 assert waited[0][1] > waited[1][0] > 0, waited'
 
-# As text on standard error; of rank 0 alone without %r; beside a trace.
+# The report as text on standard error. Without %r in the name, only rank 0 writes one. A trace can
+# be written at the same time.
 expect 0 timeout 3000 env TUTTI_REPORT=1 TUTTI_TRACE=trace tutti run -n 2 "$program"
 says err '^Calls of rank 0 of 2; [0-9.]+ s in the job, [0-9.]+ s of them in calls$'
 says err '^waited for rank 1: [0-9.]+ s'
@@ -50,7 +51,7 @@ says err '^reduce +i64 +sum +5600 +2 flat +60 +- +[0-9.]+ '
 [ "$(lines err '^Calls of rank')" -eq 1 ] || fail 'another rank has written a report'
 [ "$(find trace -name '*.json' | wc -l)" -eq 2 ] || fail 'the trace is not whole'
 
-# What cannot be written is a warning.
+# If the report cannot be written, there is a warning and no error.
 touch occupied
 expect 0 timeout 3000 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
 says err 'warning: TUTTI_REPORT: cannot write occupied/report: Not a directory'

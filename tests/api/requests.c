@@ -12,8 +12,8 @@
 
 enum { N = 3 };
 
-/* Creates a request. In some of these collectives a root is finished at once and the others are
- * not. */
+/* The type of functions that create a request. In some of the collectives, a root has finished its
+ * work at once and the other ranks have not. */
 typedef tutti_status make_fn(tutti_team *team, int64_t *in, int64_t *out, tutti_request **request);
 
 static tutti_status make_bcast(tutti_team *team, int64_t *in, int64_t *out, tutti_request **request)
@@ -59,7 +59,8 @@ static void by_test(tutti_request *request)
     EXPECT(status == TUTTI_OK);
 }
 
-/* tutti_request_check advances nothing, so that somebody else must. */
+/* Completes a request by tutti_request_check, which advances nothing, so this function also calls
+ * tutti_advance. */
 static void by_check(tutti_client *client, tutti_request *request)
 {
     tutti_status status;
@@ -74,7 +75,8 @@ static void turn(tutti_team *world, tutti_request *request, int i)
 {
     EXPECT(tutti_start(request) == TUTTI_OK);
     expect_under_way(request);
-    EXPECT(tutti_barrier(world) == TUTTI_OK); /* now its work is finished on all ranks */
+    EXPECT(tutti_barrier(world) == TUTTI_OK); /* after this barrier, all ranks have finished the
+                                               * work of the request */
     expect_under_way(request);
     if (i % 2)
         by_test(request);
@@ -87,10 +89,11 @@ static void of_a_plan(tutti_team *world, make_fn *make)
     int64_t in[N] = {1, 2, 3}, out[N] = {4, 5, 6};
     tutti_request *request;
     EXPECT(make(world, in, out, &request) == TUTTI_OK);
-    EXPECT(tutti_test(request) == TUTTI_OK); /* it was never started */
+    EXPECT(tutti_test(request) == TUTTI_OK); /* a request that was never started counts as
+                                              * complete */
     EXPECT(tutti_wait(request) == TUTTI_OK);
     for (int i = 0; i < 4; i++) turn(world, request, i);
-    EXPECT(tutti_wait(request) == TUTTI_OK); /* returns at once when called again */
+    EXPECT(tutti_wait(request) == TUTTI_OK); /* a wait for a complete request returns at once */
     EXPECT(tutti_test(request) == TUTTI_OK);
     EXPECT(tutti_request_free(request) == TUTTI_OK);
     EXPECT(make(world, in, out, &request) == TUTTI_OK);
@@ -114,7 +117,8 @@ static void of_a_check(tutti_client *client, tutti_team *world)
     int64_t in[N] = {1, 2, 3}, out[N];
     tutti_request *request;
     EXPECT(make_nothing(world, in, out, &request) == TUTTI_OK);
-    EXPECT(tutti_request_check(request) == TUTTI_OK); /* it was never started */
+    EXPECT(tutti_request_check(request) == TUTTI_OK); /* a request that was never started counts as
+                                                       * complete */
     EXPECT(tutti_request_free(request) == TUTTI_OK);
     EXPECT(tutti_iallreduce(world, in, out, N, TUTTI_I64, TUTTI_SUM, &request) == TUTTI_OK);
     expect_under_way(request);
@@ -124,7 +128,7 @@ static void of_a_check(tutti_client *client, tutti_team *world)
     EXPECT(tutti_request_free(request) == TUTTI_OK);
 }
 
-/* A team cannot be freed while requests on it exist, whatever their state. */
+/* Checks that a team cannot be freed while requests on it exist, whatever their state. */
 static void of_a_team(tutti_team *world)
 {
     int64_t out[N] = {4, 5, 6};
@@ -149,7 +153,7 @@ static void add_modulo(const void *left, const void *right, void *out, size_t n,
     for (size_t i = 0; i < n; i++) ((int64_t *)out)[i] = (a[i] + b[i]) % *(const int64_t *)arg;
 }
 
-static tutti_op modulo; /* with the argument `seven` */
+static tutti_op modulo; /* uses the argument `seven` */
 static int64_t seven = 7;
 
 static void expect_sums(tutti_team *world, const int64_t *out, int stride, int64_t by)
@@ -159,7 +163,7 @@ static void expect_sums(tutti_team *world, const int64_t *out, int stride, int64
         EXPECT(out[i * stride] % by == (p * (i + 1) + p * (p - 1) / 2) % by);
 }
 
-/* Two requests with one shape run at once, each with its own argument, and start again. */
+/* Runs two requests with one shape at once, each with its own argument, and starts them again. */
 static void of_two_arguments(tutti_team *world, const int64_t *in)
 {
     int64_t by[] = {5, 1000}, out[2][N];
@@ -179,7 +183,8 @@ static void of_two_arguments(tutti_team *world, const int64_t *in)
     for (int i = 0; i < 2; i++) EXPECT(tutti_op_free(op[i]) == TUTTI_OK);
 }
 
-/* Odd ranks pass the operation itself, even ranks one that is bound to it. */
+/* Calls an allreduce to which odd ranks pass an operation, and even ranks the same operation bound
+ * to an argument. */
 static void of_bound_operations(tutti_team *world)
 {
     int64_t in[N], out[2 * N], mine = 7;

@@ -16,7 +16,7 @@
 
 enum { TURNS = 60, LONG = 20000 };
 
-/* One thread of a rank: its team, and which of the two threads it is. */
+/* One thread of a rank: its team, and its number, 0 or 1. */
 struct share_worker {
     tutti_client *client;
     tutti_team *world, *team;
@@ -30,7 +30,8 @@ static void sum(tutti_team *team, int64_t value)
     EXPECT(out == p * value + p * (p - 1) / 2);
 }
 
-/* Long data, which go through windows or from buffer to buffer; completed by testing. */
+/* Sums long vectors, which go through windows or from buffer to buffer. Completes the call by
+ * testing. */
 static void sum_long(tutti_team *team, int turn)
 {
     tutti_request *request;
@@ -45,7 +46,7 @@ static void sum_long(tutti_team *team, int turn)
     free(in);
 }
 
-/* Several requests in flight, completed in the reverse order. */
+/* Starts several requests and completes them in reverse order. */
 static void requests(tutti_team *team, int turn)
 {
     enum { N = 5 };
@@ -70,7 +71,8 @@ static void memory(tutti_client *client)
     EXPECT(tutti_free(client, at) == TUTTI_OK);
 }
 
-/* Both threads make a team from the same list at the same time, with their own tags. */
+/* Makes a team from the same list as the other thread does at the same time, with tags of its
+ * own. */
 static void team_of(const struct share_worker *w, int turn)
 {
     int ranks[64], p = tutti_size(w->world);
@@ -95,8 +97,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Runs the two threads; on odd ranks they exchange their teams, so that the first thread of one
- * rank meets the second one of another. */
+/* Runs the two threads. On odd ranks the threads swap their teams, so that the first thread of an
+ * even rank is on the same team as the second thread of an odd rank. */
 static void two_threads(tutti_client *client, tutti_team *const team[2])
 {
     struct share_worker w[2];
@@ -117,9 +119,9 @@ static void *barrier(void *arg)
     return NULL;
 }
 
-/* Rank 0 waits in two threads, first on team 0. The other ranks come to team 1 first, with a single
- * thread. If the first thread of rank 0 held the lock while it waits, the second one could not come
- * to team 1. */
+/* Lets rank 0 wait in two threads, first on team 0. The other ranks call on team 1 first, with a
+ * single thread. If the first thread of rank 0 held the client's lock while it waits, the second
+ * thread could not make its call on team 1. */
 static void crossed(tutti_team *const team[2])
 {
     pthread_t thread;

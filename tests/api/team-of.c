@@ -41,8 +41,7 @@ static void make_and_free(tutti_team *world, const int *ranks, int n, int tag)
     EXPECT(tutti_team_free(part) == TUTTI_OK);
 }
 
-/* Every second rank, and the others backwards: two teams at the same time, while nobody else makes
- * calls. */
+/* Makes a team of the even ranks and a team of the odd ranks in reverse order, at the same time. */
 static void halves(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world), ranks[RANKS], n = 0;
@@ -56,8 +55,9 @@ static void halves(tutti_team *world)
     for (int i = 0; i < 3; i++) make_and_free(world, ranks, n, i);
 }
 
-/* Each rank makes a team with the next one, one after the other; both teams live at once, and so
- * does a second team from the same list. */
+/* Makes teams of each two consecutive ranks: each rank is in one with the rank before and in one
+ * with the rank after it, and makes a second team from each of these lists while the first one
+ * exists. */
 static void neighbours(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world);
@@ -72,7 +72,7 @@ static void neighbours(tutti_team *world)
     EXPECT(tutti_barrier(world) == TUTTI_OK);
 }
 
-/* A team of a team, and a team of one rank. */
+/* Makes a team of one rank, and a team from the ranks of a team that is not the world. */
 static void inner(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world);
@@ -125,8 +125,9 @@ static void expect_different(tutti_team *world, const int *ranks, int n, int tag
     EXPECT(strstr(tutti_error(), "with the same tag and different lists"));
 }
 
-/* Ranks 0 and 1 wait for each other with different lists. Rank 2, which has the list of rank 0,
- * learns it from rank 0. Afterwards this tag does not work any more, and others do. */
+/* Lets ranks 0 and 1 wait for each other with different lists: both get an error. Rank 2, which has
+ * the list of rank 0, gets the error from rank 0. Afterwards this tag does not work any more, and
+ * other tags do. */
 static void different(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world);

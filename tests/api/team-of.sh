@@ -9,7 +9,8 @@ go() { tutti run --timeout 3000 "$@"; }
 for n in 1 2 5; do go -n $n "$program" all; done
 TUTTI_NODES=2,2,1 go -n 5 "$program" all
 
-# gone N WHAT: each of the other ranks goes on.
+# gone N WHAT: runs a job of N ranks, of which the last one dies or leaves, as WHAT says. Expects
+# that each other rank continues.
 gone() {
     local said
     said=$(go -n "$1" --on-failure continue "$program" "$2" 2>/dev/null || true)
@@ -21,7 +22,7 @@ gone() {
 for n in 2 3 4; do gone $n die && gone $n leave; done
 TUTTI_NODES=2,2 gone 4 die
 TUTTI_NODES=2,1 gone 3 leave
-# With a real network (UCX) between the nodes, where its library is installed.
+# Several nodes with a real network (UCX) between them, where its library is installed.
 if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
     TUTTI_WIRE=1 TUTTI_NODES=2,1 UCX_TLS=tcp,self go -n 3 "$program" all
 fi

@@ -4,7 +4,7 @@
  *
  *     team-threads all        the collectives, teams, memory and messages of such a job
  *     team-threads arguments  wrong arguments of one rank
- *     team-threads nested     the same inside threads of one process
+ *     team-threads nested     what `all` does, inside threads of one process
  *     team-threads dies       the last process is killed while its threads are needed
  */
 #include <dirent.h>
@@ -26,13 +26,14 @@
 
 enum { LONG = 100000, TURNS = 20 };
 
-/* A process knows these things of its threads. */
+/* What a process knows of the threads that it brings: its number, how many threads it has, the rank
+ * of the first one, and how many threads all processes have. */
 struct brings {
     int process, threads, first, all;
     atomic_int ran;
 };
 
-/* Rank r of the team brings 1 + r % 3 threads. */
+/* Returns the numbers of this process, where rank r of the team brings 1 + r % 3 threads. */
 static struct brings brings_of(const tutti_team *team)
 {
     struct brings b = {.process = tutti_rank(team)};
@@ -46,8 +47,8 @@ static struct brings brings_of(const tutti_team *team)
 
 /* ---- Accesses by the system ---- */
 
-/* Stands in front of the fabric and counts what goes through the system to threads of this process
- * and of others. */
+/* A table of fabric operations that counts the accesses through the system to threads of this
+ * process (`near`) and to threads of other processes (`far`), and then makes them. */
 struct counting {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
@@ -90,7 +91,8 @@ static void count_accesses(struct counting *c, tutti_client *client)
 
 /* ---- Collectives ---- */
 
-/* `directly`: the plan uses no windows. */
+/* Sums long vectors, by a request that is started again. With `directly`, the plan must use no
+ * windows. */
 static void sum_long(tutti_team *team, bool directly)
 {
     double *in = malloc(2 * LONG * sizeof *in), *out = in + LONG;
@@ -122,8 +124,8 @@ static void exchange(tutti_team *team)
 
 /* ---- Teams ---- */
 
-/* The threads of this process alone: they reach each other's buffers without the system, and the
- * data of a long allreduce pass through no windows. */
+/* Tries a team of the threads of this process: they reach each other's buffers without the system,
+ * and the data of a long allreduce pass through no windows. */
 static void own_process(tutti_client *client, const struct brings *b, struct counting *c)
 {
     tutti_team *team;
@@ -136,7 +138,8 @@ static void own_process(tutti_client *client, const struct brings *b, struct cou
     EXPECT(tutti_team_free(team) == TUTTI_OK);
 }
 
-/* Threads of two processes or more: those of one process read each other without the system. */
+/* Tries teams of threads of several processes: threads of one process read each other's memory
+ * without the system. */
 static void mixed(tutti_client *client, const struct brings *b, struct counting *c)
 {
     tutti_team *team, *turned;
@@ -193,7 +196,8 @@ static int descriptors(void)
     return n;
 }
 
-/* Again and again, without anything being left; also in a client that is shared. */
+/* Makes jobs of threads again and again, in the second half with a shared client, and checks that
+ * no descriptor is left open. */
 static void all(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client);

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/../tools/lib.sh"
 program=$TUTTI_BUILD/tests/test-api-team-threads
 go() { tutti run --timeout 3000 "$@"; }
-# Not measured, so that long data are read from buffer to buffer.
+# With a given cost of reading, the ranks measure none, and read long data from buffer to buffer.
 export TUTTI_READ_COST=1
 
 "$program" all
@@ -22,7 +22,7 @@ TUTTI_FAULT=delay=20,seed=3 go -n 2 "$program" all
 go -n 3 "$program" arguments
 TUTTI_NODES=2,1 go -n 3 "$program" arguments
 
-# The five threads and processes that are left learn of the death in time.
+# The five threads and processes that are left learn of the death soon.
 got=0
 go -n 3 --on-failure continue-fail "$program" dies >out 2>err || got=$?
 [ $got -eq 137 ] || fail "exited with $got"

@@ -9,18 +9,20 @@
 
 #include "ranks.h"
 
-/* The call of a case. `team` is a graph in which the two ranks are neighbours twice over; `rank` is
- * 0 or 1. */
+/* A rank, 0 or 1, with what it needs for the call of a case. `team` is a graph in which each rank
+ * is twice a neighbour of the other one. */
 struct unlike_rank {
     tutti_team *team;
     int rank;
-    tutti_type two, mixed, other; /* 2 i32 with a gap; i32 f32; f32 i32 */
+    tutti_type two, mixed, other; /* two i32 with a gap between them; an i32 and an f32; an f32 and
+                                   * an i32 */
     int64_t in[64], out[64];
 };
 
 struct unlike_case {
     tutti_status (*call)(struct unlike_rank *x);
-    const char *text[3]; /* in the error of both ranks; none: the calls match */
+    const char *text[3]; /* texts that the errors of both ranks contain; no texts: the calls
+                          * match */
 };
 
 static const int64_t places[2] = {0, 32}, twos[2] = {2, 2}, ones[2] = {1, 1};
@@ -43,7 +45,8 @@ static tutti_status gathered_type(struct unlike_rank *x)
                                      x->rank ? TUTTI_U64 : TUTTI_I64);
 }
 
-/* As many elements in all, but 1 and 3 where 3 and 1 are expected. */
+/* Rank 1 sends 1 and 3 elements where rank 0 expects 3 and 1: as many in all, divided
+ * differently. */
 static tutti_status divided(struct unlike_rank *x)
 {
     static const int64_t up[2] = {1, 3}, down[2] = {3, 1};
@@ -52,7 +55,7 @@ static tutti_status divided(struct unlike_rank *x)
                                     TUTTI_I32);
 }
 
-/* 2 and 0 elements where 0 and 2 are expected. */
+/* Rank 1 sends 2 and 0 elements where rank 0 expects 0 and 2. */
 static tutti_status misplaced(struct unlike_rank *x)
 {
     static const int64_t up[2] = {2, 0}, down[2] = {0, 2};
@@ -69,14 +72,15 @@ static tutti_status nothing(struct unlike_rank *x)
                                     places, TUTTI_I32);
 }
 
-/* The calls differ, and none of them has elements. Their texts name the type nevertheless. */
+/* The ranks call different collectives without any elements. The error names their types
+ * nevertheless. */
 static tutti_status empty_calls(struct unlike_rank *x)
 {
     if (x->rank) return tutti_neighbor_allgather(x->team, x->in, x->out, 0, TUTTI_F32);
     return tutti_neighbor_alltoall(x->team, x->in, x->out, 0, TUTTI_I32);
 }
 
-/* The elements of a derived type are counted as such. */
+/* The ranks pass other numbers of elements of a derived type, which the error counts as such. */
 static tutti_status derived(struct unlike_rank *x)
 {
     return tutti_neighbor_allgather(x->team, x->in, x->out, 2 + x->rank, x->mixed);
@@ -84,7 +88,8 @@ static tutti_status derived(struct unlike_rank *x)
 
 /* ---- A type for each piece ---- */
 
-/* Neither call has elements, and only one of them has a single type. */
+/* The ranks call different collectives without any elements, of which only one has a single
+ * type. */
 static tutti_status empty_pieces(struct unlike_rank *x)
 {
     static const int64_t none[2];
@@ -99,7 +104,7 @@ static tutti_status empty_pieces(struct unlike_rank *x)
 static tutti_status exchange(struct unlike_rank *x, bool neighbors, const int64_t *sent,
                              const tutti_type *in, const int64_t *expected, const tutti_type *out)
 {
-    int64_t to[2] = {0}, from[2] = {0}; /* a rank has nothing for itself */
+    int64_t to[2] = {0}, from[2] = {0}; /* the count for the rank itself stays 0 */
     if (neighbors)
         return tutti_neighbor_alltoallw(x->team, x->in, sent, places, in, x->out, expected, places,
                                         out);
@@ -126,7 +131,7 @@ static tutti_status another_order(struct unlike_rank *x)
     return exchange(x, false, ones, x->rank ? one : other, ones, other);
 }
 
-/* A pair of elements with a gap matches two elements without one. */
+/* Pairs of elements with a gap match twice as many elements without one. */
 static tutti_status same_signature(struct unlike_rank *x)
 {
     tutti_type pair[2] = {x->two, x->two}, basic[2] = {TUTTI_I32, TUTTI_I32};
@@ -149,7 +154,7 @@ static tutti_status gathered(struct unlike_rank *x)
     return tutti_gatherv(x->team, x->in, 2, x->out, twos, at, x->rank ? x->mixed : x->other, 0);
 }
 
-/* No elements match no elements, whatever their types are. */
+/* Checks that pieces without elements match, whatever their types are. */
 static tutti_status empty(struct unlike_rank *x)
 {
     static const int64_t none[2];
@@ -185,8 +190,8 @@ static tutti_status persistent(struct unlike_rank *x)
     return status == TUTTI_OK ? finish(request) : status;
 }
 
-/* Calls with the same pieces first, so that everything about them is known already, and then with
- * others. */
+/* Makes equal calls first, so that both ranks have compared everything before, and then calls that
+ * do not match. */
 static tutti_status later(struct unlike_rank *x)
 {
     tutti_status status = TUTTI_OK;
@@ -242,7 +247,7 @@ static void free_types(const struct unlike_rank *x)
     EXPECT(tutti_type_free(x->other) == TUTTI_OK);
 }
 
-/* Whether the error is that of the case, and names all that it shall name. */
+/* Returns whether the status is a mismatch and the error contains all texts of the case. */
 static bool is_told(const struct unlike_case *c, tutti_status status)
 {
     bool told = status == TUTTI_ERR_MISMATCH;
@@ -250,8 +255,8 @@ static bool is_told(const struct unlike_case *c, tutti_status status)
     return told;
 }
 
-/* Runs the case with the number *arg. The two ranks compare what they have for each other at the
- * latest in the barrier. Its buffers must last until both ranks have the error. */
+/* Runs the case with the number *arg. The two ranks compare their pieces at the latest in the
+ * barrier. The rank's buffers must exist until both ranks have the error. */
 static void one_rank(tutti_client *client, void *arg)
 {
     static struct unlike_rank ranks[2];

@@ -17,7 +17,7 @@
 
 enum { ENOUGH = 200 };
 
-/* What the hook of rank 0 does: it counts, and looks on which thread it runs. */
+/* What the hook of rank 0 counts: its calls, and those on a thread other than `waiter`. */
 static atomic_int calls, strange;
 static pthread_t waiter;
 
@@ -28,7 +28,7 @@ static void hook(void *arg)
     atomic_fetch_add(&calls, 1);
 }
 
-/* Rank 1: waits outside the library until the hook of rank 0 has run ENOUGH times more. */
+/* Lets rank 1 stay outside the library until the hook of rank 0 has run ENOUGH times more. */
 static void let_wait(const tutti_team *world)
 {
     int from = atomic_load(&calls);
@@ -66,7 +66,8 @@ static void came(tutti_context *context, void *arg)
     *(bool *)arg = true;
 }
 
-/* tutti_advance_wait: the work comes from the hook's rank itself, so nobody else ends the wait. */
+/* Checks that tutti_advance_wait calls the hook. Here the work comes from the rank itself, so no
+ * other rank ends the wait. */
 static void of_messages(tutti_client *client, tutti_team *world)
 {
     tutti_context *context = tutti_context_at(client, 0);
@@ -74,7 +75,8 @@ static void of_messages(tutti_client *client, tutti_team *world)
     int events = 0, before = atomic_load(&calls);
     EXPECT(context != NULL);
     if (tutti_rank(world) == 0) {
-        while (atomic_load(&calls) <= before + 10) /* once, except on a busy machine */
+        while (atomic_load(&calls) <= before + 10) /* one wait is enough, except on a busy
+                                                    * machine */
             EXPECT(tutti_advance_wait(context, 200, &events) == TUTTI_AGAIN && events == 0);
         EXPECT(tutti_post(context, came, &done) == TUTTI_OK);
         EXPECT(tutti_advance_wait(context, -1, &events) == TUTTI_OK && done);
@@ -82,7 +84,7 @@ static void of_messages(tutti_client *client, tutti_team *world)
     EXPECT(tutti_barrier(world) == TUTTI_OK);
 }
 
-/* A helper waits, too, but on a thread of the library: it does not call the hook. */
+/* Checks that a helper, which waits on a thread of the library, does not call the hook. */
 static void of_helpers(tutti_client *client, tutti_team *world)
 {
     tutti_context *context;
@@ -111,7 +113,7 @@ static void of_arguments(tutti_client *client)
     EXPECT(tutti_client_sleep(client, TUTTI_SLEEP_MOST_US) == TUTTI_OK);
 }
 
-/* Without the hook, waits end as before and call nothing. */
+/* Checks that waits end without the hook, too, and call nothing. */
 static void of_removal(tutti_client *client, tutti_team *world)
 {
     if (tutti_rank(world) == 0) EXPECT(tutti_client_hook(client, NULL, NULL, 0, 0) == TUTTI_OK);
@@ -129,7 +131,7 @@ static void one_rank(tutti_client *client, void *arg)
     of_arguments(client);
     if (tutti_rank(world) == 0) waiter = pthread_self();
     for (int i = 0; i < 3; i++) {
-        int first = i == 1 ? 7 : 300; /* less than the spins, and more */
+        int first = i == 1 ? 7 : 300; /* a wait spins more than 7 and less than 300 times */
         if (tutti_rank(world) == 0)
             EXPECT(tutti_client_hook(client, hook, &waiter, first, 32) == TUTTI_OK);
         EXPECT(tutti_client_sleep(client, sleeps_us[i]) == TUTTI_OK);

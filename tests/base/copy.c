@@ -47,7 +47,7 @@ static void copies_are_whole(void **state)
     at_all_places(tt_stream);
 }
 
-/* The linker uses the function below in place of tt_memcpy_near, so that the test can count the
+/* The linker uses __wrap_tt_memcpy_near in place of tt_memcpy_near, so that the test can count the
  * calls. */
 static int near;
 void __real_tt_memcpy_near(void *to, const void *from, size_t n);

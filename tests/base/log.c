@@ -25,7 +25,8 @@ static void stderr_of(void (*body)(void), const char *rank, const char *log, cha
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        setenv("TUTTI_JOB", "3", 1); /* without this setting ranks are not numbered */
+        setenv("TUTTI_JOB", "3", 1); /* TUTTI_JOB makes the process a rank, so that lines have the
+                                      * rank's number */
         setenv("TUTTI_RANK", rank, 1);
         setenv("TUTTI_LOG", log, 1);
         dup2(ends[1], STDERR_FILENO);

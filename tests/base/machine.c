@@ -33,7 +33,8 @@ static void interpolates(void **state)
 {
     (void)state;
     struct tt_machine m = some();
-    enum tt_machine_table table = TT_MACHINE_copy_cached_memory; /* 2 ps a byte */
+    enum tt_machine_table table = TT_MACHINE_copy_cached_memory; /* this table has 2 ps for each
+                                                                  * byte */
     assert_int_equal(tt_machine_time(&m, table, 0), 0);
     assert_int_equal(tt_machine_time(&m, table, 1), 2 * 8);
     assert_int_equal(tt_machine_time(&m, table, 8), 2 * 8);
@@ -42,7 +43,7 @@ static void interpolates(void **state)
     assert_int_equal(tt_machine_time(&m, table, INT64_C(1) << 40), INT64_C(2) << 40);
 }
 
-/* The largest times and sizes do not overflow. */
+/* Checks that the largest times and sizes do not overflow. */
 static void is_bounded(void **state)
 {
     (void)state;
@@ -57,7 +58,8 @@ static void is_bounded(void **state)
     assert_false(tt_machine_valid(&m));
 }
 
-/* Every entry has a least value, below which no machine has such a model. */
+/* Checks that a model is refused if an entry is below the least value that a real machine could
+ * have. */
 static void is_credible(void **state)
 {
     (void)state;
@@ -95,7 +97,7 @@ static void is_read_as_written(void **state)
     assert_memory_equal(&m, &again, sizeof m);
 }
 
-/* Replaces a text in the file, and expects that it is refused with this reason. */
+/* Replaces a text in the file, and expects that the file is refused with this reason. */
 static void refused(const char *text, const char *by, const char *reason)
 {
     char all[16384], why[TT_MACHINE_WHY];
@@ -147,7 +149,8 @@ static void only_files_are_read(void **state)
     assert_non_null(strstr(why, "No such file"));
     snprintf(path, sizeof path, "%s/pipe", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_false(tt_machine_read(path, &m, why)); /* and does not wait for a writer */
+    assert_false(tt_machine_read(path, &m, why)); /* a pipe is refused at once, without waiting for
+                                                   * a writer */
 }
 
 static void path_is_found(void **state)
@@ -191,8 +194,8 @@ static void expect_lines(const char *file, const char *text)
     tt_free(is);
 }
 
-/* Lines stay in their order; the oldest ones go if there are too many lines or bytes, and a file
- * that is too long is left as it is. */
+/* Checks that lines stay in their order, that the oldest ones are dropped if there are too many
+ * lines or bytes, and that a file that is too long is left as it is. */
 static void lines_are_merged(void **state)
 {
     char file[TT_FILE_PATH];
@@ -244,7 +247,7 @@ static const struct tt_file_change adds_new = {.most_bytes = 64,
                                                .add = add_new,
                                                .arg = (char[]){"new\n"}};
 
-/* A file keeps its mode, and a link to it stays a link. */
+/* Checks that a file that is rewritten keeps its mode, and that a link to it stays a link. */
 static void what_is_there_is_kept(void **state)
 {
     char file[TT_FILE_PATH], link[TT_FILE_PATH];

@@ -177,7 +177,8 @@ static void values_are_described(void **state)
     expect_values("TUTTI_TRACE", "");
 }
 
-/* The library falls back to the default in the table where it is a value. */
+/* Checks that the table's default of each setting is accepted: the library uses it instead of a
+ * wrong value. */
 static void defaults_are_accepted(void **state)
 {
     (void)state;

@@ -49,19 +49,19 @@ assert collectives <= titles, titles
 PYTHON
 for word in '### allreduce, 2 ranks' '### Limits of the machine' '### Summary' 'geometric mean'; do grep -qF "$word" "$work/all.md"; done
 cmp <(cat "$work/all.md") "$work/out"
-# The results have the same table, under the command that was measured.
+# The file in the results folder has the same table, below the command that was measured.
 cat "$work"/results/*.md | tr '\n' ' ' |
     grep -q "\`bench/bench compare --ranks 2 [^\`]*--peers tutti,tutti-alloc[^\`]*\` *At "
 diff -B "$work/all.md" <(awk 'after; /^At / { at = 1 } at && /^$/ { after = 1 }' "$work"/results/*.md)
 
-# The collectives that are compared on request.
+# Some collectives are compared on request only.
 "${compare[@]}" --peers tutti --collectives all --json "$work/every.json" >"$work/out"
 python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 assert not d["failures"] and len({row["collective"] for row in d["points"]}) == 16, d
 assert {row["problem"] for row in d["points"]} >= {"scan/f64/sum/8/p2", "gatherv/f64/8/p2"}, d' "$work/every.json"
 
-# The limit of a call: the larger one of its signals and its copies.
+# The limit of a call is the larger one of the times that its signals and its copies take at least.
 PYTHONPATH=$TUTTI_SOURCE/bench python3 - <<'PYTHON'
 from harness.bounds import bound
 limits = {"line": 0.2, "stream": 0.05, "switch": 1.0, "memcpy": 10.0, "cma": 12.0}
@@ -81,7 +81,7 @@ assert bound("reduce_scatter", 2, 2, {**limits, "cma": None}) == (20.0, "windows
 assert bound("reduce", 2, 2, {}) == (None, None)
 PYTHON
 
-# Without rotation, the figures that were measured count.
+# If no figure rotates through the pool, the figures that were measured are compared.
 "${compare[@]}" --peers tutti,tutti-alloc --collectives bcast,barrier --buffers anew --json "$work/anew.json" >"$work/out"
 python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
@@ -96,7 +96,7 @@ d = json.load(open(sys.argv[1]))
 assert d["left_out"] == ["alltoall/f64/512K/p2"], d["left_out"]
 assert d["summary"] is None and len(d["points"]) == 4' "$work/one.json"
 
-refused() { # words expected, arguments
+refused() { # refused PATTERN ARGUMENT...
     local words=$1 status=0
     shift
     "${compare[@]}" "$@" >"$work/out" 2>&1 || status=$?
@@ -111,7 +111,7 @@ refused 'none of allreduce' --collectives allreduce,scans
 refused 'not a size' --sizes 12
 refused 'none of rotated, same, anew, used' --buffers rotated,new
 refused 'build Tutti first' --build "$work" --peers tutti
-# A file that cannot be written is noticed before anything is measured.
+# A file that cannot be written is reported before anything is measured.
 for option in --json --table --svg; do
     refused "compare: cannot write $work/none/x: No such file or directory" --peers tutti "$option" "$work/none/x"
     [ "$(wc -l <"$work/out")" -eq 1 ]

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/results"
 hosts=("$TUTTI_SOURCE/bench/bench" hosts --build "$TUTTI_BUILD" --results "$work/results" --nodes '2,1' --quick --repeats 1 --batch 0.001)
 
-refused() { # words expected, arguments
+refused() { # refused PATTERN ARGUMENT...
     local words=$1 status=0
     shift
     "${hosts[@]}" "$@" >"$work/out" 2>&1 || status=$?
@@ -83,7 +83,7 @@ grep -q '^### Messages between two hosts$' "$work/out"
 tr '\n' ' ' <"$work/out" |
     grep -q ' Rendezvous of 16M between two hosts: .* TUTTI_REMOTE_KEYS=1 is set\. .* all data to one context: '
 
-# A pull that fails is named and has no figures.
+# A pull that fails is named and gets no figures.
 status=0
 TMPDIR=$work "${hosts[@]}" --parts pull --timeout 0.01 --json "$work/none.json" >"$work/out" 2>"$work/err" || status=$?
 [ "$status" -eq 1 ]

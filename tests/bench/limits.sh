@@ -18,7 +18,7 @@ for target in targets:
 PYTHON
 grep -q 'planning a new shape, 16 ranks' "$work/out"
 
-# The same table is appended to the file of the day and the machine, with machine and versions.
+# The table is also appended to the file of this day and machine, with the machine and the versions.
 files=("$work"/results/*.md)
 [ ${#files[@]} -eq 1 ]
 [[ ${files[0]##*/} =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}-[a-z0-9-]+\.md$ ]]
@@ -32,7 +32,7 @@ diff -B "$work/out" <(awk 'after; /^At / { at = 1 } at && /^$/ { after = 1 }' "$
 [ "$(grep -c '^## bench/bench limits' "${files[0]}")" -eq 2 ]
 [ "$(grep -c '^# ' "${files[0]}")" -eq 1 ]
 
-# A file that cannot be written is noticed before anything is measured.
+# A file that cannot be written is reported before anything is measured.
 status=0
 "$TUTTI_SOURCE/bench/bench" limits --build "$TUTTI_BUILD" --results "$work/results" --json "$work/none/x" >"$work/out" 2>&1 || status=$?
 [ "$status" -eq 1 ]
@@ -43,7 +43,7 @@ status=0
 grep -qE "^limits: cannot write $work/none/[0-9].*\.md: No such file or directory$" "$work/out"
 
 # Wrong arguments.
-refused() { # words expected, arguments
+refused() { # refused PATTERN ARGUMENT...
     local words=$1 status=0
     shift
     "$TUTTI_SOURCE/bench/bench" limits --build "$TUTTI_BUILD" --results - "$@" >"$work/out" 2>&1 || status=$?
@@ -53,7 +53,8 @@ refused() { # words expected, arguments
 refused "no part is called 'rest': there are overhead, planning, ranking, startup, memory, transfer" --parts overhead,rest
 refused "not a whole number from 1: '0'" --repeats 0
 
-# The times of rankings, by collective and processors, and of finding one.
+# The times of rankings, for each collective and number of processors, and the time of finding a
+# ranking.
 "$TUTTI_BUILD/bench/bench-ranking" 3 >"$work/rankings"
 [ "$(grep -cE '^\{"target": "ranking", "collective": "[a-z_]+", "ranks": 3, "cores": [23], "bytes": [0-9]+, "ns": [0-9]+, "all_ns": [0-9]+\}$' "$work/rankings")" -eq 26 ]
 [ "$(grep -cE '^\{"target": "lookup", "ns": [0-9.]+\}$' "$work/rankings")" -eq 1 ]

@@ -73,7 +73,7 @@ assert [target["bound"] for target in document["targets"]] == ["at most 1.05", "
 assert all(target["met"] for target in document["targets"]), document["targets"]
 PYTHON
 
-refused() { # words expected, command
+refused() { # refused PATTERN COMMAND...
     local words=$1 status=0
     shift
     "$@" >"$work/out" 2>&1 || status=$?
@@ -83,13 +83,13 @@ refused() { # words expected, command
         exit 1
     fi
 }
-# A partner that fails is named and not called again, and the others are measured.
+# If a library fails, it is named and not called again, and the other libraries are measured.
 touch "$work/bin/ucx_perftest.fails"
 refused 'no transport' "${beside[@]}"
 [ "$(grep -c 'no transport' "$work/out")" -eq 6 ]
 grep -q '^| 1M, MiB/s ' "$work/out"
 
-# Partners that are not installed are left out, and the others are measured.
+# Libraries that are not installed are left out, and the other libraries are measured.
 PYTHONPATH=$TUTTI_SOURCE/bench PYTHONDONTWRITEBYTECODE=1 python3 - "$TUTTI_BUILD" <<'PYTHON'
 import os, sys
 from harness import partners
@@ -107,7 +107,7 @@ refused '--batch is more than 0' "$TUTTI_SOURCE/bench/bench" messages --batch 0
 refused 'build Tutti first' "$TUTTI_SOURCE/bench/bench" messages --build "$work"
 refused "messages: cannot write $work/none/x: No such file or directory" "${messages[@]}" --json "$work/none/x"
 
-# The benchmark programs without the script.
+# The benchmark programs themselves, without their driver.
 bench=$TUTTI_BUILD/bench/bench-messages
 refused 'messages go between 2 ranks, not 1' "$bench" latency
 refused 'not latency, bandwidth:BYTES' tutti run -n 2 "$bench" speed

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The driver of others' test suites finds a test that fails with Tutti only, and no other: not one
-# that fails without too, always or at times. What a test failed is read from the outputs of each
-# suite. Then it runs a test of MUMPS, if its package is there.
+# The driver of MPI test suites reports a test that fails only with Tutti, and no test that also
+# fails without Tutti, always or sometimes. It reads from the output of each suite which parts of a
+# test failed. Then it runs a test of MUMPS, if that package is installed.
 set -euo pipefail
 skip() {
     echo "skipped: $*"
@@ -49,7 +49,7 @@ assert not judged(mpi4py.judge, "", "Ran 3 tests in 0.1s\nOK\n")
 assert trial.WHOLE in judged(mpi4py.judge, "", "Segmentation fault\n", "died of signal 11")
 PYTHON
 
-# Tests over a host that need no MPI: a shell that knows by LD_PRELOAD whether Tutti is there.
+# Tests over a host that need no MPI: a shell that sees in LD_PRELOAD whether Tutti is used.
 cat >"$work/trials.py" <<'PYTHON'
 import os, sys
 from commands import mpi_suites
@@ -102,7 +102,7 @@ PYTHONPATH=$TUTTI_SOURCE/bench python3 "$work/trials.py" "$TUTTI_BUILD" "$work"
 
 suites=("$TUTTI_SOURCE/bench/bench" mpi-suites --build "$TUTTI_BUILD" --cache "$work/cache" --no-fetch --mode count)
 grep -q -- '--only REGEX' <<<"$("${suites[@]}" --help)"
-refused() { # words expected, options
+refused() { # refused PATTERN OPTION...
     local words=$1 status=0
     shift
     "${suites[@]}" "$@" >"$work/out" 2>&1 || status=$?

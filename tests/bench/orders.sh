@@ -14,7 +14,7 @@ assert time["rank", "whole"] > 1.2 * time["random", "whole"], time
 assert time["rank", "2048 B"] < 0.9 * time["rank", "whole"], time
 assert len({(row[4]) for row in rows}) == 1, rows
 '
-# A network of the wrong size ends the program, with the reason.
+# For a network of the wrong size the program ends with an error that gives the reason.
 status=0
 out=$("$TUTTI_SOURCE/bench/bench" simulate orders --build "$TUTTI_BUILD" --ranks 65 --networks torus:4x4x4 2>&1) || status=$?
 [ "$status" -eq 1 ]

@@ -12,8 +12,8 @@ skip() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What differs: a value in a line that is the same in all runs without Tutti, a line more, a line
-# less. What does not: times, and the order of lines.
+# The comparison of outputs reports a value in a line that is the same in all runs without Tutti, an
+# additional line, and a missing line. It does not report times and the order of lines.
 PYTHONPATH=$TUTTI_SOURCE/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'PYTHON'
 from harness import programs
 runs = ["sum 5\ntook 1.25 s\nrank 0\nrank 1\n", "sum 5\ntook 0.5 s\nrank 1\nrank 0\n"]

@@ -7,7 +7,7 @@ set -euo pipefail
 out=$("$TUTTI_SOURCE/bench/bench" simulate rates --build "$TUTTI_BUILD" --results - --repeats 1 --most 1024)
 [ "$(wc -l <<<"$out")" -eq 4 ]
 
-# The driver names its commands, and refuses others.
+# The driver prints its commands, and refuses other words.
 said=$("$TUTTI_SOURCE/bench/bench" --help)
 grep -q '^  compare  ' <<<"$said"
 for wrong in '' compar; do

@@ -10,13 +10,14 @@ source "$(dirname "$0")/../tools/model.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE
 export XDG_CACHE_HOME=$work/cache
 
-# Models in which reading by the system is cheap and all else dear, so that the estimate chooses
-# another algorithm than the table; or in which copying is cheap, too.
+# Two models: reading by the system is cheap and everything else is expensive, so that the estimate
+# chooses another algorithm than the table; and copying is cheap, too.
 model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
 model '1 1 1 1 1 1 1 1 1' >theirs
 sed 's/^processor .*/processor Other/' mine >foreign
 
-# Rank 0 prints what is chosen for a bcast of 1 KiB, for which the table has `flat`.
+# run NAME=VALUE...: runs a job in which rank 0 prints what is chosen for a bcast of 1 KiB. The
+# table chooses `flat`.
 run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$TUTTI_BUILD/tests/choose-caller"; }
 chosen() { sed -n 's/.*choice: \([a-z-]*\) for bcast.*/\1/p' err; }
 
@@ -34,7 +35,7 @@ expect 0 run TUTTI_MACHINE="$work/foreign" TUTTI_CHOICE=estimate
 says err "warning: there is no model of this machine, so the table chooses: .*'Other'"
 says err 'choice: flat for bcast.*by the table'
 
-# The others have another file, another choice, no home folder, and a wrong setting.
+# Ranks 1 and 2 have another file, another choice, no home folder, and a wrong setting.
 cat >differing <<'SCRIPT'
 #!/bin/bash
 case $TUTTI_RANK in

@@ -13,14 +13,14 @@ export XDG_CACHE_HOME=$work/cache
 bits() { timeout 3000 env "$@" tutti run -n 4 "$TUTTI_BUILD/tests/choose-bits"; }
 same() { [ "$(bits "${@:2}")" = "$1" ] || fail "other bits with ${*:2}"; }
 
-# The first job measures; all later ones have its wisdom.
+# The first job measures and writes a wisdom, which all later jobs use.
 bits TUTTI_CHOICE=measure TUTTI_WISDOM="$work/measured" >first
 [ "$(grep -c '^allreduce/f32/sum/' measured)" -eq 6 ] || fail "not six lines: $(cat measured)"
 cp measured before
 same "$(bits TUTTI_WISDOM="$work/measured")" TUTTI_CHOICE=measure TUTTI_WISDOM="$work/measured"
 cmp before measured || fail 'a later job has changed the wisdom'
 
-# Two wisdoms that differ only in the algorithm.
+# Two files of wisdom that differ only in the algorithm.
 for algorithm in flat ring; do
     sed -E "s/^(allreduce[^ ]*) [a-z-]+( radix=[0-9]+| slice=[0-9]+)*/\1 $algorithm/" measured >$algorithm
     bits TUTTI_WISDOM="$work/$algorithm" >$algorithm.bits
@@ -28,5 +28,5 @@ for algorithm in flat ring; do
     same "$(cat $algorithm.bits)" TUTTI_SPINS=0 TUTTI_YIELDS=1 TUTTI_WISDOM="$work/$algorithm"
 done
 if cmp -s flat.bits ring.bits; then fail 'the bits do not depend on the algorithm'; fi
-# Without the wisdom, the jobs are those of the table.
+# Without the wisdom, the table chooses, and gives other bits.
 [ "$(bits TUTTI_WISDOM=0)" != "$(cat ring.bits)" ] || fail 'the wisdom had no effect'

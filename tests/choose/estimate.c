@@ -74,9 +74,9 @@ static void least_time_wins(void **state)
     }
 }
 
-/* Each allocation of a choice fails once. In a brief run every third one fails: of the first
- * problem the first, fourth and so on, of the next problem the second, and so on. The rank gets an
- * error then, and chooses as the others do when there is memory again. */
+/* Lets each allocation of a choice fail once. In a brief run every third one fails: for the first
+ * problem the first, fourth and so on, for the next problem the second, fifth and so on. The rank
+ * gets an error then, and when there is memory again it chooses as if nothing had happened. */
 static void a_lack_of_memory_is_forgotten(void **state)
 {
     static struct tt_rankings kept;
@@ -104,8 +104,8 @@ static void a_lack_of_memory_is_forgotten(void **state)
     assert_true(lacks > 0);
 }
 
-/* Candidates that take longer are not followed to their end; this changes no choice. The best one
- * may not apply to a call. */
+/* Checks that it changes no choice that the estimate does not follow candidates that take longer to
+ * their end. The fastest algorithm may not apply to a call. */
 static void choice_of(const char *coll, const char *size, int p, int cores, bool commutes)
 {
     char text[100];
@@ -144,8 +144,8 @@ static void set_reads(struct tt_machine *m, int64_t ps)
             m->table[t][i] = ps;
 }
 
-/* The costs decide: where reading another process costs next to nothing, an algorithm that reads is
- * chosen, and none that reads where that costs much. */
+/* Checks that the costs decide: an algorithm that reads another process is chosen if reading costs
+ * next to nothing, and none that reads if reading costs much. */
 static void costs_decide(void **state)
 {
     (void)state;
@@ -164,7 +164,8 @@ static void costs_decide(void **state)
     assert_true(p.time_ps < TT_MACHINE_MOST);
 }
 
-/* The rankings that are kept do not change the choice, in whatever order the calls come. */
+/* Checks that the rankings that are kept do not change the choice, in whatever order the calls
+ * come. */
 static void history_does_not_matter(void **state)
 {
     (void)state;

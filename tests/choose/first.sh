@@ -14,10 +14,10 @@ run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$program"; }
 expect 0 run
 says err 'there is no model of this machine: '
 [ ! -e cache ] || fail 'the table needs no model'
-[ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # it is not measured elsewhere
+[ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # elsewhere a job measures no model
 
-# If other programs take the processors, there is no model in the time, and the table chooses. That
-# must not happen each time.
+# If other programs take the processors, the job has no model when its time for measuring is over,
+# and the table chooses. That must not happen in each of ten tries.
 for try in 1 2 3 4 5 6 7 8 9 10; do
     expect 0 run TUTTI_CHOICE=estimate
     says err 'measuring a model took [0-9.]+ ms'
@@ -29,7 +29,7 @@ for try in 1 2 3 4 5 6 7 8 9 10; do
     fi
     [ "$(find cache -name '*.machine' | wc -l)" -eq 0 ] || break
 done
-[ "$try" -lt 10 ] || exit 77 # the machine was too busy
+[ "$try" -lt 10 ] || exit 77 # the machine was too busy each time
 expect 0 tutti calibrate --show
 cp cache/tutti/*.machine before
 
@@ -41,7 +41,8 @@ for choice in estimate measure; do
 done
 cmp -s before cache/tutti/*.machine || fail 'the file has changed'
 
-# A file that the user names is not replaced; one that another version left is.
+# A file that the user names is not replaced; a file in the cache that another version wrote is
+# replaced.
 sed 's/^tutti .*/tutti 0.0.1/' before >named
 expect 0 run TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/named"
 says err 'there is no model of this machine, so the table chooses: .* by Tutti 0\.0\.1'
@@ -50,7 +51,7 @@ cp named cache/tutti/*.machine
 expect 0 run TUTTI_CHOICE=estimate
 says err 'measuring a model took'
 
-# Where the file cannot be written, the job goes on.
+# Where the file cannot be written, the job continues.
 touch occupied
 expect 0 run TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/none" XDG_CACHE_HOME="$work/occupied"
 expect 0 env -u XDG_CACHE_HOME -u HOME TUTTI_CHOICE=estimate tutti run -n 2 "$program"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Rankings are kept for the next job: it computes none again. Rank 0 alone reads the file, so that
-# no file makes ranks choose differently; and a job that does not estimate does not look at it.
-# shellcheck source-path=SCRIPTDIR disable=SC1091
+# Rankings are kept for the next job, which computes none of them again. Rank 0 alone reads the
+# file, so that no file makes ranks choose differently; and a job that does not estimate does not
+# look at it. shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 source "$(dirname "$0")/../tools/model.sh"
 
@@ -17,7 +17,7 @@ estimates() { run TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate "$@"; }
 computed() { sed -n 's/.*rankings: \([0-9]*\) were computed.*/\1/p' err; }
 file() { echo cache/tutti/*.rankings; }
 
-# The first job computes, and the second one finds all.
+# The first job computes the rankings, and the second one finds all of them.
 expect 0 estimates
 [ "$(computed)" -gt 0 ] || fail 'the first job computed nothing'
 says err 'were computed, and are kept in .*\.rankings$'
@@ -30,11 +30,12 @@ cmp "$(file)" before || fail 'a job with nothing new changed the file'
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice tutti explain bcast/u8/1K/p3
 says err 'rankings: all were known'
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info
-says out ' rankings +2 lines, of which 2 fit:' # the path may be too long for the line
+says out ' rankings +2 lines, of which 2 fit:' # a long path may be on another line
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info --json
 says out '"text":.*2 lines, of which 2 fit: .*\.rankings"'
 
-# Threads of one process have other accesses, and so rankings of their own.
+# Threads of one process reach each other's memory in another way than processes, and have rankings
+# of their own.
 threads=$TUTTI_BUILD/tests/choose-measured
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice "$threads" 3
 [ "$(computed)" -gt 0 ] || fail 'threads computed nothing'
@@ -42,7 +43,7 @@ expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice "
 says err 'rankings: all were known'
 grep -q '/p3 .*reach=load ' "$(file)" || fail 'threads have kept nothing'
 
-# Under another model nothing is used, and the lines are replaced.
+# With another model, no ranking of the file is used, and new lines replace the old ones.
 cp before "$(file)"
 expect 0 estimates TUTTI_MACHINE="$work/other"
 says err 'rankings: 0 of 2 lines are used'
@@ -50,7 +51,7 @@ says err 'rankings: 0 of 2 lines are used'
 expect 0 estimates
 says err 'rankings: 0 of 2 lines are used'
 
-# A file that says otherwise, with right checks. No user can edit it by mistake like this.
+# A file that names other algorithms, with right checksums. No user can write this by mistake.
 cat >forge.py <<'SCRIPT'
 import sys
 for line in open(sys.argv[1]):
@@ -62,7 +63,7 @@ SCRIPT
 python3 forge.py before >forged
 [ "$(lines forged '=flat ')" -eq 2 ] || fail 'nothing was forged'
 
-# Ranks 1 and 2 have other files, which nobody reads: all calls match.
+# Ranks 1 and 2 name other files, which nobody reads: the calls of all ranks match.
 cat >differing <<'SCRIPT'
 #!/bin/bash
 case $TUTTI_RANK in
@@ -89,13 +90,14 @@ expect 0 differing "$work/none" "$work/forged"
 says err 'choice: direct for bcast\(n=1024'
 cmp <(sort none) <(sort before) || fail 'what was computed differs from what was kept'
 
-# Without its check the same text is not used.
+# Without the right checksum the same text is not used.
 sed 's/=direct /=flat /' before >edited
 expect 0 differing "$work/edited" "$work/before"
 says err 'rankings: 0 of 2 lines are used'
 says err 'choice: direct for bcast\(n=1024'
 
-# A job that does not estimate does not look at the file, which could not be read.
+# A job that does not estimate does not read the file. Here a folder has that name, which would give
+# an error.
 mkdir folder
 expect 0 run TUTTI_MACHINE="$work/mine" TUTTI_RANKINGS="$work/folder"
 [ "$(lines err rankings)" -eq 0 ] || fail 'a job that does not estimate read the file'

@@ -11,7 +11,7 @@ export XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-measured
 run() { timeout 3000 env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
 
-# Each shape is measured once for each team, and kept in a line.
+# Each shape is measured once for each team, and a line of the file keeps the result.
 expect 0 run TUTTI_CHOICE=measure
 for call in allreduce reduce bcast barrier; do
     [ "$(lines err "is the fastest for $call.* on 3 ranks")" -eq 1 ] || fail "$call is not measured once"
@@ -23,7 +23,7 @@ left=$(find cache -type f ! -name '*.machine' ! -name '*.rankings')
 [ "$(grep -c '^[a-z]' "$file")" -eq 6 ] || fail "not six lines: $(cat "$file")"
 [ "$(stat -c %a cache/tutti)" = 700 ] || fail 'others can read the folder'
 
-# Later jobs choose by it, whether they would measure or not, and measure nothing again.
+# Later jobs choose by the wisdom, with either setting of TUTTI_CHOICE, and measure nothing again.
 cp "$file" before
 for choice in measure table; do
     expect 0 run TUTTI_CHOICE=$choice
@@ -34,7 +34,7 @@ done
 expect 0 run TUTTI_WISDOM=0
 says err 'choice: flat for allreduce.*by the table'
 
-# The wisdom and the choice are those of rank 0.
+# The wisdom and the choice of rank 0 count for all ranks.
 cat >differing <<'SCRIPT'
 #!/bin/bash
 case $TUTTI_RANK in
@@ -50,7 +50,8 @@ says err 'choice: ring for allreduce.*by wisdom'
 expect 0 env TUTTI_LOG=choice TUTTI_CHOICE=measure TUTTI_WISDOM="$work/own" tutti run -n 3 ./differing "$program"
 grep -q '^bcast' own || fail 'rank 0 has kept nothing'
 
-# Lines that do not fit stay in the file, and are ignored with a reason.
+# check_ignored SED REASON EXPLAINED: changes a line of the wisdom. A line that does not fit stays
+# in the file, and is ignored with a reason.
 check_ignored() {
     sed "$1" before >"$file"
     expect 0 run
@@ -69,14 +70,14 @@ sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 flat/; s/cores=./cores=99/' before >"$file
 expect 0 run
 says err 'choice: flat for allreduce.*by the table'
 
-# Where nothing can be kept, nothing fails.
+# If the wisdom cannot be written, the job does not fail.
 touch occupied
 expect 0 run TUTTI_CHOICE=measure TUTTI_WISDOM="$work/occupied/wisdom"
 says err 'warning: what was measured is not kept: .*Not a directory'
 expect 0 env -u XDG_CACHE_HOME -u HOME TUTTI_CHOICE=measure tutti run -n 3 "$program"
 
-# Ranks that are threads measure, too; so do nodes, but what is measured on nodes that are none is
-# not kept.
+# Ranks that are threads measure, too, and so do ranks on several nodes. What is measured on nodes
+# that are only simulated is not kept.
 rm -f "$file"
 expect 0 timeout 3000 env TUTTI_CHOICE=measure "$program" 3
 grep -q 'reach=load' "$file" || fail 'threads have kept nothing'

@@ -39,11 +39,11 @@ static void reductions(tutti_team *team, int call)
     tutti_request *request;
     for (int i = 0; i < N; i++) in[i] = me + call;
     memcpy(out, in, sizeof out);
-    /* Ranks must not differ in this; the calls may. */
+    /* All ranks must be in place or none, but different calls may differ. */
     const void *from = call % 3 ? (const void *)in : TUTTI_IN_PLACE;
     check(tutti_allreduce(team, from, out, N, TUTTI_I64, TUTTI_SUM));
     expect(out[0] == sum_of(p, call) && out[N - 1] == sum_of(p, call), "an allreduce", call);
-    from = call % 2 || me ? (const void *)in : TUTTI_IN_PLACE; /* at the root only */
+    from = call % 2 || me ? (const void *)in : TUTTI_IN_PLACE; /* only the root can be in place */
     memcpy(out, in, sizeof out);
     check(tutti_reduce(team, from, out, N, TUTTI_I64, TUTTI_SUM, 0));
     expect(me || out[N / 2] == sum_of(p, call), "a reduce", call);
@@ -53,8 +53,8 @@ static void reductions(tutti_team *team, int call)
     expect(out[1] == sum_of(p, call), "an iallreduce", call);
 }
 
-/* A prepared request of the same shape as blocking calls, which rank 0 prepares early and the
- * others late. */
+/* Uses a prepared request of the same shape as blocking calls. Rank 0 prepares it early and the
+ * other ranks prepare it late. */
 static void requests(tutti_team *team, tutti_request **request, int64_t *in, int64_t *out, int call)
 {
     if (call == (tutti_rank(team) == 0 ? 0 : CALLS / 2))
@@ -71,7 +71,7 @@ static void others(tutti_team *team, int call)
     char data[N], wrong[N];
     memset(data, tutti_rank(team) == 1 ? call : 0, sizeof data);
     memset(wrong, call, sizeof wrong);
-    /* An error of the arguments is no call, so it does not count. */
+    /* A call with wrong arguments does not count as a call of the shape. */
     expect(tutti_bcast(team, NULL, N, TUTTI_U8, 1) == TUTTI_ERR_ARG, "a bcast of nothing", call);
     check(tutti_bcast(team, data, N, TUTTI_U8, 1));
     expect(memcmp(data, wrong, sizeof data) == 0, "a bcast", call);

@@ -7,7 +7,7 @@
 
 #include "topo/map.h"
 
-/* All numbers are equal, and all tables are in proportion to the bytes. */
+/* Returns a model in which all numbers are equal, and all tables are in proportion to the bytes. */
 static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
 {
     struct tt_machine m;
@@ -19,7 +19,7 @@ static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
     return m;
 }
 
-/* One node with p ranks on so many processors, with direct access. */
+/* Returns the map of one node with p ranks on so many processors, with direct access. */
 static inline struct tt_map map_of(int p, int cores, const struct tt_machine *machine)
 {
     return (struct tt_map){.p = p,
@@ -32,8 +32,8 @@ static inline struct tt_map map_of(int p, int cores, const struct tt_machine *ma
                            .machine = machine};
 }
 
-/* A model that was measured, of a machine with two processors. Its costs are as uneven as those of
- * a real machine. */
+/* Returns a model that was measured on a machine with two processors. Its costs are as uneven as
+ * those of a real machine. */
 static inline struct tt_machine measured_model(void)
 {
     return (struct tt_machine){

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "sim/simulate.h"
 
-static const char *table_path; /* predicted.txt */
+static const char *table_path; /* the path of predicted.txt */
 
 static struct tt_prediction predicted(const struct tt_algorithm *a, const struct tt_call *call,
                                       const struct tt_map *map)
@@ -23,7 +23,8 @@ static struct tt_prediction predicted(const struct tt_algorithm *a, const struct
     return prediction;
 }
 
-/* A barrier of two ranks is a call, a signal, the way of the line, and the await that sees it. */
+/* Checks the time of a barrier of two ranks: a call, a signal, the transfer of the line, and the
+ * await that sees it. */
 static void barrier_of_two(void **state)
 {
     (void)state;
@@ -39,7 +40,8 @@ static void barrier_of_two(void **state)
     assert_int_equal(p.spent[TT_SPENT_calls], 50000 + 2 * 3000);
 }
 
-/* On one processor no line is exchanged, and each call takes a turn of each rank. */
+/* Checks a barrier on one processor: no line is exchanged, and each rank has one turn in each
+ * call. */
 static void ranks_take_turns(void **state)
 {
     (void)state;
@@ -53,7 +55,7 @@ static void ranks_take_turns(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* A bcast of which the reader has more to do than the root takes as long as the reader takes. */
+/* Checks that a bcast takes as long as its reader, which has more to do than the root. */
 static void root_runs_ahead(void **state)
 {
     (void)state;
@@ -71,9 +73,9 @@ static void set_table(struct tt_machine *m, enum tt_machine_table table, int64_t
     for (int i = 0; i < TT_MACHINE_POINTS; i++) m->table[table][i] = byte_ps * tt_machine_bytes[i];
 }
 
-/* Where plain stores to what another processor has read are slow, ranks fill their windows past the
- * caches, so the reader takes the bytes from memory. Pieces of less than TT_STREAM_LEAST are stored
- * plainly. */
+/* Checks a machine on which plain stores to lines that another processor has read are slow. Ranks
+ * then fill their windows by stores that bypass the caches, so the reader takes the bytes from
+ * memory. Pieces of less than TT_STREAM_LEAST bytes are stored plainly. */
 static void windows_are_streamed(void **state)
 {
     (void)state;
@@ -118,7 +120,7 @@ static void each_algorithm(void (*check)(const struct tt_algorithm *, const stru
         }
 }
 
-/* If each cost is twice as high, a call takes twice as long. */
+/* Checks that a call takes twice as long if each cost is twice as high. */
 static void doubles(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
 {
     struct tt_machine once = model_of(64000, 64), twice = model_of(128000, 128);
@@ -137,8 +139,8 @@ static void doubles(const struct tt_algorithm *a, const struct tt_call *call, in
                  (long long)x.time_ps, (long long)y.time_ps);
 }
 
-/* One processor copies and combines all bytes of all ranks, so a call takes at least as long as
- * that, whoever goes ahead of whom. */
+/* Checks that on one processor a call takes at least as long as copying and combining all bytes of
+ * all ranks, in whatever order the ranks run. */
 static void works_for_it(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
 {
     enum { BYTE_PS = 1000 };
@@ -167,8 +169,9 @@ static bool has_odd_turns(const struct tt_plan *plan)
     return false;
 }
 
-/* Steps that are counted without unrolling a plan, but for the turns at both ends of a loop, are
- * no more than those that are done. So a plan that has too many of them is not followed. */
+/* Checks tt_plan_steps, which counts the steps of a plan without unrolling it, but for the turns at
+ * both ends of a loop: it never counts more steps than the plan has. So the predictor rightly
+ * refuses a plan with too many steps. */
 static void has_the_steps(const struct tt_algorithm *a, const struct tt_call *call, int p,
                           int cores)
 {
@@ -205,8 +208,9 @@ static void costs_scale(void **state)
     each_algorithm(doubles);
 }
 
-/* The parts of the time of the rank that ends last make up its time. It may have begun its calls a
- * little before or after those of the rank that ended the first ones last. */
+/* Checks that the parts of the time of the rank that ends last make up the predicted time, within a
+ * factor of two: this rank may have begun its calls before or after the rank that ended the first
+ * calls last. */
 static void adds_up(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
 {
     struct tt_machine m = model_of(64000, 64);
@@ -226,7 +230,7 @@ static void parts_add_up(void **state)
     each_algorithm(adds_up);
 }
 
-/* The predicted time; -1: the algorithm does not exist or does not apply. */
+/* Returns the predicted time; -1: the algorithm does not exist or does not apply. */
 static int64_t time_of(const char *problem_text, int cores, const char *algorithm)
 {
     struct tt_machine m = measured_model();
@@ -245,7 +249,7 @@ static int64_t time_of(const char *problem_text, int cores, const char *algorith
     return prediction.time_ps;
 }
 
-/* Turns that are skipped, and other short cuts, change no prediction. */
+/* Checks that turns which the predictor skips, and its other short cuts, change no prediction. */
 static void as_if_each_step_was_followed(void **state)
 {
     char line[200], problem[100], algorithm[50];
@@ -272,9 +276,9 @@ static bool copies_to_other(int table)
     return streams || (table < TT_MACHINE_stream_cached && table % TT_DATA_PLACES == TT_DATA_OTHER);
 }
 
-/* The simulator knows the way of a message and the time that its sender needs for each byte. If
- * nothing else costs anything, both come to the same time for plans that send messages and in which
- * all ranks wait for each other. */
+/* Checks that the predictor agrees with the simulator, which knows the latency of a message and the
+ * time that its sender needs for each byte. If nothing else costs anything, both give the same time
+ * for plans that send messages and in which all ranks wait for each other. */
 static void agrees_with_simulator(void **state)
 {
     (void)state;

@@ -38,8 +38,8 @@ static const char *const problems[] = {"barrier/p3", "bcast/u8/8/p3", "bcast/u8/
                                        "allreduce/f64/sum/8/p3", "allreduce/f64/user/1M/p3"};
 enum { PROBLEMS = sizeof problems / sizeof *problems, SHAPES = 3 };
 
-/* Makes all choices with `all`; each is what is chosen if nothing is kept. Returns how many places
- * were computed. */
+/* Makes a choice for each problem with the rankings `all`, and checks that it is the same as
+ * without any rankings. Returns how many places of rankings were computed. */
 static uint32_t choose_all(const struct tt_map *map)
 {
     uint32_t before = all.computed;
@@ -52,7 +52,7 @@ static uint32_t choose_all(const struct tt_map *map)
     return all.computed - before;
 }
 
-/* A job of three ranks begins with these rankings. */
+/* Loads the rankings as a job of three ranks does. Returns how many. */
 static int load_for(const struct tt_machine *m)
 {
     memset(&all, 0, sizeof all);
@@ -106,10 +106,10 @@ static void found_again(void **state)
     assert_int_equal(choose_all(&map), 0);
     struct stat before, after;
     assert_int_equal(stat(path, &before), 0);
-    tt_rankings_keep(&m, &all); /* there is nothing new */
+    tt_rankings_keep(&m, &all); /* nothing was computed, so the file stays */
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
-    /* A job of fewer ranks has no team of three. */
+    /* A job of fewer ranks has no team of three, so it gets none of these lines. */
     memset(&all, 0, sizeof all);
     tt_rankings_load(&m, 2, &all);
     assert_int_equal(all.given, 0);
@@ -124,8 +124,8 @@ static uint64_t hash(const char *text, size_t n)
     return h;
 }
 
-/* Writes a file that has this text in place of what stands behind the key, with checks that are
- * right: as another version or build would have written it. */
+/* Writes a file that has `value` in place of the value of the key in each line, with right
+ * checksums, as another version or build would have written it. */
 static void forge(const char *text, const char *key, const char *value)
 {
     FILE *file = fopen(path, "w");
@@ -142,8 +142,8 @@ static void forge(const char *text, const char *key, const char *value)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A line that was computed under another model, by another version or build is not used, and what
- * is computed now replaces it. */
+/* Checks that a line that was computed under another model, by another version or another build is
+ * not used, and that a new line replaces it. */
 static void other_origins_are_ignored(void **state)
 {
     (void)state;
@@ -163,13 +163,13 @@ static void other_origins_are_ignored(void **state)
         tt_rankings_keep(&m, &all);
         expect_lines(&m, SHAPES, SHAPES);
     }
-    forge(text,
-          "cores=", "2"); /* a forgery that changes nothing is used, so those above could be */
+    forge(text, "cores=", "2"); /* a forged file with the same value is used, so the checksums are
+                           * right */
     expect_lines(&m, SHAPES, SHAPES);
     tt_free(text);
 }
 
-/* A line is for one shape only. */
+/* Checks that a line is used for its own shape only. */
 static void other_shapes_are_computed(void **state)
 {
     (void)state;
@@ -198,8 +198,8 @@ static void other_shapes_are_computed(void **state)
     }
 }
 
-/* The shape has nothing on which a ranking does not depend: a job measures the cost of reading anew
- * each time. */
+/* Checks that a line is also used if numbers of the map differ on which no ranking depends, such as
+ * the cost of reading, which each job measures anew. */
 static void the_rest_does_not_matter(void **state)
 {
     (void)state;
@@ -231,8 +231,8 @@ static void the_rest_does_not_matter(void **state)
     assert_memory_equal(one.ranking, two.ranking, sizeof one.ranking);
 }
 
-/* Wherever the file ends, and whichever byte of it is another one, each choice is that without a
- * file; only whole lines are used. */
+/* Checks that a damaged file changes no choice, wherever the file ends and whichever byte of it is
+ * wrong: only complete lines are used. */
 static void damage_is_harmless(void **state)
 {
     (void)state;
@@ -261,10 +261,11 @@ static void damage_is_harmless(void **state)
     assert_int_equal(load_for(&m), 0);
     choose_all(&map);
     tt_rankings_keep(&m, &all);
-    expect_lines(&m, SHAPES + 2, SHAPES); /* a line of who knows what stays */
+    expect_lines(&m, SHAPES + 2, SHAPES); /* lines of unknown origin stay */
 }
 
-/* Each writer has computed other sizes of the same shape, and a shape of its own. */
+/* WRITERS: processes that write at the same time. Each of them has computed other sizes of the same
+ * shape, and a shape of its own. */
 enum { WRITERS = 4, EACH = 6 };
 
 static void write_some(int writer)
@@ -309,7 +310,7 @@ static void writers_at_once(void **state)
     assert_int_equal(all.computed, 0);
 }
 
-/* On a full disk, writing fails as it does here behind the first bytes. */
+/* Keeps the rankings on a disk that is full: writing fails after the first bytes. */
 static void keep_on_full_disk(const struct tt_machine *m)
 {
     const struct rlimit few = {64, 64};
@@ -325,7 +326,8 @@ static void keep_on_full_disk(const struct tt_machine *m)
     assert_int_equal(code, 0);
 }
 
-/* Where the file cannot be read or written, all is computed, and what is there stays. */
+/* Checks that, if the file cannot be read or written, all rankings are computed, and the file
+ * stays. */
 static void no_file_is_harmless(void **state)
 {
     (void)state;
@@ -344,8 +346,8 @@ static void no_file_is_harmless(void **state)
     expect_lines(&m, 1 + SHAPES, SHAPES);
 }
 
-/* If there are too many shapes, those that were computed are forgotten, and those that were given
- * stay: another rank may not have had as many shapes. */
+/* Checks that, if there are too many shapes, rankings that this rank has computed are forgotten,
+ * and the rankings from the file stay: another rank may not have had as many shapes. */
 static void room_is_bounded(void **state)
 {
     (void)state;
@@ -370,7 +372,7 @@ static void choose_barrier(const struct tt_map *map, int32_t radix)
     assert_non_null(tt_estimate(&all, &call, map));
 }
 
-/* If the file has more lines than a job begins with, the newest ones are used. */
+/* Checks that, if the file has more lines than a job takes, the newest lines are used. */
 static void newest_lines_are_given(void **state)
 {
     (void)state;
@@ -388,7 +390,7 @@ static void newest_lines_are_given(void **state)
     assert_int_equal(load_for(&m), TT_RANKINGS_GIVEN);
     choose_barrier(&map, 1000);
     assert_int_equal(all.computed, 0);
-    choose_barrier(&map, 2); /* the oldest one */
+    choose_barrier(&map, 2); /* the oldest line was not given */
     assert_int_equal(all.computed, 1);
 }
 
@@ -404,7 +406,7 @@ static int remove_folder(void **state)
 {
     (void)state;
     (void)unlink(path);
-    return rmdir(folder); /* nothing else is left in it */
+    return rmdir(folder); /* fails if another file is left in the folder */
 }
 
 int main(void)

@@ -38,7 +38,7 @@ static void text_and_back(void **state)
         char why[TT_FILE_WHY], text[TT_WISDOM_LINE];
         if (!tt_wisdom_parse(lines[i], &line, why)) fail_msg("%s: %s", lines[i], why);
         assert_string_equal(tt_wisdom_print(&line, text), lines[i]);
-        *strchr(text, ' ') = '\0'; /* the command reads the same problem */
+        *strchr(text, ' ') = '\0'; /* the problem in the line is one for the command, too */
         assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
         assert_int_equal(problem.p, line.wise.p);
         assert_int_equal((int)problem.call.coll, line.wise.coll);
@@ -46,7 +46,7 @@ static void text_and_back(void **state)
     }
 }
 
-/* Each text differs from a line in one thing. */
+/* Checks that lines are refused that differ from a valid line in one thing. */
 static void wrong_lines(void **state)
 {
     (void)state;
@@ -82,11 +82,12 @@ static void wrong_lines(void **state)
     }
     snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s", end);
     assert_true(tt_wisdom_parse(text, &line, why));
-    *strstr(text, " reach") = '\0'; /* the keys behind it are missing */
+    *strstr(text, " reach") = '\0'; /* the keys from `reach` on are missing */
     assert_false(tt_wisdom_parse(text, &line, why));
     snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s", end + strlen(" us=1.000"));
     assert_false(tt_wisdom_parse(text, &line, why));
-    snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s\r", end); /* an editor may add it */
+    snprintf(text, sizeof text, "bcast/u8/8/p2 flat%s\r", end); /* an editor may add a carriage
+                                                                 * return */
     assert_true(tt_wisdom_parse(text, &line, why));
     assert_string_equal(line.machine, "m");
 }
@@ -113,7 +114,7 @@ static const char *decided(const struct tt_wisdom *wisdom, const char *text, int
     return by == TT_CHOSEN_WISDOM ? a->name : "none";
 }
 
-/* A line with a radix that its algorithm does not accept decides nothing. */
+/* Checks that a line with a radix that its algorithm does not accept decides nothing. */
 static void parameters_are_checked(void **state)
 {
     (void)state;
@@ -124,8 +125,8 @@ static void parameters_are_checked(void **state)
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "multiplying");
 }
 
-/* The line with the same bytes decides, then one with the same next power of two; and only where
- * the ranks, the processors and the reach are the same, and the algorithm applies. */
+/* Checks which line decides: one with the same bytes, or else one with the same next power of two.
+ * The ranks, the processors and the reach must be the same, and the algorithm must apply. */
 static void nearest_line_decides(void **state)
 {
     (void)state;
@@ -143,7 +144,9 @@ static void nearest_line_decides(void **state)
     assert_string_equal(decided(&w, "allreduce/f64/sum/16K/p4", 2), "none");
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p4", 4), "none");
     assert_string_equal(decided(&w, "reduce/f64/sum/8K/p4", 2), "none");
-    assert_string_equal(decided(&w, "allreduce/f64/user/8K/p4", 2), "window"); /* ring refuses */
+    assert_string_equal(decided(&w, "allreduce/f64/user/8K/p4", 2), "window"); /* `ring` does not
+                                                                                * accept a user's
+                                                                                * operation */
 }
 
 /* ---- The file ---- */
@@ -172,7 +175,8 @@ static int lines_that_fit(const char *path)
     return n;
 }
 
-/* No line is lost, whoever else writes; a line for the same place replaces the old one. */
+/* Checks that no line is lost while several processes write, and that a line for the same place
+ * replaces the old one. */
 static void writers_at_once(void **state)
 {
     (void)state;
@@ -204,7 +208,7 @@ static void writers_at_once(void **state)
     assert_string_equal(all.entry[0].text, "a line of the future");
     tt_wisdom_close(&all);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0); /* nothing else is left in it */
+    assert_int_equal(rmdir(folder), 0); /* fails if another file is left in the folder */
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The planner's choice on several nodes. For every collective, map and size it finds an algorithm
- * that applies. Where ranks share nodes and data are small, it chooses "composed" or "logical".
- * Where ranks are distributed over the nodes in turn, it never chooses an algorithm that ignores
- * nodes.
+ * The planner's choice on several nodes. For every collective, map and size the planner finds an
+ * algorithm that applies. Where ranks share nodes and data are small, the planner chooses
+ * "composed" or "logical". Where ranks are distributed over the nodes in turn, it never chooses an
+ * algorithm that ignores nodes.
  */
 #include "plans.h"
 
@@ -23,7 +23,7 @@ static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const str
     return a;
 }
 
-/* The reduction of a reproducible sum takes so long that the ranks must share the work. */
+/* Checks that the ranks share the reduction of a reproducible sum, which takes long. */
 static void long_sums_are_shared(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static bool minds_nodes(enum tt_coll coll)
     return minds;
 }
 
-/* The data of one element are small enough for every algorithm that considers nodes. */
+/* Checks that for one element an algorithm is chosen that considers nodes, where there is one. */
 static void small_ones_mind_nodes(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     map.node = node;
     static const struct {
         enum tt_coll coll;
-        int64_t most; /* bytes up to which `few` is chosen */
+        int64_t most; /* bytes up to which `few` is chosen, and from which on `many` */
         const char *few, *many;
     } rows[] = {{TT_COLL_allreduce, 64 << 10, "doubling", "halving"},
                 {TT_COLL_bcast, 512 << 10, NULL, "two-tree"},
@@ -131,8 +131,9 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
 }
 
-/* If ranks are dealt out over the nodes in turn, a composed scan passes all inputs on. So it suits
- * only small ones, on few nodes or on nodes of many ranks. */
+/* Checks the choice for scans where ranks are distributed over the nodes in turn. A composed scan
+ * passes all inputs on in that case, so it suits only small ones, on few nodes or on nodes of many
+ * ranks. */
 static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
 {
     (void)state;
@@ -153,8 +154,9 @@ static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
     }
 }
 
-/* Where each rank has a processor, a root must not copy the pieces of all ranks one after the
- * other, and nobody reduces whole long vectors of all, also where reading is somewhat dear. */
+/* Checks the choice where each rank has a processor: a root must not copy the pieces of all ranks
+ * one after the other, and no rank reduces the whole long vectors of all ranks, also if reading
+ * costs somewhat more than storing. */
 static void processors_share_the_work(void **state)
 {
     (void)state;
@@ -197,9 +199,9 @@ static void processors_share_the_work(void **state)
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 17, &map)->name, "flat");
 }
 
-/* A long alltoall on ranks that have a processor each: on few ranks, each one's own buffer is in
- * its caches more often than those of the others; and on up to eight, ranks that exchange in pairs
- * do not hinder each other. */
+/* Checks the choice for a long alltoall on ranks that have a processor each. On few ranks, a rank's
+ * own buffer is in its caches more often than the buffers of other ranks; and on up to eight, ranks
+ * that exchange in pairs do not hinder each other. */
 static void long_alltoalls_depend_on_the_ranks(void **state)
 {
     (void)state;
@@ -219,8 +221,9 @@ static void long_alltoalls_depend_on_the_ranks(void **state)
     }
 }
 
-/* A long gather or scatter by `flat` copies each byte twice, one copy after the other if the ranks
- * take turns on the processors. A bcast copies it in once for all. */
+/* Checks the choice where ranks take turns on the processors. A long gather or scatter by `flat`
+ * then copies each byte twice, one copy after the other. A bcast copies the bytes into the window
+ * once for all ranks. */
 static void turns_make_single_copies_better(void **state)
 {
     (void)state;
@@ -239,9 +242,9 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
 
-/* Where ranks share processors and reading is cheap: in a bcast of many ranks the root would be
- * read by all, and in an allgather all read each other; `halving` moves half of the bytes of
- * `flat`, and suits powers of two. */
+/* Checks the choice where ranks share processors and reading is cheap. In a bcast of many ranks,
+ * all of them would read from the root, and in an allgather all from each other. `halving` moves
+ * half of the bytes of `flat`, and suits powers of two. */
 static void cheap_reading_is_no_reason_to_read_all(void **state)
 {
     (void)state;
@@ -278,8 +281,9 @@ static void cheap_reading_is_no_reason_to_read_all(void **state)
     }
 }
 
-/* On two ranks, a single copy is better also where reading is somewhat dear: in a gather or scatter
- * the root would make one of two copies of all, and in a bcast each rank copies half. */
+/* Checks that two ranks use a single copy, also if reading costs somewhat more than storing: in a
+ * gather or scatter with two copies the root would make one of them for all data, and in a bcast by
+ * single copy each rank copies half. */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
@@ -312,8 +316,8 @@ static void two_ranks_share_a_copy(void **state)
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 32 << 10, &map)->name, "flat");
 }
 
-/* Where the nodes are containers of one machine (map.one_kernel) whose ranks take turns, the
- * logical tree is chosen up to larger sizes than over a network. */
+/* Checks that containers of one machine (map.one_kernel) are distinguished from nodes on a network:
+ * if their ranks take turns, the logical tree is chosen up to larger sizes. */
 static void few_nodes_are_distinguished_from_containers(void **state)
 {
     (void)state;
@@ -335,7 +339,8 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, (256 << 10) + 1, &map)->name, "halving");
 }
 
-/* Sets the nodes of 16 ranks, which are adjacent, so that the first node has `first` ranks. */
+/* Sets the nodes of 16 ranks: the first node has `first` ranks, and each further node `each`; the
+ * ranks of a node are adjacent. */
 static void fill_nodes(struct tt_map *map, int node[16], int first, int each)
 {
     for (int r = 0; r < 16; r++) node[r] = r < first ? 0 : 1 + (r - first) / each;
@@ -343,8 +348,9 @@ static void fill_nodes(struct tt_map *map, int node[16], int first, int each)
     map->nodes = node[15] + 1;
 }
 
-/* Up to eight containers with up to eight ranks each that take turns run the logical tree, but an
- * allreduce only if none of them has more than twice as many ranks as another one. */
+/* Checks that the logical tree is chosen on up to eight containers with up to eight ranks each that
+ * take turns, for an allreduce only if no container has more than twice as many ranks as another
+ * one. */
 static void several_containers_have_a_logical_tree(void **state)
 {
     (void)state;
@@ -367,8 +373,8 @@ static void several_containers_have_a_logical_tree(void **state)
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 20, &map)->name, "composed");
 }
 
-/* Where each rank of the containers has a processor, algorithms are chosen in which all of them
- * copy at the same time. */
+/* Checks that on containers where each rank has a processor, algorithms are chosen in which all
+ * ranks copy at the same time. */
 static void containers_with_many_processors_share_the_work(void **state)
 {
     (void)state;
@@ -376,7 +382,7 @@ static void containers_with_many_processors_share_the_work(void **state)
     static const struct {
         enum tt_coll coll;
         int64_t bytes;
-        const char *few, *several; /* the algorithms on two and on eight containers */
+        const char *few, *several; /* the algorithm on two containers, and the one on eight */
     } cases[] = {{TT_COLL_allreduce, 4 << 10, "composed", "composed"},
                  {TT_COLL_allreduce, 64 << 10, "parts", "doubling"},
                  {TT_COLL_allreduce, 128 << 10, "halving", "halving"},
@@ -405,8 +411,9 @@ static void containers_with_many_processors_share_the_work(void **state)
     }
 }
 
-/* A long reduce_scatter does not go through leaders if each node has a machine and several ranks;
- * nor between two containers whose ranks take turns, if the ranks are a power of two. */
+/* Checks that a long reduce_scatter does not go through leaders if each node is a machine of its
+ * own and has several ranks, nor between two containers whose ranks take turns, if the number of
+ * ranks is a power of two. */
 static void long_reduce_scatters_avoid_leaders(void **state)
 {
     (void)state;
@@ -428,8 +435,8 @@ static void long_reduce_scatters_avoid_leaders(void **state)
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "composed");
 }
 
-/* All ranks of a node take part in a long allgather, too, if each node has a machine and several
- * adjacent ranks. */
+/* Checks that all ranks of a node take part in a long allgather between nodes if each node is a
+ * machine of its own and has several adjacent ranks. */
 static void long_allgathers_share_the_traffic(void **state)
 {
     (void)state;
@@ -446,8 +453,9 @@ static void long_allgathers_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allgather, 8 << 10, &map)->name, "ring");
 }
 
-/* All ranks of a node take part in a long allreduce between nodes if each node has several and the
- * number of nodes is a power of two. Else a ring sends fewer bytes over the cable of a node. */
+/* Checks that all ranks of a node take part in a long allreduce between nodes if each node has
+ * several ranks and the number of nodes is a power of two. Otherwise a ring is chosen, which sends
+ * fewer bytes over the cable of a node. */
 static void long_allreduces_share_the_traffic(void **state)
 {
     (void)state;
@@ -468,7 +476,8 @@ static void long_allreduces_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
 }
 
-/* The messages of more than eight parts take too long for 512 KiB, unless there are two nodes. */
+/* Checks that an allreduce of 512 KiB is not divided into more than eight parts, whose messages
+ * take too long, unless there are two nodes. */
 static void many_parts_are_for_longer_allreduces(void **state)
 {
     (void)state;
@@ -495,7 +504,7 @@ static int64_t most_messages(const struct tt_problem *problem, const struct tt_m
     return messages;
 }
 
-/* A slice between nodes is longer if containers of one machine share processors. */
+/* Checks that a slice between nodes is longer if containers of one machine share processors. */
 static void slices_are_long_where_nodes_share_processors(void **state)
 {
     (void)state;
@@ -513,8 +522,8 @@ static void slices_are_long_where_nodes_share_processors(void **state)
     assert_int_equal(most_messages(&problem, &map), short_slices);
 }
 
-/* On a hypercube the choice changes at the length m* of the textbook, for t_s = 1 us and t_w =
- * 1 ns. The elements have 8 bytes. */
+/* Checks that on a hypercube the choice changes at the length m of the textbook, for a latency t_s
+ * of 1 us and t_w = 1 ns for each byte. The elements have 8 bytes. */
 static void the_crossover_on_hypercubes_is_found(void **state)
 {
     (void)state;
@@ -532,8 +541,8 @@ static void the_crossover_on_hypercubes_is_found(void **state)
     }
 }
 
-/* The mean of the counts of an allgatherv or a reduce_scatter chooses like the count of the
- * collective without counts. */
+/* Checks that the mean of the counts of an allgatherv or a reduce_scatter decides, like the count
+ * of the collective without counts. */
 static void means_of_counts_choose(void **state)
 {
     (void)state;
@@ -558,13 +567,13 @@ static void means_of_counts_choose(void **state)
     }
 }
 
-/* Between nodes, too, the mean of the counts of an allgatherv chooses. */
+/* Checks that between nodes, too, the mean of the counts of an allgatherv decides. */
 static void means_of_counts_choose_between_nodes(void **state)
 {
     (void)state;
     static const struct {
         int on_node;
-        int64_t mean; /* bytes */
+        int64_t mean; /* the mean of the counts, in bytes */
         const char *name;
     } cases[] = {{4, 8, "composed"},
                  {4, (64 << 10) - 8, "composed"},
@@ -588,7 +597,8 @@ static void means_of_counts_choose_between_nodes(void **state)
     }
 }
 
-/* A short alltoall goes through the leaders of the nodes, on few ranks also a longer one. */
+/* Checks that a short alltoall goes through the leaders of the nodes, and on few ranks also a
+ * longer one. */
 static void short_exchanges_go_through_leaders(void **state)
 {
     (void)state;
@@ -608,8 +618,9 @@ static void short_exchanges_go_through_leaders(void **state)
     }
 }
 
-/* Each allocation of a choice fails once. A rank that took another algorithm than the others, since
- * it did not find out whether theirs applies, would break the team with a mismatch. */
+/* Lets each allocation of a choice fail once, which must be an error. If a rank could not find out
+ * whether an algorithm applies and chose another one than the other ranks, the team would break
+ * with a mismatch. */
 static void a_choice_without_memory_is_an_error(void **state)
 {
     (void)state;
@@ -638,7 +649,8 @@ static void a_choice_without_memory_is_an_error(void **state)
     assert_true(lacks > 0);
 }
 
-/* A piece that does not fit the low part of a window lies behind it. */
+/* Checks that a piece lies in the low part of a window or after it, and that a plan is refused in
+ * which a piece crosses the end of the low part. */
 static void ranges_are_low_or_high(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 13, 31, 64, 100, 1000, 1023, 5000, 70000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* ---- What no algorithm can go below ---- */
+/* ---- The least that any algorithm must move ---- */
 
 static void at_least(const struct plans *all, int r, const char *what, int64_t counted,
                      int64_t bound)
@@ -30,7 +30,7 @@ static int64_t others(const int64_t *counts, int64_t each, int p, int me)
     return sum;
 }
 
-/* The data that this rank must get from the others, and that others must get from it, in bytes. */
+/* Returns the bytes that this rank must at least receive from the other ranks, and send to them. */
 static struct tt_count least(const struct tt_call *c, int p, int me)
 {
     int64_t in = 0, out = 0;
@@ -62,7 +62,7 @@ static struct tt_count least(const struct tt_call *c, int p, int me)
     return (struct tt_count){.received = in * c->sz, .sent = out * c->sz};
 }
 
-/* The elements of one rank's vector that are reduced. */
+/* Returns the number of elements of one rank's vector that are reduced. */
 static int64_t vector(const struct tt_call *c, int p)
 {
     if (!tt_coll_has_op(c->coll)) return 0;
@@ -70,7 +70,7 @@ static int64_t vector(const struct tt_call *c, int p)
     return c->coll == TT_COLL_reduce_scatter ? others(c->out_counts, 0, p, -1) : c->n;
 }
 
-/* ---- Counting does not unroll loops: the iterator, which does, must find the same ---- */
+/* ---- Counts of plans: with loops unrolled they must be the same ---- */
 
 static void add_unrolled(const struct tt_plan *plan, const struct tt_plain *s, struct tt_count *c)
 {
@@ -119,13 +119,13 @@ static void same_as_unrolled(const struct plans *all, const struct tt_count *cou
     tt_free(unrolled);
 }
 
-/* Checks that all bytes that are sent are received, and that every rank gets and gives what it
- * must. Also checks that a sum of p vectors takes p - 1 additions (an exscan has no sum of all
+/* Checks that all bytes that are sent are received, and that every rank sends and receives at least
+ * what it must. Also checks that a sum of p vectors takes p - 1 additions (an exscan never adds all
  * p). */
 static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
                  const struct tt_map *map)
 {
-    enum { SPREAD = 11 }; /* in a brief run, one of so many problems is checked */
+    enum { SPREAD = 11 }; /* a brief run checks one problem of so many */
     static int cases;
     struct plans all;
     if (a->refuse(&problem->call, map)) return 0;
@@ -178,7 +178,7 @@ static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t
     return done;
 }
 
-/* Checks long messages with direct access, with messages, and in short slices. */
+/* Checks long vectors with direct access, with messages, and in short slices. */
 static int check_long(const struct tt_algorithm *a, int p)
 {
     struct tt_map map = plans_map(p);
@@ -224,8 +224,8 @@ static int check_nodes(const struct tt_algorithm *a, int p)
     return done;
 }
 
-/* For operations that do not commute, operands are forwarded uncombined, and a root may get two
- * runs of them. */
+/* Checks plans for operations that do not commute, in which ranks forward operands without
+ * combining them, and a root may get two runs of adjacent operands. */
 static int check_in_order(const struct tt_algorithm *a, int p)
 {
     static const int64_t slices[] = {0, 8, 24};
@@ -288,8 +288,8 @@ static void no_plan_does_too_little(void **state)
 
 /* ---- Ranks that may only read, or only write, each other's memory ---- */
 
-/* Whether a step writes, or else reads, a buffer of another rank that is no window. Its first range
- * is its destination. */
+/* Returns whether a step writes (or with `writes` false: reads) a buffer of another rank that is no
+ * window. The first range of a step is its destination. */
 static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step, bool writes)
 {
     /* The operands of a signal are ranks. */
@@ -300,7 +300,8 @@ static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step
     return false;
 }
 
-/* Whether the algorithm so accesses buffers on this map; -1: it refuses. */
+/* Returns whether the plans on this map contain such an access; -1: the algorithm refuses the
+ * map. */
 static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *problem,
                        const struct tt_map *map, bool writes)
 {
@@ -314,8 +315,9 @@ static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *pr
     return found;
 }
 
-/* Puts and gets by messages remain possible: algorithms that make them without direct access, too,
- * still do. Algorithms that need only the access that is allowed are not refused. */
+/* Checks which algorithms are refused if the ranks may not write (or not read) each other's memory.
+ * Puts and gets can still be messages, so an algorithm that has them without any direct access
+ * still has them. An algorithm that needs only the access that is allowed is not refused. */
 static void check_forbidden(bool writes)
 {
     int less = 0, refused = 0, kept = 0;
@@ -400,7 +402,8 @@ static int64_t rounds_and_each_other(int64_t p)
     return rounds(p) + p - 1;
 }
 
-/* The root puts one part of p to each other rank, and each of those gets the other parts. */
+/* Returns what the root sends if it sends each other rank one of p parts, and then the p - 1 other
+ * parts: in parts. */
 static int64_t split_sent(int64_t p)
 {
     return (p - 1) * p;
@@ -421,7 +424,7 @@ static int64_t half_each_way(int64_t p)
     return 2 * (p / 2);
 }
 
-/* The bits of 1 .. p - 1 that are set; for a power of two, p / 2 log2 p. */
+/* Returns how many bits are set in all of 1 .. p - 1; for a power of two (p / 2) log2 p. */
 static int64_t bits(int64_t p)
 {
     int64_t sum = 0;
@@ -454,18 +457,19 @@ static bool power_of_four(int p)
     return power(p) && tt_log2_up(p) % 2 == 0;
 }
 
-/* log_4 p rounds, in each of which a rank exchanges with three others. */
+/* Returns the messages of log_4 p rounds, in each of which a rank exchanges data with three
+ * others. */
 static int64_t by_fours(int64_t p)
 {
     return 3 * (tt_log2_up((int)p) / 2);
 }
 
-/* The most messages of any rank, the most that any rank sends, and the most that any rank reduces,
- * as the source of the algorithm states them for `unit` bytes. NULL: nothing. */
+/* The greatest numbers of any rank as the source of the algorithm states them: of messages, of
+ * units that it sends, and of units that it reduces. NULL: the source states nothing. */
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);
-    bool shares; /* a rank contributes a unit for each rank; else one unit */
+    bool shares; /* each rank has a unit for each other rank; otherwise one unit */
     int64_t (*messages)(int64_t p), (*sent)(int64_t p), (*reduced)(int64_t p);
 } statements[] = {
     {&tt_bcast_binomial, any, false, rounds, rounds, NULL},
@@ -536,7 +540,7 @@ static void algorithms_cost_what_is_stated(void **state)
         }
 }
 
-/* How many digits of a number are not 0. */
+/* Returns how many digits of a number are not 0. */
 static int digits(int number, int radix)
 {
     int n = 0;
@@ -544,9 +548,9 @@ static int digits(int number, int radix)
     return n;
 }
 
-/* Fan et al. 2024, TuNA: a rank sends one message for each digit and each value of it that a
- * distance below p has, and a block travels once for each digit of its distance that is not 0. All
- * blocks are as long as the longest one. */
+/* Checks the costs of TuNA (Fan et al. 2024). For each digit of the distances below p and each
+ * value of this digit but 0, a rank sends one message. A block travels once for each digit of its
+ * distance that is not 0. All blocks are as long as the longest one. */
 static void a_radix_takes_fewer_bytes_for_more_rounds(void **state)
 {
     (void)state;
@@ -596,7 +600,8 @@ static void the_radix_suits_the_blocks(void **state)
     assert_int_equal(radix_cost(64, 0, 2000), radix_cost(64, 64, 2000));
 }
 
-/* A piece that is longer than the ranks have agreed on has no place in the blocks. */
+/* Checks that a call is refused in which a piece is longer than the longest piece that the ranks
+ * have agreed on, because such a piece does not fit into the blocks. */
 static void pieces_fit_into_blocks(void **state)
 {
     (void)state;
@@ -617,8 +622,8 @@ static void pieces_fit_into_blocks(void **state)
     plans_free(&all);
 }
 
-/* Hensgen, Finkel, Manber 1988: ceil(log2 p) rounds, in each of which a rank signals one rank and
- * awaits another one. */
+/* Checks the costs of the barrier of Hensgen, Finkel, Manber 1988: ceil(log2 p) rounds, in each of
+ * which a rank signals one rank and awaits another one. */
 static void dissemination_takes_the_fewest_rounds(void **state)
 {
     (void)state;
@@ -690,8 +695,8 @@ static void in_place_saves_copies_at_most(void **state)
     }
 }
 
-/* A promise of the library: a plan for 16 ranks takes less than 4 KiB per rank, whatever the
- * length. */
+/* Checks a promise of the library: a plan for 16 ranks takes less than 4 KiB per rank, whatever the
+ * length of the vector. */
 static void allreduce_plans_do_not_grow(void **state)
 {
     (void)state;
@@ -722,8 +727,8 @@ static void names_are_found(void **state)
     assert_null(tt_algorithm_find(TT_COLL_barrier, "no such"));
 }
 
-/* The number of lanes of a plan. Slices of a long vector are distributed over several lanes, unless
- * there is one node only or each rank has a node of its own. */
+/* Returns the number of lanes of a plan. Slices of a long vector are distributed over several
+ * lanes, unless there is only one node or each rank has a node of its own. */
 static int lanes_of(const struct tt_algorithm *a, int64_t bytes, int nodes)
 {
     int node[8];
@@ -766,9 +771,9 @@ static int messages_between(const struct tt_plan *plan, const int *node)
     return n;
 }
 
-/* In a gatherv and scatterv, one message goes between the root and each other node. The root copies
- * only what does not lie in one place: equal pieces without gaps do if the ranks of their node are
- * adjacent. */
+/* Checks gatherv and scatterv: one message goes between the root and each other node. The root
+ * copies only pieces that do not lie in one place. Equal pieces without gaps lie in one place if
+ * the ranks of their node are adjacent. */
 static void the_pieces_of_a_node_go_in_one_message(const struct tt_algorithm *a, int p, int root)
 {
     int node[PLANS_RANKS], seen[PLANS_RANKS] = {0}, nodes = 0;

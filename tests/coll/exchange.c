@@ -35,7 +35,7 @@ static void prove(const struct plans *all, const struct tt_map *map)
     if (proof.fault != TT_FAULT_NONE) fail_msg("%s: %s", all->text, proof.text);
 }
 
-/* A problem with segments of about six elements and chunks of one to four elements. */
+/* Returns a problem with segments of about six elements and chunks of one to four elements. */
 static struct tt_problem drawn(enum tt_coll coll, int p, uint64_t seed)
 {
     struct tt_problem problem = plans_problem(coll, p, 6);
@@ -43,7 +43,7 @@ static struct tt_problem drawn(enum tt_coll coll, int p, uint64_t seed)
     problem.skew = (enum tt_skew)(seed / MOST % TT_SKEWS);
     if (!tt_call_counts(&problem.call)) problem.skew = TT_SKEW_equal;
     problem.call.slice = 8 * (int64_t)(1 + seed % 4);
-    problem.call.commutes = seed % 10 != 0; /* otherwise in rank order */
+    problem.call.commutes = seed % 10 != 0; /* an order that must be kept for one seed in ten */
     return problem;
 }
 
@@ -74,8 +74,8 @@ static void every_seed_is_proven(void **state)
     each_seed_is_proven(&tt_allgather_exchange);
 }
 
-/* The prover must find a wrong address in the plan; a prover that accepts everything would pass the
- * tests above too. */
+/* Checks that the prover finds a wrong address in the plan. If the prover accepted everything, the
+ * tests above would pass, too. */
 static void a_wrong_place_is_found(void **state)
 {
     (void)state;
@@ -118,8 +118,8 @@ static void memory_goes_with_the_ranks(void **state)
     assert_true(whole < 64 * 128);
 }
 
-/* The call of an alltoallv at rank `me` that gathers: each rank sends counts[me] elements, from
- * offset `where` to all ranks, and results are in rank order. */
+/* Returns the call of an alltoallv at rank `me` that gathers: each rank sends the same counts[me]
+ * elements, from offset `where` on, to all ranks, and the results are in rank order. */
 static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t where, int64_t *room)
 {
     struct tt_call call = {.coll = TT_COLL_alltoallv, .type = TUTTI_F64, .commutes = true, .sz = 8};
@@ -139,7 +139,7 @@ static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t wh
     return call;
 }
 
-/* Gathers the first segment and others. */
+/* Proves gathers of the first segment of the input and of later ones. */
 static void allgather_from_any_segment(void **state)
 {
     (void)state;

@@ -24,8 +24,8 @@ static int port_to(const struct tt_net *net, int me, int peer)
     return -1;
 }
 
-/* Adds the bytes that a plan sends to those of the links. Fails if a message goes to a rank that is
- * not a neighbour. */
+/* Adds the bytes that a plan sends over each link to `link`. Fails if a message goes to a rank that
+ * is not a neighbour. */
 static void walk(const struct tt_plan *plan, const struct tt_net *net, int64_t *link)
 {
     struct tt_iter iter;
@@ -72,7 +72,7 @@ static int64_t sum(const struct tt_net *net, const int64_t *link, int64_t *most,
     return all;
 }
 
-/* The sum of the distances from one member to all others. */
+/* Returns the sum of the distances from one member to all others. */
 static int64_t distances(const struct tt_net *net, int from)
 {
     int *distance = tt_calloc((size_t)net->nodes, sizeof *distance);
@@ -95,8 +95,8 @@ static int64_t distances(const struct tt_net *net, int from)
     return all;
 }
 
-/* The blocks of an alltoall take shortest paths, and a block of an allgather reaches each member
- * once. */
+/* Checks the bytes on all links: the blocks of an alltoall take shortest paths, and a block of an
+ * allgather reaches each member once. */
 static void goes_by_links(const struct tt_net *net)
 {
     int64_t p = net->ranks, ways = 0, most, links;
@@ -128,7 +128,7 @@ static void messages_are_single_links(void **state)
     }
 }
 
-/* Networks with a few or many nodes missing, 50 times. The parser refuses networks that are not
+/* Tries 50 networks with a few or many nodes missing. The parser refuses networks that are not
  * connected. */
 static void random_holes_are_gone_round(void **state)
 {
@@ -151,7 +151,7 @@ static void random_holes_are_gone_round(void **state)
 static const struct {
     const char *network;
     enum tt_coll coll;
-    double at_most; /* the load of the fullest link, divided by the mean */
+    double at_most; /* the most bytes on a link, divided by the mean of all links */
 } spreads[] = {
     {"torus:6x6x6", TT_COLL_alltoall, 1.2},
     {"torus:6x6x6-hole(3,3,3)", TT_COLL_alltoall, 1.45},
@@ -161,7 +161,8 @@ static const struct {
     {"torus:6x6x6-hole(3,3,3)", TT_COLL_allgather, 1.7},
 };
 
-/* The loads are the same in any build. A brief run tries a whole torus. */
+/* Checks that no link carries much more than the mean. The loads are the same in any build, so a
+ * brief run tries only a torus without missing nodes. */
 static void links_are_evenly_filled(void **state)
 {
     (void)state;
@@ -194,8 +195,8 @@ static int64_t received(const struct tt_plan *plan, const struct tt_net *net)
     return bytes;
 }
 
-/* Sets sums[0] to the bytes that the plan sends to the peer, and sums[1] to those that it
- * receives. */
+/* Sets sums[0] to the bytes that the plan sends to the peer, and sums[1] to the bytes that it
+ * receives from the peer. */
 static void between(const struct tt_plan *plan, int peer, int64_t sums[2])
 {
     sums[0] = sums[1] = 0;
@@ -207,7 +208,8 @@ static void between(const struct tt_plan *plan, int peer, int64_t sums[2])
     }
 }
 
-/* 1,330 ranks, more than the prover has memory for, and 215 in a brief run. */
+/* Returns a network of 1,330 ranks, more than the prover has memory for; in a brief run of 215
+ * ranks. */
 static struct tt_net many_ranks(void)
 {
     static const char *const networks[] = {"torus:6x6x6-hole(3,3,3)", "torus:11x11x11-hole(3,3,3)"};
@@ -216,7 +218,8 @@ static struct tt_net many_ranks(void)
     return net;
 }
 
-/* In an allgather on many ranks, a rank receives the piece of each other rank once. */
+/* Checks that in an allgather on many ranks each rank receives the piece of each other rank
+ * once. */
 static void many_ranks_receive_each_piece_once(void **state)
 {
     (void)state;
@@ -234,8 +237,8 @@ static void many_ranks_receive_each_piece_once(void **state)
     tt_net_free(&net);
 }
 
-/* In an alltoallv on as many ranks, plans of neighbours agree on the messages between them, which
- * carry all that passes. */
+/* Checks an alltoallv on many ranks: the plans of two neighbours agree on the messages between
+ * them, which carry all pieces that pass there. */
 static void many_ranks_forward_uneven_pieces(void **state)
 {
     (void)state;

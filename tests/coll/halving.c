@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of costs that pipelined recursive halving promises, beside that of the pipelined tree,
- * counted in the plans. Also the overlap, as visible in the plans: every reduction happens while a
- * slice travels, and there is never more than one slice in each direction.
+ * Checks the table of costs that pipelined recursive halving promises, beside the table of the
+ * pipelined tree, by counting in the plans. Also checks the overlap in the plans: every reduction
+ * happens while a slice travels, and there is never more than one slice in each direction.
  */
 #include "plans.h"
 
@@ -22,7 +22,8 @@ static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, 
     return all;
 }
 
-/* The maximum over all ranks of bytes sent and received, and of bytes reduced. */
+/* The most bytes that a rank sends and receives together, and the most bytes that a rank
+ * reduces. */
 struct worst {
     int64_t moved, reduced;
 };
@@ -46,7 +47,7 @@ static struct worst worst(const char *name, enum tt_coll coll, int p, int64_t n,
     return worst_of(&all);
 }
 
-/* The maximum for an operation that does not commute. */
+/* Returns the greatest costs of any rank for an operation that does not commute. */
 static struct worst worst_in_order(enum tt_coll coll, int p, int64_t n, bool direct)
 {
     struct plans all;
@@ -64,7 +65,7 @@ static void halving_meets_its_table(void **state)
     (void)state;
     for (int direct = 0; direct < 2; direct++)
         for (int p = 2; p <= 64; p *= 2) {
-            int64_t n = 64 * 12, part = n * 8 / p * (p - 1); /* (N-1)/N L */
+            int64_t n = 64 * 12, part = n * 8 / p * (p - 1); /* (p-1)/p of the vector */
             struct worst reduce = worst("halving", TT_COLL_reduce, p, n, direct);
             struct worst allreduce = worst("halving", TT_COLL_allreduce, p, n, direct);
             assert_int_equal(reduce.reduced, part);
@@ -74,14 +75,14 @@ static void halving_meets_its_table(void **state)
         }
 }
 
-/* Each phase on its own costs what it costs within the whole algorithm. In rank order, blocks have
- * to be swapped in addition. */
+/* Checks that each phase on its own costs as much as within the whole algorithm. If blocks must
+ * stay in rank order, the phase has to swap some in addition. */
 static void its_phases_meet_theirs(void **state)
 {
     (void)state;
     for (int direct = 0; direct < 2; direct++)
         for (int p = 2; p <= 64; p *= 2) {
-            int64_t n = 12, part = n * 8 * (p - 1); /* (N-1)/N L */
+            int64_t n = 12, part = n * 8 * (p - 1); /* (p-1)/p of the vector */
             struct worst scatter = worst("halving", TT_COLL_reduce_scatter_block, p, n, direct);
             struct worst gather = worst("binomial", TT_COLL_gather, p, n, direct);
             assert_int_equal(scatter.reduced, part);
@@ -107,8 +108,8 @@ static void the_tree_meets_its_table(void **state)
     }
 }
 
-/* The additional cost when N is not a power of two: half of L more is reduced, and in an allreduce
- * the result is handed over. */
+/* Checks the additional cost if the number of ranks is not a power of two: a rank reduces half of
+ * the vector more, and in an allreduce the result is sent once more. */
 static void other_numbers_cost_what_is_said(void **state)
 {
     (void)state;
@@ -163,7 +164,7 @@ static void fly(const struct tt_plan *plan, struct flight *f)
     tt_free(memory);
 }
 
-/* One slice from each of the k - 1 partners of a step is under way at once. */
+/* Checks that in a step with k - 1 partners one slice from each partner is under way at once. */
 static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
 {
     enum { N = 64 * 64 };
@@ -194,8 +195,8 @@ static void reductions_overlap_transfers(void **state)
         }
 }
 
-/* A larger radix means fewer, larger steps: the same bytes are moved and reduced, with the same
- * overlap. */
+/* Checks that a larger radix moves and reduces the same bytes with the same overlap, in fewer and
+ * larger steps. */
 static void any_radix_costs_the_same(void **state)
 {
     for (radix = 2; radix <= 8; radix *= 2) {
@@ -206,7 +207,7 @@ static void any_radix_costs_the_same(void **state)
     radix = 0;
 }
 
-/* A radix that is not a power of two is rounded down to one. */
+/* Checks that a radix that is not a power of two is rounded down to one. */
 static void radices_between_are_rounded(void **state)
 {
     (void)state;

@@ -13,8 +13,8 @@ static const struct tt_algorithm *const algorithms[] = {
     &tt_alltoallv_flat, &tt_alltoallv_pairwise, &tt_alltoallv_exchange, &tt_alltoallv_mixed};
 enum { ALGORITHMS = 4, GRAPHS = 4, MAPS = 3, SLICE = 24 };
 
-/* A grid or torus as square as p allows, or a graph with about three destinations for each rank, or
- * with all. */
+/* Returns a graph of ranks: a grid or torus that is as square as p allows, or a random graph with
+ * about three destinations for each rank, or with all ranks as destinations. */
 static struct tt_problem_graph graph(int p, int which)
 {
     struct tt_problem_graph g = {.kind = which ? TT_GRAPH_torus : TT_GRAPH_grid, .dims = 2};
@@ -25,7 +25,8 @@ static struct tt_problem_graph graph(int p, int which)
         .kind = TT_GRAPH_random, .dims = 1, .dim = {which == 2 ? 3 : p}};
 }
 
-/* All ranks on one node; on several, without and with puts and gets between them. */
+/* Returns a map: all ranks on one node (0), or on several nodes without (1) or with (2) puts and
+ * gets between them. */
 static struct tt_map map_of(int p, int which, int *node)
 {
     if (which == 0) return plans_map(p);
@@ -119,8 +120,11 @@ static void plans_do_not_grow_with_the_ranks(void **state)
     (void)state;
     for (int i = 0; i < ALGORITHMS * 2; i++) {
         struct tt_problem few = plans_problem(TT_COLL_alltoallv, 64, 5), many;
-        if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2) continue; /* is for one node */
-        few.call.slice = few.call.sz; /* so the blocks of `mixed` are long in both */
+        if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2)
+            continue;                 /* `mixed` is for one
+                                                                          * node */
+        few.call.slice = few.call.sz; /* with so short slices, the blocks of `mixed` are long in
+                                       * both problems */
         many = few;
         few.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {4, 4, 4}};
         many.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {16, 16, 16}};
@@ -137,7 +141,7 @@ static void plans_do_not_grow_with_the_ranks(void **state)
     }
 }
 
-/* How many steps of this kind the plan has. */
+/* Returns how many steps of this kind the plan has. */
 static int steps(const struct tt_plan *plan, enum tt_kind kind)
 {
     int n = 0;
@@ -145,7 +149,7 @@ static int steps(const struct tt_plan *plan, enum tt_kind kind)
     return n;
 }
 
-/* How many of the counts for other ranks are not 0. */
+/* Returns how many of the counts for other ranks are not 0. */
 static int pieces(const int64_t *counts, int p, int me)
 {
     int n = 0;
@@ -153,7 +157,8 @@ static int pieces(const int64_t *counts, int p, int me)
     return n;
 }
 
-/* About half of the counts are 0. */
+/* Checks that ranks whose counts for each other are 0 have no steps for each other. About half of
+ * the counts are 0. */
 static void ranks_without_data_for_each_other_do_nothing(void **state)
 {
     enum { P = 33 };

@@ -33,7 +33,8 @@ struct tt_map plans_map(int p)
     return map;
 }
 
-/* Gives each node `share` twelfths of the ranks that are left, and at least one. */
+/* Distributes the ranks: each node gets `share` twelfths of the ranks that are left, and at least
+ * one. */
 static void cut_nodes(int p, int share, int *node)
 {
     for (int r = 0, k = 0; r < p; k++)

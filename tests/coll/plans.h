@@ -25,32 +25,35 @@ struct plans {
     char text[TT_PROBLEM_TEXT]; /* the problem in words, for messages */
 };
 
-/* A problem that sums f64 and is otherwise plain; n elements. */
+/* Returns a problem that sums n elements of type f64 and has the usual value for everything
+ * else. */
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
-/* One node with p ranks on as many cores and with direct access. */
+/* Returns the map of one node with p ranks on as many cores and with direct access. */
 struct tt_map plans_map(int p);
-/* Sets how large windows are, and how much of them is low (tt_map.low_bytes). */
+/* Sets the bytes of a window, and how many of them are low (tt_map.low_bytes). */
 void plans_window(struct tt_map *map, int64_t bytes);
 
-/* Maps with several nodes: uneven, even, of one rank each, adjacent or not; 0 <= which <
- * PLANS_NODES. */
+/* Returns a map with several nodes: of uneven or even size, or of one rank each, with adjacent
+ * ranks or not, as 0 <= which < PLANS_NODES says. */
 enum { PLANS_NODES = 8, PLANS_RANKS = 64 };
 struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS]);
 
-/* Networks without switches, complete or with nodes missing; ends with NULL. */
+/* Networks without switches, complete or with nodes missing. The list ends with NULL. */
 extern const char *const plans_networks[];
 struct tt_net plans_network(const char *text);
-/* Whether the algorithm refuses maps without a network. */
+/* Returns whether the algorithm refuses maps without a network. */
 bool plans_need_network(const struct tt_algorithm *algorithm);
 
-/* False if the algorithm refuses. Fails the test if a plan is invalid or cannot be built. */
+/* Makes the plans of all ranks. Returns false if the algorithm refuses the problem. Fails the test
+ * if a plan is invalid or cannot be built. */
 bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
                 const struct tt_problem *problem, const struct tt_map *map);
 void plans_free(struct plans *all);
-/* Whether the algorithm works differently within a node and between nodes. */
+/* Returns whether the algorithm works differently within a node and between nodes. */
 bool plans_span_nodes(const struct tt_algorithm *algorithm);
-/* Whether the radix is the number of ranks that exchange data at once, of the runs on both sides of
- * a rank of a tree, or of messages under way, and may be any power of two up to 16. */
+/* Returns whether the algorithm takes as its radix any power of two up to 16: as the number of
+ * ranks that exchange data at once, of the runs on both sides of a rank of a tree, or of messages
+ * under way. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
 /* Returns the counts of all ranks, which the caller frees with tt_free. */
 struct tt_count *plans_counts(const struct plans *all);

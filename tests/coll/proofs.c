@@ -13,15 +13,15 @@
 #include "plans.h"
 #include "topo/logical.h"
 
-/* In a brief run, one of SPREAD problems is proven. In any run one of `rarely` is: of the problems
- * that are like those of `tutti check all` one of FEWER, and of the others each. Neither number has
- * a factor in common with the lengths of the loops, so the samples have all values of each
- * parameter. */
+/* A brief run proves one of SPREAD problems. In any run, one of `rarely` problems is proven:
+ * `rarely` is FEWER for problems like those of `tutti check all`, and 1 for all others. Neither
+ * number has a factor in common with the lengths of the loops, so the samples have all values of
+ * each parameter. */
 enum { SPREAD = 11, FEWER = 5 };
 static int rarely = 1;
 
 static struct tt_prover *prover;
-static int proven; /* problems of the current algorithm that were proven, or left out of a sample */
+static int proven; /* problems of the current algorithm, including those that a sample leaves out */
 
 /* Proves two executions of which the second starts before the first has ended. */
 static void prove(const struct plans *all, const struct tt_map *map)
@@ -49,8 +49,7 @@ static bool touches(const struct tt_plan *plan, const struct tt_step *s, int ran
     return false;
 }
 
-/* Whether the plan awaits a signal of the writer, and does so before it touches what the writer
- * has. */
+/* Returns whether the plan awaits a signal of the writer before it touches memory of the writer. */
 static bool awaits(const struct tt_plan *plan, int writer)
 {
     for (uint32_t i = 0; i < plan->steps_n; i++) {
@@ -71,7 +70,8 @@ static void note_flags(const struct plans *all)
                 greatest = (uint32_t)tt_max(greatest, all->plans[r]->steps[i].value);
 }
 
-/* The rank that gives a piece does not compare its count with the rank that gets it (coll.h). */
+/* Checks for gatherv and scatterv that the rank that gets a piece awaits the rank that gives it
+ * before it reads, because only the rank that gets the piece compares the two counts (coll.h). */
 static void compare_what_they_get(const struct tt_algorithm *a, const struct plans *all)
 {
     bool pairs = a->coll == TT_COLL_gatherv || a->coll == TT_COLL_scatterv;
@@ -98,7 +98,8 @@ static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
     plans_free(&all);
 }
 
-/* Proves the remaining variants of a problem that is neither in place nor commuting. */
+/* Proves a problem with unequal blocks in place, and with an operation that commutes, in place and
+ * not. The caller has proven it not in place with an operation that does not commute. */
 static void unequal_blocks(const struct tt_algorithm *a, struct tt_problem problem,
                            struct tt_map *map)
 {
@@ -189,7 +190,8 @@ static void networks(const struct tt_algorithm *a)
     }
 }
 
-/* Lengths that reach the stages for long vectors: 40 KiB in slices of 4 KiB. */
+/* Proves problems with vectors so long that the algorithm uses its stages for long vectors: 40 KiB
+ * in slices of 4 KiB. */
 static void long_ones(const struct tt_algorithm *a, int p)
 {
     int node[PLANS_RANKS];
@@ -223,8 +225,8 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
 
 /* ---- Ranks in any order over the nodes ---- */
 
-/* Sets the nodes of p ranks: 0 to 2: dealt out in turn to 2, 3 or 5 nodes; 3: at random; 4: dealt
- * out unevenly, to nodes with about 1/2, 1/4, 1/8 ... of the ranks. */
+/* Returns a map of p ranks. which = 0 to 2: the ranks are distributed in turn over 2, 3 or 5 nodes;
+ * 3: at random; 4: over nodes with about 1/2, 1/4, 1/8 ... of the ranks. */
 enum { SCATTERS = 5 };
 static struct tt_map scattered(int p, int which, int *node)
 {
@@ -241,7 +243,7 @@ static struct tt_map scattered(int p, int which, int *node)
     return map;
 }
 
-/* The algorithm must not refuse the problem, whose operation commutes. */
+/* Proves the problem, whose operation commutes. Fails if the algorithm refuses it. */
 static void must_prove(const struct tt_algorithm *a, const struct tt_problem *problem,
                        const struct tt_map *map)
 {
@@ -280,8 +282,8 @@ static void ranks_may_be_in_any_order_over_the_nodes(void **state)
 
 /* ---- Operands in rank order, on the logical tree ---- */
 
-/* Counts the hard cases: trees with more than two levels of nodes; a root that is not on the
- * identified node, where its node cuts the operands in two runs. */
+/* Numbers of hard cases: `deep`: trees with more than two levels of nodes; `cut`: roots that are
+ * not on the identified node, and whose node divides the operands into two runs. */
 struct hard {
     int deep, cut;
 };
@@ -298,7 +300,7 @@ static bool is_hard(const struct tt_map *map, int root, struct hard *hard)
 }
 
 /* Proves the algorithm for an operation that does not commute, in place and not, in slices of one
- * and of three elements. The algorithm must not refuse any of these. */
+ * and of three elements. Fails if the algorithm refuses one of these problems. */
 static void in_order(const struct tt_algorithm *a, const struct tt_map *map, int root)
 {
     struct tt_problem problem = plans_problem(a->coll, map->p, 7);
@@ -357,7 +359,8 @@ static void every_algorithm_is_proven(void **state)
     tt_prover_free(prover);
 }
 
-/* The algorithm refuses odd numbers of ranks, and is proven for all even ones. */
+/* Checks that the algorithm `neighbour` refuses odd numbers of ranks, and proves it for all even
+ * ones. */
 static void neighbours_exchange_in_even_numbers(void **state)
 {
     (void)state;
@@ -375,8 +378,8 @@ static void neighbours_exchange_in_even_numbers(void **state)
     tt_prover_free(prover);
 }
 
-/* All skews, roots at the beginning, in the middle and at the end, in place or not, with windows
- * for all pieces and for none, with and without direct access. */
+/* Proves problems with all skews, with roots at the beginning, in the middle and at the end, in
+ * place or not, with windows for all pieces and for none, with and without direct access. */
 static void rooted_lists(const struct tt_algorithm *a, int p)
 {
     for (int i = 0; i < 3 * 2 * 2; i++) {
@@ -404,8 +407,9 @@ static void only_the_root_knows_the_counts_of_others(void **state)
     tt_prover_free(prover);
 }
 
-/* Where reading is very dear or forbidden, long pieces go through the two halves of their part of a
- * window. Each half has room for one or two elements, and pieces have up to 66 slices. */
+/* Proves problems in which reading is very slow or forbidden, so that long pieces go through the
+ * two halves of their part of a window. Each half has room for one or two elements, and pieces have
+ * up to 66 slices. */
 static void long_pieces(const struct tt_algorithm *a, int p)
 {
     for (int i = 0; i < 3 * 2 * 3; i++) {

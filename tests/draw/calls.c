@@ -15,10 +15,10 @@
 
 struct calls_call {
     int rank;
-    double begin, end, blocked; /* microseconds; blocked: when the caller began to wait, < 0: at
-                                 * `begin` */
+    double begin, end, blocked; /* microseconds; blocked: when the caller began to wait, negative:
+                                 * at `begin` */
     const char *coll;
-    int team, execution, root; /* root -1: none */
+    int team, execution, root; /* the last one is the rank of the root; -1: no root */
 };
 
 static void print_call(FILE *out, const struct calls_call *c)
@@ -33,8 +33,8 @@ static void print_call(FILE *out, const struct calls_call *c)
     fprintf(out, ",\"blocks\":%d}}", c->blocked < 0);
 }
 
-/* The trace file of a rank: its description, its teams 0 (the world) and 1, and its calls. The
- * caller frees it. */
+/* Returns the text of a rank's trace file: its description, its teams 0 (the world) and 1, and its
+ * calls. The caller frees the text. */
 static __attribute__((noinline)) char *file_of(int rank, int ranks, const char *more,
                                                const struct calls_call *call, int n)
 {
@@ -97,7 +97,7 @@ static void waits(const struct tt_picture *p, int group, int rank, int us, int l
 
 /* ---- Ranks that come late ---- */
 
-/* Each rank waits until the last one has come. */
+/* Checks a call in which each rank waits until the last one has begun it. */
 static void all_wait_for_the_last(void **state)
 {
     static const struct calls_call calls[] = {{0, 100, 145, -1, "allreduce", 0, 0, -1},
@@ -125,8 +125,9 @@ static void all_wait_for_the_last(void **state)
     (void)state;
 }
 
-/* In a broadcast the root waits for no rank, and a leaf that had finished was not delayed by one
- * that came later. So the root came late, and not the leaf that came last. */
+/* Checks a broadcast, in which the root waits for no rank, and a leaf that has finished was not
+ * delayed by a leaf that came later. So the root counts as late, and not the leaf that came
+ * last. */
 static void nobody_waits_for_who_comes_afterwards(void **state)
 {
     static const struct calls_call calls[] = {{0, 20, 22, -1, "bcast", 0, 0, 0},
@@ -144,7 +145,8 @@ static void nobody_waits_for_who_comes_afterwards(void **state)
     (void)state;
 }
 
-/* The time of a nonblocking call during which its caller computes does not count as waiting. */
+/* Checks that the time of a nonblocking call during which its caller computes does not count as
+ * waiting. */
 static void who_calculates_does_not_wait(void **state)
 {
     static const struct calls_call calls[] = {{0, 0, 60, 45, "allreduce", 0, 0, -1},
@@ -171,8 +173,8 @@ static __attribute__((noinline)) char *summary_of(const struct tt_picture *p)
     return text;
 }
 
-/* If every rank computes until a nonblocking call is complete, nobody waited for the rank that came
- * late. The summary says why, instead of a time of 0. */
+/* Checks a nonblocking call that is complete before any rank waits for it: no rank waited for the
+ * rank that came late. Instead of a time of 0 the summary prints that the call is nonblocking. */
 static void nobody_waits_in_a_nonblocking_call(void **state)
 {
     enum { NEVER = 1000 };
@@ -195,7 +197,7 @@ static void nobody_waits_in_a_nonblocking_call(void **state)
     (void)state;
 }
 
-/* Each pair of ranks has a team, and both teams have an execution 0. */
+/* Checks two teams of two ranks each, which both have an execution 0. */
 static void teams_are_apart(void **state)
 {
     static const struct calls_call calls[] = {{0, 0, 50, -1, "barrier", 1, 0, -1},
@@ -213,7 +215,8 @@ static void teams_are_apart(void **state)
     (void)state;
 }
 
-/* A message is matched within its team, even if another team has the same numbers and ranks. */
+/* Checks that a message is matched within its team, even if another team has the same numbers and
+ * ranks. */
 static void messages_stay_in_their_team(void **state)
 {
     static const char *const texts[] = {
@@ -259,7 +262,7 @@ static void the_dead_are_waited_for(void **state)
     (void)state;
 }
 
-/* A rank whose later calls were not recorded does not count as missing. */
+/* Checks that a rank whose later calls were not recorded does not count as missing. */
 static void who_lost_calls_is_not_missing(void **state)
 {
     static const char *const more[] = {",\"ended\":1", ",\"ended\":1,\"lost_calls\":4",
@@ -276,7 +279,8 @@ static void who_lost_calls_is_not_missing(void **state)
 
 /* ---- Clocks ---- */
 
-/* Rank 1's clock is 1000 s ahead, up to the error that the calls leave. */
+/* Checks how clocks are put together: the clock of rank 1 is 1000 s ahead, which the times of the
+ * calls show up to an error. */
 static void clocks_go_together_by_the_calls(void **state)
 {
     static const char *const more[] = {",\"ended\":1,\"clock\":\"a\"",
@@ -313,8 +317,8 @@ static void without_calls_the_time_of_day_has_to_do(void **state)
     (void)state;
 }
 
-/* Clocks that differ by most of the 50 days that a picture may span: the trace of the picture, read
- * again, gives the same picture. */
+/* Checks that the trace of a picture, when it is read, gives the same picture again, also if the
+ * clocks differ by most of the 50 days that a picture may span. */
 static void a_written_trace_is_read_again(void **state)
 {
     static const char *const more[] = {
@@ -338,7 +342,7 @@ static void a_written_trace_is_read_again(void **state)
 
 /* ---- Files that are cut off or invalid ---- */
 
-/* An array that ends too early is read up to its last complete event. */
+/* Checks that an array that ends too early is read up to its last complete event. */
 static void cut_files(void **state)
 {
     char *whole = file_of(0, 1, ",\"ended\":1", survivors, 5);
@@ -387,7 +391,8 @@ static void fill_part(struct tt_part_head *head, struct tt_part_entry *e)
     memcpy(e[3].name, "await", 6);
 }
 
-/* The printed part must be valid JSON, and is then either a valid trace or refused. */
+/* Prints a part as JSON, which must be valid, and reads it as a trace. The trace is either valid or
+ * refused; returns the status. */
 static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace)
 {
     char *text = NULL;
@@ -404,7 +409,8 @@ static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace
     return status;
 }
 
-/* A call that was under way extends to the last sign of life of its rank. */
+/* Checks that a call of a dead rank that was under way extends to the last time that the rank
+ * recorded. */
 static void a_dead_ranks_part(void **state)
 {
     struct {
@@ -425,7 +431,7 @@ static void a_dead_ranks_part(void **state)
     (void)state;
 }
 
-/* A part with any byte changed must be read or refused without a bad access. */
+/* Checks that a part with any byte changed is read or refused without a bad access. */
 static void any_part(void **state)
 {
     static const unsigned char others[] = {0, 1, 4, 5, 0x22, 0x7f, 0x80, 0xff};

@@ -24,7 +24,7 @@ PYTHON
 
 # ---- Pictures of simulations ----
 
-# The legend adds one element for each kind that occurs in the picture, and no others.
+# The legend has one element for each kind that occurs in the picture, and no other elements.
 expect 0 tutti draw bcast/u8/1K/p8 -a binomial -o time.svg
 svg_has time.svg message=8 signal=0 reduce=0 copy=0 await=0
 expect 0 tutti draw allreduce/f64/sum/64K/p8 -a halving --gamma 0.5ns
@@ -114,7 +114,7 @@ for edge in edges:
         assert gap > 0.5, f"the edge {edge} lies across the rank at {circle}"
 PYTHON
 done
-# No link of a tree network does so either.
+# No link of a tree network crosses another rank either.
 expect 0 tutti draw bcast/u8/1K/p17@tree:16x17 -a tree --what network -o network.svg
 python3 - <<'PYTHON'
 import math
@@ -142,8 +142,8 @@ grep -q '>5. at 18.34 µs, 6 messages of 1 KiB<' steps.svg || fail 'not the last
 expect 0 tutti draw bcast/u8/1K/p2@hypercube:1 -a binomial --what steps -o steps.svg
 grep -q '>1. at 0, 1 message of 1 KiB<' steps.svg || fail 'not the only step of the broadcast'
 
-# If there is more than a reader can see, a part is left out, and both the picture and a message say
-# so.
+# If there is more than a reader can distinguish, a part is left out, and the picture and a message
+# say so.
 expect 0 tutti draw barrier/p300 -a dissemination -o many.svg
 says err 'ranks 0 to 63 of 300 are shown; '
 grep -q 'ranks 0 to 63 of 300 are shown; [1-9][0-9]* of their messages are left out<' many.svg ||
@@ -241,8 +241,8 @@ cmp run-all.json run-again.json || fail 'a run reads back to another picture'
 expect 0 tutti draw --trace traced/rank-0.json traced/rank-{1,2,3}.json -o run.json
 cmp run-all.json run.json || fail 'files are not what their folder is'
 
-# Data read from windows by plain loads are in the picture too: each of the four ranks loads the
-# eight bytes of each other one.
+# The picture also shows data that ranks read from windows by plain loads: each of the four ranks
+# loads the eight bytes of each other rank.
 TUTTI_ALGORITHM=allreduce=flat TUTTI_TRACE=windows tutti run -n 4 hello >out
 expect 0 tutti draw --trace windows --execution 0 -o windows.json
 python3 - <<'PYTHON'
@@ -252,7 +252,7 @@ loads = {(t[0], t[1]): t[5] for t in p["messages"] if t[2] == "get"}
 assert loads == {(a, b): 8 for a in range(4) for b in range(4) if a != b}, loads
 PYTHON
 
-# A trace does not say on which network the run was.
+# A trace does not name the network of the run.
 TUTTI_NETWORK=torus:2x2 TUTTI_ALGORITHM=allreduce=doubling TUTTI_TRACE=onnet tutti run -n 4 hello >out
 expect 0 tutti draw --trace onnet --network torus:2x2 --execution 0 -o net.json
 python3 - <<'PYTHON'

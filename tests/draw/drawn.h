@@ -25,12 +25,12 @@ struct drawn {
     struct tt_sim_result result;
 };
 
-/* Simulates the problem and makes its picture, with t_s 1 us and t_w 1 ns, link by link if the
- * problem has a network. Fails the test if that is impossible. */
+/* Simulates the problem and makes its picture. t_s is 1 us and t_w is 1 ns; if the problem has a
+ * network, the simulation is link by link. Fails the test if that is impossible. */
 struct drawn *drawn(const char *problem, const char *algorithm);
 void drawn_free(struct drawn *drawn);
 
-/* Returns what `print` prints of the picture. The caller frees it. */
+/* Returns the text that `print` prints of the picture. The caller frees it. */
 char *printed(void (*print)(const struct tt_picture *, FILE *), const struct tt_picture *picture);
 
 #endif

@@ -7,7 +7,8 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# runs PROBLEM ALGORITHM [BYTES]: checks the text, and the bytes sent if BYTES is given.
+# runs PROBLEM ALGORITHM [BYTES]: checks the GOAL text of the problem, and if BYTES is given, that
+# so many bytes are sent.
 runs() {
     tutti draw "$1" -a "$2" -o "$work/out.goal"
     read -r ops bytes < <(python3 "$(dirname "$0")/goal.py" <"$work/out.goal")
@@ -25,7 +26,7 @@ runs barrier/p9 dissemination
 runs alltoall/u8/1K/p8 bruck
 runs alltoall/u8/1K/p9@torus:3x3 mesh
 runs 'alltoall/u8/1K/p8@torus:3x3-hole(1,1)' forward
-# Puts, signals to all ranks, gets, and operands in the memory of other ranks.
+# The algorithm uses puts, signals to all ranks, gets, or operands in the memory of other ranks.
 runs alltoall/u8/1K/p6/slice=256 exchange $((6 * 5 * (1024 + 2 * 8)))
 runs alltoallv/u8/1K/p7/skew=zipf exchange
 runs allgather/u8/1K/p5 direct

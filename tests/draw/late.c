@@ -30,8 +30,8 @@ static void must(tutti_status status, const char *what)
     exit(3);
 }
 
-/* Each of the other ranks appends a byte to the file. The late rank waits for all of them, and then
- * a little longer. */
+/* Lets the rank `late` come late: each other rank appends a byte to the file, and the late rank
+ * waits until all have done so, and then a little longer. */
 static void come_late(const char *name, int late, int rank, int size)
 {
     struct stat is;
@@ -43,7 +43,7 @@ static void come_late(const char *name, int late, int rank, int size)
     if (rank == late) nap(200);
 }
 
-/* Two requests that are under way at the same time. */
+/* Makes two requests that are under way at the same time. */
 static void overlap(tutti_team *world, tutti_team *half, const double *in, double *out)
 {
     tutti_request *sum, *all;

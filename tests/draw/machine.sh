@@ -37,7 +37,8 @@ PYTHON
 expect 0 described 'numa:2 l3:1 core:4 pu:2' tutti draw machine -o legend.svg
 python3 "$TUTTI_SOURCE/tests/draw/legend.py" legend.svg memory cache core processor rank
 
-# Two ranks per core are on processors of their own. By default there are as many ranks as cores.
+# Two ranks per core are bound to different processors of it. By default there are as many ranks as
+# cores.
 expect 0 described 'pack:1 core:2 pu:2' tutti draw machine -n 4 -o machine.json
 python3 - <<'PYTHON'
 import json

@@ -42,7 +42,7 @@ static void loads(void **state)
     (void)state;
 }
 
-/* The loads that the simulator counted are those of the routes of all messages. */
+/* Checks that the loads that the simulator counted are those of the routes of all messages. */
 static void loads_are_those_of_the_routes(void **state)
 {
     for (int i = 0; i < NETWORKS; i++) {
@@ -61,7 +61,7 @@ static void loads_are_those_of_the_routes(void **state)
     (void)state;
 }
 
-/* No two vertices have the same position. */
+/* Checks that no two vertices have the same position. */
 static void places_differ(void **state)
 {
     for (int i = 0; i < NETWORKS; i++) {
@@ -86,8 +86,8 @@ static bool are_neighbours(const struct tt_net *net, int from, int to)
     return false;
 }
 
-/* The routes begin and end beside the hole, go from neighbour to neighbour, and never pass through
- * the hole. */
+/* Checks the routes around a missing node: they begin and end beside the hole, go from neighbour to
+ * neighbour, and never pass through the hole. */
 static void detours(void **state)
 {
     struct drawn *d = drawn("alltoall/u8/64/p35@torus:6x6-hole(2,2)", "pairwise");
@@ -113,7 +113,8 @@ static void detours(void **state)
 
 static void routes(void **state)
 {
-    static const int e_cube[] = {2, 3, 1, 5, -1}; /* 010 to 101: the lowest dimension first */
+    static const int e_cube[] = {2, 3, 1, 5, -1}; /* the route from node 010 to node 101 changes the
+                                                   * lowest dimension first */
     struct drawn *d = drawn("alltoall/u8/64/p8@hypercube:3", "pairwise");
     struct tt_picture_net *net = &d->picture.net;
     assert_int_equal(tt_picture_network(&d->picture, &d->net, "hypercube:3", NULL), TUTTI_OK);

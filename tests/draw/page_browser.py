@@ -26,7 +26,7 @@ class Browser:
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         self.folder = pathlib.Path(tempfile.mkdtemp())
-        os.environ["TMPDIR"] = str(self.folder)  # also used by the browser
+        os.environ["TMPDIR"] = str(self.folder)  # the browser uses this folder, too
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for word in ("headless=new", "disable-gpu", "disable-dev-shm-usage", "force-device-scale-factor=1",

@@ -5,8 +5,8 @@ import re
 
 from page_check import same
 
-AA_TEXT, AA_GRAPHIC = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11
-APART = 0.09  # in Oklab, where black and white are 1 apart
+AA_TEXT, AA_GRAPHIC = 4.5, 3.0  # the least contrasts by WCAG 2.2, 1.4.3 and 1.4.11
+APART = 0.09  # the least distance in Oklab, where black and white are 1 apart
 
 COLOURS = """(() => {
     const back = one => {
@@ -57,7 +57,7 @@ def contrasts(page):
         assert contrast(inks[name], inks["panel"]) < 1.6, f"{name} is not pale"
     return page.run("getComputedStyle(document.body).backgroundColor"), inks
 
-SEEN_BY = {  # Machado, Oliveira, Fernandes 2009, for linear light: without red, green or blue cones
+SEEN_BY = {  # What viewers without red, green or blue cones see, for linear light, by Machado, Oliveira, Fernandes 2009.
     "protanopes": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopes": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopes": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),

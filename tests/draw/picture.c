@@ -30,7 +30,8 @@ static void edges_are(const struct tt_picture *p, const int (*edge)[2], int n)
     }
 }
 
-/* Seven messages of 1 KiB, in three rounds of t_s + t_w m. */
+/* Checks a broadcast by a binomial tree: seven messages of 1 KiB, in three rounds of t_s + t_w m,
+ * where m is the bytes of a message. */
 static void binomial_broadcast(void **state)
 {
     static const int edge[][2] = {{0, 1}, {0, 2}, {0, 4}, {2, 3}, {4, 5}, {4, 6}, {6, 7}};
@@ -52,8 +53,8 @@ static void binomial_broadcast(void **state)
     (void)state;
 }
 
-/* The top of the tree is the root of the collective, in whichever direction the data go. For an
- * allreduce it is the rank at which the reduction ends and the broadcast begins. */
+/* Checks the top of the tree: it is the root of the collective, in whichever direction the data go.
+ * In an allreduce it is the rank at which the reduction ends and the broadcast begins. */
 static void roots(void **state)
 {
     static const struct {
@@ -91,7 +92,7 @@ static void no_tree(void **state)
     (void)state;
 }
 
-/* Several ranks share a row of the matrix, and no byte is lost. */
+/* Checks a matrix in which several ranks share a row: no byte is lost. */
 static void groups(void **state)
 {
     struct drawn *d = drawn("alltoall/u8/16/p100", "pairwise");
@@ -104,7 +105,8 @@ static void groups(void **state)
     (void)state;
 }
 
-/* A step begins when its lane reaches it, and the lane reaches the next step when it has ended. */
+/* Checks that a step begins when its lane reaches it, and that the lane reaches the next step when
+ * the step has ended. */
 static void lanes_go_on(void **state)
 {
     struct drawn *d = drawn("allreduce/f64/sum/64K/p8", "halving");
@@ -140,7 +142,7 @@ static void what_is_too_much_is_counted(void **state)
     (void)state;
 }
 
-/* Whichever allocation fails, an error reports it. */
+/* Checks that an error reports a lack of memory, whichever allocation fails. */
 static void no_memory(void **state)
 {
     struct drawn *d = drawn("bcast/u8/1K/p8", "binomial");

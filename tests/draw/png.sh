@@ -12,8 +12,8 @@ if ! tutti draw barrier/p2 -o there.png 2>err; then
     exit 77
 fi
 
-# Checks the size, the background colour, and that something is drawn: some bytes must differ from
-# their neighbours.
+# look.py checks the size and the background colour, and that something is drawn: some bytes must
+# differ from their neighbours.
 cat >look.py <<'PYTHON'
 import struct
 import sys
@@ -52,8 +52,8 @@ python3 look.py CAPITALS.PNG ffffff
 expect 0 tutti draw machine -o machine.png
 python3 look.py machine.png ffffff
 
-# Without the library the error names the package, before any time is spent, and an existing file
-# stays.
+# Without librsvg the error names the package to install, before the command spends any time, and an
+# existing file stays.
 echo old >kept.png
 expect 1 env LD_PRELOAD="$TUTTI_BUILD/tests/no-rsvg.so" tutti draw barrier/p4 -o kept.png
 says err 'a .png is made by librsvg, which is not here .*librsvg2-2.*or draw an .svg'

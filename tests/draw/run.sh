@@ -8,7 +8,8 @@ source "$(dirname "$0")/../tools/lib.sh"
 late=$TUTTI_BUILD/tests/draw-late
 chrome() { python3 "$TUTTI_SOURCE/tests/draw/chrome.py" "$@"; }
 
-# runs FOLDER OPTION...: runs `late` with its traces in the folder.
+# runs FOLDER OPTION...: runs late.c with these options of `tutti run`, and with its traces in the
+# folder.
 runs() {
     local folder=$1
     shift
@@ -100,7 +101,7 @@ grep -q 'by &lt;b&gt;&amp;,' named.svg || fail 'the picture does not show the na
 
 # ---- A job that runs ----
 
-# Its ranks wait for a reader of this file after their first calls.
+# The ranks of this job wait for a reader of this file after their first calls.
 mkfifo about-to-end
 TUTTI_TRACE=$work/live timeout 3000 tutti run -n 2 "$late" 1 >out 2>err &
 job=$!

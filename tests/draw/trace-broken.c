@@ -166,7 +166,7 @@ static void deep(void **state)
     (void)state;
 }
 
-/* Valid texts with nothing to draw, or with a part missing. */
+/* Checks valid texts with nothing to draw, or with a part missing. */
 static void not_enough(void **state)
 {
 #define COPY(rank, ts) "{\"name\":\"copy\",\"ph\":\"X\",\"pid\":" #rank ",\"ts\":" #ts ",\"dur\":1}"
@@ -195,7 +195,7 @@ static void not_enough(void **state)
     (void)state;
 }
 
-/* A trace of a whole simulation cannot be combined with other files. */
+/* Checks that a trace of a whole simulation cannot be combined with other files. */
 static void two_files(void **state)
 {
     static const char whole[] = "{\"otherData\":{\"tutti\":\"trace 2\"},\"traceEvents\":[]}";

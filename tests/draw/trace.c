@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A picture written as a trace and read again is the same picture. */
+/* Checks that a picture that is written as a trace and read again is the same picture. */
 static void there_and_back(void **state)
 {
     static const char *const cases[][2] = {
@@ -40,12 +40,12 @@ static void there_and_back(void **state)
 struct trace_event {
     const char *name;
     int rank;
-    const char *ts, *dur; /* as they appear in the file */
+    const char *ts, *dur; /* decimal numbers, as the file has them */
     int bytes, peer, value, execution;
-    const char *call, *algorithm; /* NULL: none */
+    const char *call, *algorithm; /* NULL: the event does not have this */
 };
 
-/* The events as a JSON array. The caller frees it. */
+/* Returns the events as a JSON array. The caller frees it. */
 static char *written(const struct trace_event *event, int n)
 {
     char *text = NULL;
@@ -73,7 +73,8 @@ static void add(struct tt_trace *trace, const char *text)
         fail_msg("%d:%d: %s", error.line, error.column, error.text);
 }
 
-/* The picture of two files: one with the first `split` events, and one with the others. */
+/* Returns the picture of two files: one with the first `split` events, and one with the other
+ * events. */
 static struct tt_picture run(const struct trace_event *event, int split, int n, int64_t execution)
 {
     struct tt_trace trace;
@@ -101,8 +102,8 @@ static void message_is(const struct tt_picture *p, int64_t i, struct tt_sim_even
     assert_int_equal(message->end_ps, wanted.end_ps);
 }
 
-/* The second send matches the second receive, whose wait comes first. A message ends with the wait
- * of its receiver. */
+/* Checks how messages are matched: the second send matches the second receive, whose wait comes
+ * first. A message ends with the wait of its receiver. */
 static void messages(void **state)
 {
     static const struct trace_event events[] = {
@@ -127,8 +128,9 @@ static void messages(void **state)
     (void)state;
 }
 
-/* Rank 1 awaits flag value 2 of rank 0. Its await matches the signal with value 3, which goes to
- * all ranks. It matches neither the signal with value 1 nor the one that goes to rank 2 only. */
+/* Checks how awaits are matched. Rank 1 awaits flag value 2 of rank 0. Its await matches the signal
+ * with value 3, which goes to all ranks, and neither the signal with value 1 nor the one to rank 2
+ * only. */
 static void flags(void **state)
 {
     static const struct trace_event events[] = {
@@ -147,8 +149,8 @@ static void flags(void **state)
     (void)state;
 }
 
-/* A read within a get is its implementation; a read within a reduction is a transfer of its own;
- * other reads are ignored. */
+/* Checks reads: a read within a get only implements the get; a read within a reduction is a
+ * transfer of its own; other reads are ignored. */
 static void one_sided(void **state)
 {
     static const struct trace_event events[] = {
@@ -173,7 +175,7 @@ static void one_sided(void **state)
     (void)state;
 }
 
-/* One execution of several has its own times and names. */
+/* Checks that a picture of one of several executions has the times and names of that execution. */
 static void executions(void **state)
 {
     static const struct trace_event events[] = {
@@ -197,8 +199,8 @@ static void executions(void **state)
     (void)state;
 }
 
-/* A machine that has been running for years has more microseconds than a double can hold with all
- * decimals. */
+/* Checks times of a machine that has been running for years: the number of microseconds is so large
+ * that a double cannot hold all of its decimals. */
 static void long_uptime(void **state)
 {
     static const struct trace_event events[] = {
@@ -213,7 +215,7 @@ static void long_uptime(void **state)
     (void)state;
 }
 
-/* Names from outside are escaped in JSON and SVG. */
+/* Checks that names from outside are escaped in JSON and SVG. */
 static void names(void **state)
 {
     static const char text[] =

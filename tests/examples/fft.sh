@@ -30,7 +30,7 @@ transforms tutti run -n 3 -- fft
 transforms env TUTTI_NODES=2,1,2 tutti run -n 5 -- fft --size 96
 transforms fft --size 10
 
-# If a rank dies, the others say so.
+# If a rank dies, the other ranks print an error.
 if TUTTI_FAULT=kill,rank=1,after=3 tutti run -n 3 -- fft >out 2>err; then die 'a rank died and nobody noticed'; fi
 grep -qE '^fft: rank [02]: .*rank 1 died' err || die 'the cause is not reported'
 

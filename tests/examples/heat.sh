@@ -27,7 +27,7 @@ spreads env TUTTI_NODES=2,1,3 tutti run -n 6 -- heat -n 50
 spreads heat -n 20
 spreads tutti run -n 2 -- heat
 
-# The same program without the exchange.
+# A copy of the program without the exchange must fail its own check.
 if [ -z "$TUTTI_SANITIZE" ]; then
     sed '/if (t->grid) exchange/s/if (t->grid)/(void)column, (void)exchange; if (0)/' \
         "$TUTTI_SOURCE/examples/heat/heat.c" >mute.c

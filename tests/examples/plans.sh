@@ -33,7 +33,7 @@ proven ring.plan allgather/u8/1K/p1
 proven tree.plan bcast/u8/1K/p1
 proven tree.plan bcast/u8/1K/p6@nodes:2,2,2
 
-# The tree takes the time of the algorithm that it is.
+# The plan file tree.plan takes the same time as the algorithm that it describes.
 expect 0 tutti sim --plan "$plans/tree.plan" bcast/u8/1000/p13 --json mine
 expect 0 tutti sim bcast/u8/1000/p13 --algorithm binomial --json theirs
 expect 0 tutti sim --plan "$plans/ring.plan" allgather/u8/1000/p13 --json mine-ring

@@ -28,13 +28,14 @@ for rank in 0 1 2 3; do
     grep -qx "tutti: rank $rank was lost; the others ended with code 0, and so does the job" err
     [ "$(wc -l <err)" -eq 2 ]
 done
-# By default the launcher ends the other ranks, unless they have ended by themselves before.
+# By default the launcher ends the other ranks after a death, unless they have ended by themselves
+# before.
 status=0
 TUTTI_FAULT=kill,rank=1,after=1 tutti run -n 4 ./app >out 2>err || status=$?
 [ $status -eq 137 ]
 
-# An error that is not a death ends all ranks, whether one rank has it or each of them, although the
-# launcher lets the others live.
+# An error that is not a death ends all ranks, whether one rank or each rank has it, although the
+# launcher would let the other ranks continue.
 refused='TUTTI_ALGORITHM: .*nonsense'
 for who in 2 '[0-3]'; do
     status=0

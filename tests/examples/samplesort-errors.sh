@@ -45,7 +45,7 @@ status=0
 tutti run -n 3 -- samplesort numbers >/dev/full 2>said || status=$?
 held 'cannot write standard output: No space left on device' $status 'a full device'
 
-# The reader leaves after ten bytes, when each rank still has much to write.
+# The reader of the output ends after ten bytes, when each rank still has much to write.
 {
     status=0
     tutti run -n 3 -- samplesort numbers 2>said || status=$?
@@ -53,15 +53,15 @@ held 'cannot write standard output: No space left on device' $status 'a full dev
 } | head -c 10 >/dev/null
 held 'cannot write standard output: Broken pipe' "$(cat status)" 'a closed pipe'
 
-# More data than there is memory or address space for. (Skipped where no file can be that long.)
+# More data than memory or address space can hold. (Skipped where no file can be so long.)
 if truncate -s 8T sparse 2>/dev/null; then
     limits() { (
         ulimit -v 100000000 2>/dev/null || true
         exec "$@"
     ); }
     if [ -n "$TUTTI_SANITIZE" ]; then
-        # Sanitizers reserve terabytes of address space themselves, and by default end the program
-        # at such a request.
+        # A sanitizer reserves terabytes of address space itself, so here `limits` sets no limit. By
+        # default a sanitizer also ends a program that requests so much memory.
         limits() { "$@"; }
         export ASAN_OPTIONS=${ASAN_OPTIONS-}:allocator_may_return_null=1
         export TSAN_OPTIONS=${TSAN_OPTIONS-}:allocator_may_return_null=1

@@ -15,8 +15,8 @@ die() {
 # sorted N ARG...: runs samplesort -q on N ranks with these arguments.
 sorted() { tutti run -n "$1" -- samplesort -q "${@:2}"; }
 
-# compare N FILE...: compares the output of samplesort on N ranks with that of sort(1): through a
-# pipe, and written by each rank itself over a longer file that existed before.
+# compare N FILE...: compares the output of samplesort on N ranks with that of sort(1): once through
+# a pipe, and once written by the ranks themselves over a longer file that existed before.
 compare() {
     LC_ALL=C sort "${@:2}" >expected
     { cat expected && echo 'what was there before'; } >out

@@ -14,7 +14,7 @@ make_files() {
     perl -e 'print "every line is this one\n" x 30000' >equal
     perl -e 'print "x" x 5_000_000' >huge
     perl -e 'print "b\na\n", "m" x 3_000_000, "\nz\nc\n", "m" x 3_000_000, "\n", "m" x 2_999_999, "l"' >huge-among-small
-    # Lines that are longer than a sample may be, and equal up to there.
+    # Lines that are longer than a sample may be, and equal up to that length.
     perl -e 'print "p" x 5000, 7 * $_ % 101, "\n" for 1 .. 300' >long-alike
     printf 'b\nc\na' >no-newline
     printf 'z\n' >newline
@@ -64,7 +64,7 @@ sorted 3 -o itself itself newline
 cmp itself expected || die 'differs from sort when the output is an input'
 samplesort -q data/licences.txt | cmp - <(LC_ALL=C sort data/licences.txt) || die 'differs without a launcher'
 
-# The ranks draw the same lines, however many they are.
+# The ranks generate the same lines, however many ranks there are.
 for n in 1 3 4; do sorted $n --size 5000 -o "drawn-$n"; done
 [ "$(LC_ALL=C sort -uc drawn-1 && wc -lc <drawn-1 | xargs)" = '5000 85000' ] || die 'not 5000 lines'
 for n in 3 4; do cmp drawn-1 drawn-$n || die "other lines on $n ranks"; done

@@ -24,7 +24,7 @@ for n in 1 2 5; do
         diff - <(for ((r = 0; r < n; r++)); do echo "rank $r hears: ${words[n - 1]}"; done)
 done
 
-# The table of rank r holds the numbers from r * 2^20.
+# The numbers in the table of rank r begin with r * 2^20.
 table=$((1 << 20))
 for n in 1 2 3 5; do
     tutti run -n $n --timeout 3000 -- endpoints | sort |

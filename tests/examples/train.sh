@@ -26,9 +26,9 @@ small=(-n 600 -s 60 -e 10)
 weights=490
 
 # The largest difference of two models. The gradient of a step is a mean of n terms below 1, whose
-# sum has a rounding error below n eps in any order. Steps of this length down a convex loss
-# function do not move two models further apart. So after s steps they differ by less than rate * s
-# * n * eps = 0.5 * 60 * 600 * 2.3e-16 = 4.2e-12.
+# sum has a rounding error below n eps in any order. Steps of this length (rate) down a convex loss
+# function do not move two models further apart. So after s steps the models differ by less than
+# rate * s * n * eps = 0.5 * 60 * 600 * 2.3e-16 = 4.2e-12.
 tolerance=1e-11
 
 same_model() {
@@ -73,8 +73,8 @@ TUTTI_FAULT=kill,rank=2,after=40 tutti run -n 4 --on-failure=continue -- \
     train "${small[@]}" -q --resilient --reproducible -o model 2>err
 cmp exact model || die 'another model when a rank dies'
 
-# survive RANKS RANK:AFTER...: these ranks die at these operations. Checks the output and the model,
-# and sets `killed` to the number of ranks that died.
+# survive RANKS RANK:AFTER...: runs a job in which each RANK dies at its operation number AFTER.
+# Checks the output and the model, and sets `killed` to the number of ranks that died.
 survive() {
     local n=$1 status=0
     shift
@@ -89,7 +89,7 @@ survive() {
     [ $status -eq 0 ] || die "exit status $status on $n ranks, deaths $*"
     if grep -vE 'killed by signal 9|(was|were) lost; ' err | grep -q .; then die "complaints on $n ranks, deaths $*"; fi
     same_model model "$n ranks, deaths $*"
-    # The death of a rank after the last agreement is not noticed any more. If that was the rank
+    # The other ranks do not notice the death of a rank after the last agreement. If the rank died
     # that prints the result, nobody prints it.
     if ! grep -qE "^trained: 9[0-9.]* % of 2000 unseen digits right, [$((n - killed))-$n] ranks?\$" out; then
         if grep -q '^failed:.* 0 ' out || [[ "$*" != *0:* ]]; then die "the end is not reported on $n ranks, deaths $*"; fi
@@ -106,7 +106,8 @@ for ((i = 0; i < draws; i++)); do
     survive 4 $((i % 4)):$((1 + RANDOM % 130))
     survive 5 $((i % 3)):$((1 + RANDOM % 130)) $((3 + i % 2)):$((1 + RANDOM % 130))
 done
-# A second death during the recovery from the first, at each operation of the recovery.
+# A second rank dies while the ranks recover from the first death, at each operation of the
+# recovery.
 for ((i = 30; i < 54; i += step)); do
     survive 4 1:30 0:$i
 done
@@ -115,7 +116,7 @@ survive 4 0:20 1:30 2:40
 survive 4 1:25 2:25 3:25
 grep -qE '^trained: .* right, 1 rank$' out || die 'rank 0 is not the only one left'
 
-# Between nodes.
+# Ranks on several simulated nodes.
 for deaths in 0:10 2:30 '1:20 3:40'; do
     # shellcheck disable=SC2086
     TUTTI_NODES=2,2 survive 4 $deaths
@@ -134,8 +135,8 @@ for ((i = 0; i < strokes; i++)); do
     kill -9 "$(sed -n "s/^$((i % 4)) //p" pids)" 2>err.kill || true
     status=0
     wait $launcher || status=$?
-    # If the rank was killed before it had joined, the others cannot begin. If it was killed after
-    # the end, nobody notices.
+    # If the rank was killed before it had joined, the other ranks cannot begin. If it was killed
+    # after the end, nobody notices.
     if grep -q 'died: signal 9' err; then continue; fi
     [ $status -eq 0 ] || die "exit status $status when killed from outside"
     [ -e model ] || [ $((i % 4)) -eq 0 ] || die 'no model when killed from outside'
@@ -153,7 +154,7 @@ TUTTI_FAULT=kill,rank=1,after=40 tutti run -n 3 -- train "${small[@]}" -o model 
 if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 
 # An error that is not a death would occur again in a smaller team: it ends all ranks, whether one
-# rank has it or each of them.
+# rank or each rank has it.
 for who in 1 '[0-2]'; do
     status=0
     # shellcheck disable=SC2016
@@ -165,7 +166,7 @@ for who in 1 '[0-2]'; do
 done
 if compgen -G 'model*' >/dev/null; then die 'a model was left'; fi
 
-# refused MESSAGE ARG...: train must end with this message.
+# refused MESSAGE ARG...: expects that train ends with this message.
 refused() {
     local status=0
     tutti run -n 2 -- train "${@:2}" >out 2>err || status=$?

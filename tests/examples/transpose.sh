@@ -18,14 +18,15 @@ die() {
 
 transposed() { tutti run -n "$1" -- transpose "$2" "$3"; }
 
-# The transpose by awk, independent of ranks and blocks.
+# reference: transposes the table by awk, which knows no ranks or blocks.
 reference() {
     awk '{ for (j = 1; j <= NF; j++) at[j, NR] = $j }
          END { for (j = 1; j <= NR; j++)
                    for (i = 1; i <= NR; i++) printf "%s%s", at[j, i], i < NR ? "\t" : "\n" }' "$1"
 }
 
-# compare N TABLE: the fields of the table are separated by tabs.
+# compare N TABLE: compares the result on N ranks with the reference. The fields of the table are
+# separated by tabs.
 compare() {
     reference "$2" >expected
     rm -f once twice
@@ -35,8 +36,8 @@ compare() {
     cmp twice "$2" || die "twice is not the table on $1 ranks: $2"
 }
 
-# The table in the source tree is what the conversion rates give (Regulation (EC) No 2866/98 and
-# later).
+# The table in the source tree is the one that the conversion rates give (Regulation (EC) No 2866/98
+# and later).
 rates_again() {
     awk 'BEGIN {
         n = split("ATS 13.7603 BEF 40.3399 DEM 1.95583 ESP 166.386 FIM 5.94573 FRF 6.55957 " \
@@ -73,7 +74,8 @@ compare 4 longest
 printf 'one\n' >one
 compare 1 one
 
-# Other blanks, line ends of another system, no line end at the end; the output may be the input.
+# A table with other blanks, with line ends of another system, and without one at the end. The
+# output may be the input.
 printf '  a b\t\tc \r\nd e f\r\n\tg\t h i' >loose
 printf 'a\td\tg\nb\te\th\nc\tf\ti\n' >expected
 transposed 2 loose loose
@@ -81,7 +83,8 @@ cmp loose expected || die 'other blanks, or the output in place of the input'
 transpose "$rates" once
 reference "$rates" | cmp - once || die 'without a launcher'
 
-# A table that the ranks make is the same on any number of ranks. On a terminal there is a bar.
+# A table that the ranks generate is the same on any number of ranks. On a terminal there is a
+# progress bar.
 for n in 1 3 7; do
     tutti run -n $n -- transpose --size 7 made
     seq 0 48 | paste - - - - - - - | reference - | cmp - made || die "--size 7 on $n ranks"
@@ -92,7 +95,8 @@ grep -q '\[.*\] printing [0-9]* %' said || die "no progress bar on a terminal: $
 tutti run -n 2 -- transpose --size 300 made >said 2>&1
 [ ! -s said ] || die "not quiet: $(cat said)"
 
-# refused MESSAGE N ARG...: the message is printed once, and nothing is written.
+# refused MESSAGE N ARG...: expects that the message is printed once on N ranks, and nothing is
+# written.
 refused() {
     local status=0
     tutti run -n "$2" -- transpose "${@:3}" >said 2>&1 </dev/null || status=$?
@@ -139,8 +143,8 @@ for n in 1 2; do
 done
 refused "$rates: 18 ranks for 17 rows, and each must have one" 18 "$rates" out
 
-# A rank that cannot write, or dies, ends the others, and nothing is left of what was written
-# before. The full disk is a file system of one page, which only this part of the test sees.
+# If a rank cannot write, or dies, all ranks end, and nothing is left of what was written before.
+# The full disk is a file system of one page, which only this part of the test sees.
 awk 'BEGIN { for (i = 1; i <= 40; i++) for (j = 1; j <= 40; j++) printf "%d%s", i * j, j < 40 ? "\t" : "\n" }' >large
 mkdir disk
 own=(unshare --mount)
@@ -163,7 +167,8 @@ fi
 rm -r disk large
 
 reference "$rates" >../expected
-# killed AFTER: rank 1 dies at its operation number AFTER. The output must be complete or missing.
+# killed AFTER: rank 1 dies at its operation number AFTER. Expects that the output is complete or
+# missing.
 killed() {
     status=0
     TUTTI_FAULT=kill,rank=1,after=$1 tutti run -n 3 -- transpose "$rates" out >said 2>&1 || status=$?

@@ -39,7 +39,7 @@ static void as_terms(const uint8_t *data, size_t size)
                size);
 }
 
-/* An address record that is found in a list must lie within the list. */
+/* Checks that an address record that is found in a list lies within the list. */
 static void as_list(const uint8_t *data, size_t size)
 {
     const uint8_t *record;

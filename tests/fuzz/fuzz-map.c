@@ -14,7 +14,8 @@ enum {
     PAIRS = 8,
     HOPS = 2048, /* hops of a route that are checked; a route in a long ring may have half a
                   * million */
-    WIDE = 1024, /* largest number of ports for which all ports are searched for the link back */
+    WIDE = 1024, /* largest number of ports for which all ports are searched for the opposite
+                  * link */
     HOLED = 256  /* largest number of members of networks with holes, whose memory grows with the
                   * square */
 };

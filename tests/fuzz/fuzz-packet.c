@@ -86,7 +86,7 @@ static void done(tutti_context *context, void *arg, tutti_status status)
     ++*(int *)arg;
 }
 
-/* The dispatch number says whether a message is read in place, received, or put off. */
+/* Handles a message: the dispatch number says whether it is read in place, received, or put off. */
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {
@@ -100,8 +100,9 @@ static void on_message(tutti_context *context, const tutti_message *m, tutti_rec
     }
 }
 
-/* Changes the address of a long message into one in shared memory: an address in a process could
- * lead to any memory of this process itself, which the kernel would not refuse. */
+/* Changes the address of a long message into an address in shared memory. With an address in a
+ * process, the packet could name any memory of this process itself, which the kernel would not
+ * refuse. */
 static void keep_in_segment(struct tt_packet *p)
 {
     if (p->kind == TT_PACKET_RTS) p->arg[2] |= TT_ADDRESS_IN_SEGMENT;
@@ -130,7 +131,7 @@ static void start_some(tutti_client *client, tutti_context *context, const char 
     fuzz_check(tutti_fence(context, to, done, ended) == TUTTI_OK, "%s", tutti_error());
 }
 
-/* Hands over one packet and returns its size in the input. */
+/* Gives one packet to the context and returns its size in the input. */
 static size_t give(struct fuzz_packet_taker *taker, const uint8_t *data, size_t size)
 {
     struct tt_packet p;

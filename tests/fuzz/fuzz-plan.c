@@ -2,7 +2,7 @@
  *
  * Plans as text. A text that is accepted gives valid plans, which print as a text that parses to
  * the same plans, and which unroll to well-formed steps. If they are the plans of all ranks of a
- * small team, the prover must reach a verdict, and the same one again.
+ * small team, the prover must reach a verdict, and the same verdict a second time.
  */
 #include "fuzz.h"
 #include "prove/prove.h"
@@ -67,7 +67,7 @@ static double exchanged(const struct tt_plan *plan, const struct tt_step *s)
     return steps;
 }
 
-/* The largest number of steps that a lane can have, with each turn of a loop counted. */
+/* Returns the largest number of steps that a lane can have, with each turn of a loop counted. */
 static double steps_of(const struct tt_plan *plan, int lane)
 {
     double steps = 0, times[TT_DEPTH + 1] = {1};

@@ -42,8 +42,8 @@ static void comes_back(const struct tt_problem *problem)
     fuzz_check(memcmp(problem, &again, sizeof again) == 0, "%s is another problem", printed);
 }
 
-/* Counts are not negative, displacements leave no gaps, and each rank expects what the others send
- * it. */
+/* Checks that counts are not negative, that displacements leave no gaps, and that each rank expects
+ * what the other ranks send it. */
 static void calls_agree(const struct tt_problem *problem)
 {
     size_t room = tt_problem_room(problem);

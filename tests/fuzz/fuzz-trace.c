@@ -12,8 +12,8 @@
 enum {
     DRAWN = 256,
     WRITTEN = 4096
-}; /* largest numbers of ranks to draw and to write: each rank
-                                       * has at least one line */
+}; /* the largest numbers of ranks with which a picture is drawn and written: each rank has at least
+    * one line */
 
 static void is_reported(const char *text, size_t size, const struct tt_trace_error *error)
 {
@@ -130,7 +130,7 @@ static void is_drawn(const struct tt_picture *picture)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + !size); /* without a 0 at the end */
+    char *text = malloc(size + !size); /* a copy without a 0 at the end */
     struct tt_picture picture;
     struct tt_trace_error error;
     if (!text) abort();

@@ -24,7 +24,7 @@ static uint32_t sum_of(const void *data, size_t size)
     return sum | 1;
 }
 
-/* Reads all bytes, so that sanitizers notice any that are not valid. */
+/* Reads all bytes that arrive, so that sanitizers notice any that are not valid. */
 static void arrive_junk(void *arg, const void *head, size_t head_bytes, const void *data,
                         size_t data_bytes)
 {
@@ -45,7 +45,7 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     fuzz_check(play->sums[where[0]][next] == sum_of(data, data_bytes), "other data");
 }
 
-/* Hands over a copy of exactly this size. */
+/* Gives the bytes to the transport, in a copy of exactly their size. */
 static tutti_status take(struct tt_ucx_order *order, const void *bytes, size_t n)
 {
     uint8_t *own = malloc(n + !n);
@@ -58,7 +58,8 @@ static tutti_status take(struct tt_ucx_order *order, const void *bytes, size_t n
     return status;
 }
 
-/* Hands over a valid packet of this link. A number that was used before must be refused. */
+/* Gives a valid packet of this link to the transport. A number that was used before must be
+ * refused. */
 static void take_good(struct play *play, uint8_t link, uint8_t number, uint8_t gap,
                       const uint8_t *data, size_t n)
 {
@@ -81,7 +82,7 @@ static void take_good(struct play *play, uint8_t link, uint8_t number, uint8_t g
                link, tutti_error());
 }
 
-/* Hands over any bytes, with or without the pass in front. */
+/* Gives any bytes to the transport, with or without the pass in front of them. */
 static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t n)
 {
     uint8_t sent[sizeof(uint64_t) + 255];
@@ -96,7 +97,8 @@ static void take_junk(struct play *play, bool pass, const uint8_t *bytes, size_t
     fuzz_check(tt_order_strangers(play->junk) == strangers + !known, "%s", "miscounted");
 }
 
-/* Reads one step of the input: an action, a link, a number, a length, and as many bytes. */
+/* Does one step of the input: an action, a link, a number, a length, and as many bytes. Returns the
+ * number of bytes read. */
 static size_t step(struct play *play, const uint8_t *at, size_t left)
 {
     size_t n = tt_min(at[3], (int64_t)left - 4);

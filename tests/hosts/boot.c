@@ -5,7 +5,7 @@
  *
  *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": which ranks share its memory, found by
  *               writing there
-  *   records     fetches the address records of all ranks on other nodes and compares them with
+ *   records     fetches the address records of all ranks on other nodes and compares them with
  *               what those ranks published
  *   ring        fetches only the address record of the next rank
  *   watch WHOM  all others watch rank WHOM, which prints a line and then sleeps: the test kills it,
@@ -69,7 +69,8 @@ static void join(void)
 
 /* ---- The actions ---- */
 
-/* The address of a rank's mark in shared memory; NULL if the rank has not published it yet. */
+/* Returns the address of a rank's mark in shared memory; NULL if the rank has not published it
+ * yet. */
 static _Atomic int64_t *word_of(int rank)
 {
     int64_t offset = atomic_load(&fabric.common->rank[rank].world);
@@ -82,8 +83,8 @@ static bool is_marked(int rank)
     return word && atomic_load(word) == 1000 + rank;
 }
 
-/* Each rank writes a mark to its own memory, and looks for the marks of the ranks that share its
- * memory. It must find exactly those of its node. */
+/* Writes a mark to this rank's memory, and prints the ranks that share memory with it and whose
+ * marks it finds. These must be exactly the ranks of its node. */
 static void places(void)
 {
     char text[256] = "";
@@ -145,7 +146,7 @@ static void watch(int whom)
     char text[160];
     int64_t begin = tt_clock_ns();
     if (whom == fabric.me) {
-        usleep(3000000); /* by now the other ranks are connected */
+        usleep(3000000); /* after 3 s the other ranks are connected */
         printf("rank %d: pid %d sleeps\n", whom, (int)getpid());
         fflush(stdout);
         sleep(120);
@@ -170,7 +171,7 @@ static void left(int whom)
         watch(whom);
 }
 
-/* Whether rank `whom` has given up its memory. */
+/* Returns whether rank `whom` has given up its memory. */
 static bool has_ended(int whom)
 {
     char state = 0;

@@ -59,15 +59,16 @@ until_lines 8 '^init: ' 300 sh -c \
     'if [ "$PMIX_RANK" = 4 ]; then export TUTTI_UCX=/nowhere; fi; exec "$1" join 2>&1' sh "$TUTTI_BUILD/tests/tools-rank"
 [ "$(lines '^init: rank 4 cannot go on: not supported')" -eq 7 ] || fail 'not all learn why rank 4 cannot go on'
 [ "$(lines '^init: UCX cannot be loaded [(]/nowhere')" -eq 1 ] || fail 'rank 4 does not say why it cannot go on'
-# A rank that never joins: the others must not wait for ever.
+# A rank never joins: the other ranks must not wait for ever.
 # shellcheck disable=SC2016
 until_lines 7 '^rank [0-6]: meet: ' 300 sh -c \
     'if [ "$PMIX_RANK" = 7 ]; then exit 0; fi; TUTTI_BOOT_TIMEOUT=5 exec "$1" join' sh "$boot"
 
 # ---- Watching ----
 
-# reported WHOM N PATTERN MS: expects that N ranks print this, each within MS milliseconds of the
-# event (on an idle machine). Before the event the rank slept for 3 s.
+# reported WHOM N PATTERN MS: expects that N ranks print a line that matches, each within MS
+# milliseconds of the event that they report (on an idle machine). The rank WHOM slept for 3 s
+# before the event, which the printed times include.
 reported() {
     local whom=$1 n=$2 how=$3 most=$4 late
     wait_lines "$n" '^rank [0-7]: after ' $((SECONDS + 300))
@@ -82,22 +83,23 @@ watched() {
     pid=$(sed -nE "s/^rank $2: pid ([0-9]+) sleeps\$/\1/p" out)
 }
 
-# A process is killed: its connections are reset at once, and one more second is allowed for data
-# that it may have sent. That is much less than the time after which a silent host is given up.
+# A process is killed: its connections are reset at once, and the test allows one more second for
+# data that the process may have sent. That is much less than the time after which the ranks give up
+# a host that is silent.
 watched 100 6
 in_host h3 kill -9 "$pid"
 reported '[0-57]' 7 'rank 6 on h3 is gone: its process ended' 2500
 
-# Ranks on the same host and on the others notice it.
+# Ranks on the same host and ranks on other hosts notice the death.
 watched 100 4
 in_host h2 kill -9 "$pid"
 reported '[0-35-7]' 7 'rank 4 on h2 is gone: its process ended' 2500
 
-# A rank that leaves in order is reported only because others still wait for it.
+# A rank that leaves in order is reported only because other ranks still wait for it.
 until_lines 7 '^rank [0-57]: after [0-9]+ ms: rank 6 left the job while it was still needed$' 300 "$boot" left 6
 
-# A host is cut off: the configured time passes, and no more. The rank on the host that is cut off
-# reports that it lost the others.
+# A host is cut off: the other ranks report it after the configured time and not later. The rank on
+# the host that is cut off reports that it lost the other ranks.
 watched 4 7
 cut h4
 reported '[0-6]' 7 'rank 7 on h4 cannot be reached: no answer for 4 s' 5000

@@ -6,7 +6,8 @@
  *
  * clients missing WHOM MANNER: every rank creates a client. Then rank WHOM kills itself ("kill"),
  * exits ("exit"), or frees its client and exits ("finalize"), while the others create a second
- * client. They print the status and the error of that, and of a later call on the first client.
+ * client. The other ranks print the status and the error of creating that client, and of a later
+ * call on the first client.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static int one(int *rank)
 
 static int end(tutti_client *client, const char *manner)
 {
-    usleep(300000); /* so that most often the others wait in tutti_init by then */
+    usleep(300000); /* by then the other ranks mostly wait in tutti_init */
     if (strcmp(manner, "kill") == 0) (void)raise(SIGKILL);
     if (strcmp(manner, "exit") == 0) _exit(0);
     return tutti_finalize(client) != TUTTI_OK;

@@ -12,8 +12,8 @@ count=$TUTTI_BUILD/tests/libhosts-put-count.so
 [ -e "$count" ] || skip 'built without PMIx'
 hosts 2,1
 
-# put_by CLIENTS: prints for each rank the number of keys and bytes that it has put into PMIx in the
-# end.
+# put_by CLIENTS: runs a job that creates so many clients, and prints for each rank the number of
+# keys and bytes that it has put into PMIx by the end.
 put_by() {
     on_hosts -n 3 -x TUTTI_PMIX="$count" "$TUTTI_BUILD/tests/hosts-clients" "$1" >out 2>err || fail "$1 clients"
     [ "$(lines "^rank [0-2]: $1 clients, ")" -eq 3 ] || fail "not three ranks made $1 clients"

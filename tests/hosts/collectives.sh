@@ -19,21 +19,21 @@ for said in 'living: done' 'sum 8' 'left: done'; do
 done
 on_hosts "$TUTTI_BUILD/tests/tools-rank" join-often >out 2>err || fail 'join-often'
 [ "$(lines '^joined 20 times$')" -eq 8 ] || fail 'not all joined again and again'
-# Messages reach a context although the rank's other contexts are not advanced. The test is repeated
-# because each run sets up connections that are hardly used before the job ends.
+# Messages reach a context although the rank does not advance its other contexts. The test is
+# repeated because each run sets up connections that are hardly used before the job ends.
 for _ in 1 2 3 4 5; do
     on_hosts "$TUTTI_BUILD/tests/msg-alone" >out 2>err || fail 'msg-alone'
     [ "$(lines '^heard$')" -eq 7 ] || fail 'not all were heard'
 done
-# These hosts are containers on one machine, and all ranks must know that of each other.
+# These hosts are containers on one machine, and each rank must know that all of them are.
 on_hosts -x TUTTI_LOG=choice "$TUTTI_BUILD/tests/tools-rank" exchange >out 2>err || fail 'exchange'
 [ "$(lines '^exchanged 1, short queues$')" -eq 8 ] || fail 'not all have short queues'
 grep -q 'choice: logical for bcast(n=262144 of u8' err || fail 'another bcast is chosen than between containers'
 on_hosts "$TUTTI_BUILD/tests/test-run-conform-threads" >out 2>err || fail 'conform'
 [ "$(lines '^8 ranks: [0-9]{3,} cases$')" -eq 1 ] || fail 'conform did not say how many cases'
 cat out
-# The algorithm exchange puts into the memory of other hosts, and of its own host where that is
-# forbidden.
+# The algorithm exchange puts into the memory of ranks on other hosts, and (with TUTTI_CMA=0) into
+# that of ranks on the same host although direct access is forbidden.
 for cma in 0 1; do
     on_hosts -x TUTTI_CMA=$cma -x TUTTI_ALGORITHM=alltoallv=exchange \
         "$TUTTI_BUILD/tests/test-run-common" >out 2>err || fail "exchange, TUTTI_CMA=$cma"

@@ -28,14 +28,15 @@ enum {
     N = 24,
     MOST = 16,
     CALLS = 5000,
-    CUT_MS = 120000, /* a host is cut off within this time */
+    CUT_MS = 120000, /* a job waits at most so long until the script cuts the host off */
     PAUSE_US = 200000,
-    PACE_US = 20000, /* between calls that succeed; in FILL_US a root starts all the calls it can */
+    PACE_US = 20000, /* pause between calls that succeed. In FILL_US a root can start all the calls
+                      * that its slots allow */
     FILL_US = 1000000
 };
 
 static tutti_client *client;
-static int me, p, first, last; /* first, last: the range of victims */
+static int me, p, first, last; /* first, last: the lowest and the highest victim */
 static const char *manner;
 static double in[MOST * N], out[MOST * N];
 static int64_t counts[MOST], displs[MOST];
@@ -163,7 +164,8 @@ static bool is_cut(void)
     return strcmp(manner, "cut") == 0;
 }
 
-/* Whether this rank is to lose rank r. */
+/* Returns whether this rank must lose rank r. Ranks of a host that is cut off lose all other
+ * ranks. */
 static bool loses(int r)
 {
     return is_cut() && is_victim(me) ? !is_victim(r) : is_victim(r);
@@ -192,8 +194,9 @@ static void check_cause(const char *text)
     if (!strstr(text, cause)) fail("the wrong cause", text);
 }
 
-/* A call in which this rank waits for nobody may succeed a few times. All calls succeed until the
- * host is cut off. */
+/* Returns whether a call may still succeed. A call in which this rank waits for nobody may succeed
+ * some times after the victim has dropped out. All calls succeed until the script has cut the host
+ * off. */
 static bool goes_on(int64_t begin, int calls)
 {
     return is_cut() ? now_ms() - begin < CUT_MS : calls < CALLS;
@@ -214,8 +217,8 @@ static void wait_in_vain(tutti_team *team, call_fn *call)
     fflush(stdout);
 }
 
-/* A victim that kills itself falls as soon as its own part of this call is done, while other ranks
- * may still be in it. */
+/* Makes the first call. A victim that kills itself does so as soon as its own part of this call is
+ * done, while other ranks may still be in the call, so it may fail. */
 static void first_call(tutti_team *team, call_fn *call)
 {
     tutti_status status = call(team);

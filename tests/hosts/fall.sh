@@ -8,10 +8,10 @@
 #
 #     fall.sh           each victim falls in each collective in one manner, early or late, on new
 #                       connections or on connections made before. Over the collectives, each victim
-#                       falls in each manner at each of these times. (Ranks 1 to 3 have one role, so
-#                       one of them falls in each collective, and together they do so.) The others
-#                       learn of a fall depends on its manner and time, and who waits for the victim
-#                       on the collective; neither depends on the other.
+#                       falls in each manner at each of these times. (Ranks 1 to 3 have the same
+#                       role, so in each collective only one of them falls.) How the other ranks
+#                       learn of a fall depends on its manner and time, and which ranks wait for the
+#                       victim depends on the collective. These two questions are independent.
 #     fall.sh all       tries all combinations of these
 #     fall.sh cut       only cuts hosts off
 #     fall.sh again     leaves out the victims that are killed, exit or leave
@@ -30,16 +30,17 @@ collectives=(barrier bcast reduce allreduce reduce_scatter_block reduce_scatter 
 manners=(kill exit finalize)
 whens=('late' 'early first' 'early' 'late first')
 
-# UCX also gives up a link sometimes while nothing is wrong yet (docs/open.md). A job in which it
-# does that, or stops a rank, is void.
+# gave_up_link FOLDER: returns whether UCX gave up a link in this job, which UCX sometimes does
+# while nothing is wrong (docs/open.md). A job in which UCX gives up a link too early, or stops a
+# rank, is void.
 gave_up_link() {
     grep -qs 'UCX has given up a link' "$1"/out.*
 }
-# Prints what UCX said in a void job: which ranks stopped, or gave up links, and why.
+# Prints what UCX logged in a void job: which ranks it stopped, which links it gave up, and why.
 said_by_ucx() {
     (cd "$1" && grep -hoE 'UCX has given up a link: .*|[a-z_]+\.c:[0-9]+ +Assertion.*' out.* | sort | uniq -c | sed "s/^/$2: /")
 }
-# Whether UCX gave up a link of a job before the host was cut off.
+# Returns whether UCX gave up a link of a job before the host was cut off.
 lost_before_cut() {
     [ -e "$1/lost" ] || { [ -e "$work/not-cut" ] && gave_up_link "$1"; }
 }
@@ -89,7 +90,7 @@ beside() {
 kill_all() {
     local collective victim roles manner when turn=0 m
     for collective in "${collectives[@]}"; do
-        turn=$((turn + 1)) # so that each manner of each victim meets all times over the collectives
+        turn=$((turn + 1)) # gives each victim each manner and time
         roles=(0 $((1 + turn % 3)) 4 5 6 7)
         [ "${1-}" != all ] || roles=(0 1 2 3 4 5 6 7)
         for victim in "${roles[@]}"; do
@@ -137,8 +138,8 @@ report() {
 }
 
 # survive CASE RANK:AFTER...: ranks die at the given operations, some of them during the recovery
-# from an earlier death. Those that are left must agree every time, as in trouble/recover.sh; but
-# here no launcher notices the deaths for them.
+# from an earlier death. The ranks that are left must agree every time, as in trouble/recover.sh;
+# but here no launcher reports the deaths to them.
 survive() {
     local at=$work/case.$1
     mkdir "$at"
@@ -155,7 +156,8 @@ survive() {
         echo "survive $*" >"$at/failed"
     fi
 }
-# All ranks that lived in a round must print the same line for it.
+# same_rounds FOLDER DEATHS: returns whether all ranks that were alive in a round printed the same
+# line for it.
 same_rounds() {
     local round
     for round in 0 1 2; do
@@ -176,7 +178,8 @@ survive_all() {
     echo "$jobs jobs with deaths in the recovery from others"
 }
 
-# Teams that are on some of the hosts only and have members in common.
+# chain CASE SCENARIO PATTERN: runs this scenario of trouble/deaths.c, in which rank 7 drops out
+# while ranks wait on several teams. All other ranks must get an error that matches.
 chain() {
     local at=$work/case.$1
     mkdir "$at"
@@ -192,7 +195,7 @@ chain() {
     fi
 }
 
-# Whether all jobs wait for the cut, or have ended already.
+# Returns whether in each job all ranks wait in their collective, or the job has ended already.
 all_wait() {
     local at
     for at in "$work"/case.*; do
@@ -201,8 +204,9 @@ all_wait() {
     done
 }
 
-# cut_off HOST VICTIMS TRIES COLLECTIVE...: starts the collectives at once, waits until all ranks
-# wait in them, and cuts the host off. Void jobs are started again, so many times at most.
+# cut_off HOST VICTIMS TRIES COLLECTIVE...: starts a job for each collective, all at the same time,
+# waits until all ranks wait in it, and cuts the host off. Starts void jobs again, at most TRIES
+# times.
 cut_off() {
     local h=$1 victims=$2 tries=$3 at name deadline=$((SECONDS + 90)) again=()
     shift 3
@@ -235,8 +239,8 @@ cut_off() {
     cut_off "$h" "$victims" $((tries - 1)) "${again[@]}"
 }
 
-# No launcher reports a death here. If ranks only noticed the silence of the dead, they would need
-# 60 s.
+# No launcher reports a death here. Ranks that noticed a death only because no answer comes would
+# need 60 s.
 export TUTTI_PEER_TIMEOUT=60
 if [ "${1-}" != cut ]; then
     [ "${1-}" = again ] || kill_all "$@"

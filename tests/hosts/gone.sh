@@ -10,7 +10,7 @@ export TUTTI_PMIX=$TUTTI_BUILD/tests/libhosts-mini-pmix.so
 [ -e "$TUTTI_PMIX" ] || skip 'built without PMIx'
 hosts 3,1
 
-# job HOSTS PROGRAM...: stores in `out` what all ranks print.
+# job HOSTS PROGRAM...: runs the program on the hosts, and stores in `out` what all ranks print.
 jobs=0
 job() {
     local where=$1
@@ -20,7 +20,7 @@ job() {
     "$TUTTI_BUILD/tests/hosts-start" "$work/job.$jobs" 300 "$where" "$@" >err || fail "$*"
     cat "$work/job.$jobs"/out.* >out
 }
-# all N PATTERN: expects N lines of `out` like this.
+# all N PATTERN: expects that N lines of `out` match.
 all() {
     [ "$(lines "$2")" -eq "$1" ] || fail "not $1 lines are like $2"
 }
@@ -29,10 +29,11 @@ all() {
 job h1:3 "$TUTTI_BUILD/tests/hosts-boot" reach 0
 all 2 '^rank [12]: PEER: rank 0 on h1 is gone: its process ended$'
 
-# A rank ends, on the host of some others or alone on its host, while the others wait for it in
-# tutti_init for a further client. All must learn of it there, and not wait until their time is
-# over. A call on the first client says whether the rank left that client before it ended. The fence
-# has no answer then, or, as with a real server, one without the rank, which leads its node here.
+# Rank 0 (of three ranks on its host) or rank 3 (alone on its host) ends, while the other ranks wait
+# for it in tutti_init for a further client. All must get an error from tutti_init soon, and not
+# only when their time is over. A call on the first client then says whether the rank left that
+# client before it ended. MINI_PMIX_WITHOUT=1: the fence is answered without the dead rank, as a
+# real server does it; otherwise it is not answered. The dead rank is the leader of its node.
 for way in 0 3 0,MINI_PMIX_WITHOUT=1 3,MINI_PMIX_WITHOUT=1; do
     victim=${way%%,*} server=()
     [ "$way" = "$victim" ] || server=("${way#*,}")

@@ -10,7 +10,7 @@ source "$(dirname "$0")/lib.sh"
 export TUTTI_BOOT_TIMEOUT=20
 hosts 2,1
 place=(h1 h1 h2)
-setting=(NONE=1 NONE=1 NONE=1) # a variable for each rank
+setting=(NONE=1 NONE=1 NONE=1) # one setting for each rank
 
 # job [WHAT...]: runs three ranks; rank 2 gets the arguments.
 job() {
@@ -35,7 +35,7 @@ job
 [ "${code[*]}" = '0 0 0' ] || fail "exit codes ${code[*]}"
 [ "$(lines '^done after ')" -eq 3 ] || fail 'not all ranks are done'
 
-# One rank of the job warns of a misspelled setting, whichever host it is on.
+# Only one rank of the job warns of a misspelled setting, whichever host it is on.
 setting=(NONE=1 TUTTI_EAGRE=1 TUTTI_EAGRE=1)
 job
 [ "$(lines 'is not a setting')" -eq 1 ] || fail 'not one warning from two hosts'

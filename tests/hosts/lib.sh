@@ -38,8 +38,8 @@ if [ -z "${TUTTI_TEST_INSIDE-}" ]; then
     TUTTI_TEST_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
 fi
 
-# The work folder is a file system that nobody outside sees. It hides from the test what is at this
-# place outside.
+# The work folder is a file system that no process outside of this script's namespaces sees. Inside
+# it hides what else is in that folder.
 work=/mnt
 case $TUTTI_BUILD in /mnt/*) work=/media ;; esac
 mount -t tmpfs tmpfs "$work"
@@ -98,7 +98,7 @@ add_host() {
 name_hosts() {
     if [ ! -e /etc/hosts ]; then
         mkdir "$work/etc"
-        cp -a /etc/. "$work/etc" 2>/dev/null || true # but what only root may read
+        cp -a /etc/. "$work/etc" 2>/dev/null || true # without the files that only root may read
         touch "$work/etc/hosts"
         mount --bind "$work/etc" /etc
     fi
@@ -128,16 +128,17 @@ END
     chmod +x "$work/enter"
 }
 
-# mpirun may wait for ever for ranks that have ended, so it gets a time limit. A test that runs into
-# the limit then still prints its output.
+# on_hosts PROGRAM...: runs a rank on each slot. mpirun may wait for ever for ranks that have ended,
+# so it gets a time limit, after which the test can still print its output.
 on_hosts() {
     mpirun --timeout 3000 --allow-run-as-root --hostfile "$work/hostfile" --map-by slot --oversubscribe \
         --mca plm_rsh_agent "$work/enter" --mca oob_tcp_if_include 10.77.0.0/24 \
         --mca btl_tcp_if_include 10.77.0.0/24 --mca orte_enable_recovery 1 "$@"
 }
 
-# Starts the ranks in the background. The background process itself empties `out` and `err`, perhaps
-# only after the caller has read them, so what another job wrote there is removed first.
+# begin_on_hosts PROGRAM...: starts the ranks in the background. The background process itself
+# empties `out` and `err`, perhaps only after the caller has read them, so this function removes the
+# output of earlier jobs first.
 begin_on_hosts() {
     : >out
     : >err
@@ -145,7 +146,7 @@ begin_on_hosts() {
     mpirun=$!
 }
 
-# until_lines N PATTERN SECONDS COMMAND...: the same for ranks of which some fail or die. It waits
+# until_lines N PATTERN SECONDS COMMAND...: runs a job in which some ranks fail or die. It waits
 # until N lines of `out` match, at most so many seconds, and then ends mpirun, which does not itself
 # notice that all ranks have ended.
 until_lines() {
@@ -172,7 +173,8 @@ cut() {
     ip link set "to-$1" down
 }
 
-# Returns when packets pass again: a port on which nobody listens then refuses a connection.
+# mend HOST: sets the link of a host up again, and returns when packets pass: a connection to a port
+# on which nobody listens is then refused.
 mend() {
     ip link set "to-$1" up
     until in_host "$1" timeout 1 bash -c ': </dev/tcp/10.77.0.254/9' 2>&1 | grep -q refused; do

@@ -10,10 +10,10 @@ source "$(dirname "$0")/../tools/lib.sh"
 tests=$TUTTI_BUILD/tests
 hello=$TUTTI_BUILD/bin/hello
 unset "${!PMIX_@}" "${!SLURM_@}" TUTTI_PMIX
-# The library of another project keeps some memory until the end, which is not a leak of Tutti.
+# The PMIx library keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
-# The environment of a launcher whose server is gone.
+# launched COMMAND...: runs the command in the environment of a launcher whose server is gone.
 launched() {
     env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$@"
 }
@@ -21,7 +21,8 @@ one_line() {
     [ "$(lines err)" -eq 1 ] || fail 'more than a line, or none'
 }
 
-# refused LIBRARY PATTERN...: expects these messages with this library.
+# refused LIBRARY PATTERN...: runs a program with this file as the PMIx library; expects these
+# messages.
 refused() {
     local library=$1 pattern
     shift
@@ -31,7 +32,7 @@ refused() {
     # `tutti run` works, and so do the ranks that it starts.
     TUTTI_PMIX=$library expect 0 launched tutti run -n 2 "$hello"
     [ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail "tutti run without $library"
-    # A program that no such launcher started does not look for the library.
+    # A program that no launcher with PMIx has started does not look for the library.
     TUTTI_PMIX=$library expect 0 "$hello"
     says out '^rank 0 of 1: '
     [ "$(lines err)" -eq 0 ] || fail 'something is said where no launcher is'
@@ -40,7 +41,7 @@ without() {
     refused "$@" 'so ranks started by mpirun, prun or srun cannot meet' '.tutti run. works without it' 'TUTTI_PMIX=0 '
     TUTTI_PMIX=$1 expect 0 tutti info
     says out '^  PMIx  *not here: '
-    TUTTI_PMIX=$1 expect 0 tutti info --json # its texts are not folded
+    TUTTI_PMIX=$1 expect 0 tutti info --json # with --json the texts are not folded
     shift
     says out "$1"
 }

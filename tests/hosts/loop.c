@@ -13,7 +13,7 @@
 #include <tutti/tutti.h>
 
 static tutti_team *world;
-static int64_t n; /* bytes per rank */
+static int64_t n; /* data of the collective, in bytes per rank */
 static char *in, *out;
 
 static void append(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));

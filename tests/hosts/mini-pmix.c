@@ -24,8 +24,8 @@ enum { PATH = 512, MOST = 65536, WAIT_MS = 60000 };
 
 static const char *folder;
 static int me, size;
-static _Atomic uint32_t *arrived; /* by rank: its fences, and behind these by rank: its pid */
-static uint32_t fences;           /* fences of this process */
+static _Atomic uint32_t *arrived; /* [r]: number of fences of rank r; [size + r]: its pid */
+static uint32_t fences;           /* number of fences of this process */
 
 static void nap(void)
 {
@@ -65,7 +65,7 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t n)
     return PMIX_SUCCESS;
 }
 
-/* The rename makes a file appear only when it is complete. */
+/* Stores the data in a file. The rename makes the file appear only when it is complete. */
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *value)
 {
     char path[PATH], made[PATH];
@@ -88,7 +88,7 @@ pmix_status_t PMIx_Commit(void)
 
 struct question {
     char path[PATH];
-    int ms;          /* time that the thread waits for the file */
+    int ms;          /* the most time that the thread waits for the file */
     uint32_t number; /* number of the fence */
     pmix_value_cbfunc_t got;
     pmix_op_cbfunc_t met;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A call that does not match, on a team that few messages have used yet: the members hear of the
-# failure over another team, too, and must get the error of this one.
-# shellcheck source-path=SCRIPTDIR disable=SC1091
+# A call that does not match, on a team that few messages have used yet: the members also get the
+# notice of the failure over another team, but must get the error of this team. shellcheck
+# source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 hosts 4,2,1,1

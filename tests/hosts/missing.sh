@@ -11,7 +11,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 hosts 2,1,1
 missing=$TUTTI_BUILD/tests/test-run-missing handles=$TUTTI_BUILD/tests/test-api-handles
 
-# roll PATTERN...: the roll call is printed, and has these lines in this order.
+# roll PATTERN...: waits for the roll call; expects that it has these lines in this order.
 roll() {
     local deadline=$((SECONDS + 60)) pattern at=1 line
     until grep -q '^tutti:  host h3:$' err; do
@@ -26,8 +26,9 @@ roll() {
     done
 }
 
-# Rank 2, which is alone on its host, is outside the library: a thread of it answers. One roll call
-# shows all ranks, and the other ranks, which are asked for it, print none of their own.
+# Rank 2, which is alone on its host, is outside the library: a thread of this rank answers. One
+# roll call shows all ranks, and the ranks of which it asks the state print no roll call of their
+# own.
 rm -f go
 begin_on_hosts -x TUTTI_WATCHDOG=3 "$missing" outside
 roll 'rank [01]\] has waited .* on h1: roll call$' '^tutti:  host h1:$' \

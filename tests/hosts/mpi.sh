@@ -14,7 +14,7 @@ done
 hosts 2,1
 export TUTTI_MPI_REPORT=$work/calls.json
 
-# start MODE PROGRAM...: with TUTTI_MPI=MODE.
+# start MODE PROGRAM...: runs the program on the hosts with TUTTI_MPI=MODE.
 start() {
     export TUTTI_MPI=$1
     shift
@@ -22,9 +22,9 @@ start() {
     on_hosts -x "LD_PRELOAD=$TUTTI_BUILD/lib/libtutti_mpi.so" -x TUTTI_MPI -x TUTTI_MPI_REPORT "$@"
 }
 
-# quiet: whether nothing is printed to `err`. mpirun moves each process by which it logs in on a
-# host to a process group of its own, and warns if that process was faster and already runs its
-# program.
+# quiet: returns whether nothing is printed to `err`, apart from a warning of mpirun. mpirun moves
+# each process by which it logs in on a host to a process group of its own, and warns if that
+# process already runs its program by then.
 quiet() {
     ! grep -qvE 'plm:rsh: Warning: setpgid\(.*\) failed in parent' err
 }
@@ -34,7 +34,7 @@ grep -qx 'all results are right' out || fail 'the results'
 quiet || fail 'something is printed'
 grep -q '"MPI_Alltoallw".*"ranks": 3.*"choice": "taken"' calls.json || fail 'nothing is taken'
 grep -q '"MPI_Allreduce".*"ranks": 2.*"choice": "taken"' calls.json || fail 'nothing is taken on one host'
-# Ranks that wait in the host for what Tutti has yet to send.
+# Ranks wait in calls of the host, Open MPI, for data that Tutti has not sent yet.
 for part in relay rendezvous threads churns mixed leave; do
     start take ./named $part >out 2>err || fail "$part"
     if [ "$(cat out)" != 'done' ] || ! quiet; then fail "the results of $part"; fi

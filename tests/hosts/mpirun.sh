@@ -13,7 +13,7 @@ skip() {
 command -v mpirun >/dev/null || skip 'no mpirun (openmpi-bin)'
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
 grep -q '^  PMIx  *there' <<<"$(tutti info)" || skip 'built without libpmix-dev, or no libpmix2'
-# The library of another project keeps some memory until the end, which is not a leak of Tutti.
+# The PMIx library keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 mkdir "$work/temporary"
@@ -49,7 +49,7 @@ expect 0 start -n 3 --mca orte_enable_recovery 1 sh -c \
     'if [ "$PMIX_RANK" = 1 ]; then export TUTTI_SLICE=2K; fi; exec "$1" join' sh "$boot"
 says out '^rank [0-2]: meet: TUTTI_SLICE is (0|2K) here and (0|2K) on another rank: it must be the same on all$'
 
-# A rank is killed: the others notice it without Tutti's launcher, and continue.
+# A rank is killed: the other ranks notice it without Tutti's launcher, and continue.
 watch() {
     start -n 4 --mca orte_enable_recovery 1 "$boot" watch 2 >out 2>err &
     local mpirun=$! pid=''
@@ -60,7 +60,8 @@ watch() {
 watch
 for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
 
-# The server that the environment names does not exist; then PMIx is disabled with TUTTI_PMIX=0.
+# The server that the environment names does not exist: an error. With TUTTI_PMIX=0 PMIx is not
+# used.
 expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$boot" join
 says out '^rank 0: attach: .*the PMIx server that the environment names is not to be reached'
 expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join

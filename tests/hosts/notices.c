@@ -37,7 +37,8 @@ static void send_one(const struct tt_inbox *to, int about)
     assert_true(!tt_notice_advance());
 }
 
-/* Waits for a notice: the kernel takes some time to hand over a connection. */
+/* Waits for a notice, because the kernel takes some time to hand over a connection. Returns whether
+ * a notice came. */
 static bool comes(int fd, uint64_t token, struct tt_notice *notice)
 {
     for (int64_t end = tt_clock_ns() + INT64_C(20000000000); tt_clock_ns() < end; usleep(1000))
@@ -74,8 +75,8 @@ static void notices_come(void **state)
     close(fd);
 }
 
-/* Notices with a wrong token, a wrong length or wrong contents are ignored; a valid notice behind
- * them is received. */
+/* Checks that notices with a wrong token, a wrong length or wrong contents are ignored, and that a
+ * valid notice after them is received. */
 static void strangers_are_refused(void **state)
 {
     (void)state;
@@ -101,7 +102,7 @@ static void strangers_are_refused(void **state)
     close(fd);
 }
 
-/* Sending to an inbox that is closed, or that has no address, does no harm. */
+/* Checks that sending to an inbox that is closed, or that has no address, does no harm. */
 static void nobody_is_no_harm(void **state)
 {
     (void)state;
@@ -131,8 +132,9 @@ static int spread(int nodes, const bool *silent, bool *knows)
     return reached;
 }
 
-/* Makes as many nodes fail as the protocol tolerates, direct receivers of node 0 among them. With
- * more than TT_NOTICE_ALL nodes each node sends to a few others only. */
+/* Checks that a notice of node 0 reaches every node that is left. Makes as many nodes fail as the
+ * protocol tolerates, among them nodes to which node 0 sends itself. With more than TT_NOTICE_ALL
+ * nodes each node sends to a few other nodes only. */
 static void test_spreading(int nodes, unsigned seed)
 {
     bool silent[512] = {false}, knows[512] = {false};
@@ -145,7 +147,7 @@ static void test_spreading(int nodes, unsigned seed)
     for (int i = 0; i < reported - 1 && fallen < nodes - 1; i++) {
         seed = seed * 1664525u + 1013904223u;
         int r = 1 + (int)(seed >> 8) % (nodes - 1);
-        if (i % 2) /* a direct receiver of node 0 */
+        if (i % 2) /* one of the nodes to which node 0 sends itself */
             for (r = 1; r < nodes && (silent[r] || !tt_notice_goes(0, r, nodes));) r++;
         if (r >= nodes || silent[r]) continue;
         silent[r] = true;

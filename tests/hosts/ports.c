@@ -37,7 +37,8 @@ static void close_and_exit(struct tt_watched_port *port)
     _exit(0);
 }
 
-/* A child that closed its copies of the descriptors lives on; that holds nothing open. */
+/* Ends the process and leaves a child alive, which has closed its copies of the descriptors and so
+ * keeps no connection open. */
 static void leave_a_child(struct tt_watched_port *port)
 {
     int done[2];
@@ -55,7 +56,8 @@ static void leave_a_child(struct tt_watched_port *port)
     _exit(0);
 }
 
-/* Runs a process that opens a watched port, tells the port's number, and ends. */
+/* Runs a process that opens a watched port, sends the port's number to this process, and ends in
+ * the given way. Returns the number. */
 static uint16_t port_of_ended(end_fn *end)
 {
     struct tt_watched_port port;
@@ -75,7 +77,7 @@ static uint16_t port_of_ended(end_fn *end)
     return number;
 }
 
-/* Binds a new socket as a program would that wants this port; returns 0 or the errno. */
+/* Binds a new socket to the port, as another program would. Returns 0 or the errno. */
 static int take(uint16_t port, const uint8_t address[16], bool reuse)
 {
     struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -121,7 +123,8 @@ static void after_every_end(void **state)
     nobody_gets_the_port(leave_a_child);
 }
 
-/* The connections by which a process holds its port do not disturb those who watch it. */
+/* Checks that the connections by which a process holds its port do not disturb processes that watch
+ * it. */
 static void the_port_is_watched(void **state)
 {
     struct tt_watched_port port;

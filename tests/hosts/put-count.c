@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A library in front of the PMIx library that counts the keys which this process has put, and the
- * bytes stored under them. Each commit and each collecting fence carries these data, so they are
- * the cost of a client. The library prints the counts when the process ends. TUTTI_PMIX names it;
- * functions that it does not define come from the PMIx library that it is linked with.
+ * bytes stored under them. Each commit and each fence that collects data carries these data, so
+ * their amount is the cost of a client. The library prints the counts when the process ends.
+ * TUTTI_PMIX names it; functions that it does not define come from the PMIx library that it is
+ * linked with.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

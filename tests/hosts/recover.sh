@@ -16,7 +16,8 @@ fi
 source "$(dirname "$0")/lib.sh"
 hosts 2,1
 python3 "$TUTTI_SOURCE/tests/project/documents.py" --program "$TUTTI_SOURCE/docs/recovery.md" >app.c
-# Links the unchanged program with a tutti_allreduce in which one rank kills itself.
+# Links the program of the document, unchanged, with a tutti_allreduce in which one rank kills
+# itself.
 cat >victim.c <<'END'
 #include <signal.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ launcher=srun
 source "$(dirname "$0")/lib.sh"
 export PATH=$PATH:/usr/sbin
 # Where Slurm is not installed, the test uses the packages that scripts/setup.sh has unpacked
-# without installing them. No daemon of theirs runs otherwise, and nothing outside that folder is
+# without installing them. Only this test starts their daemons, and nothing outside that folder is
 # changed.
 unpacked=$TUTTI_SOURCE/build/slurm
 plugins=''
@@ -31,7 +31,7 @@ for program in munged slurmctld slurmd srun sbatch; do
     command -v $program >/dev/null || skip "no $program (Debian: slurm-wlm; scripts/setup.sh test unpacks it)"
 done
 grep -q '^  PMIx  *there' <<<"$(tutti info)" || skip 'built without libpmix-dev, or no libpmix2'
-# The library of another project keeps some memory until the end, which is not a leak of Tutti.
+# The PMIx library keeps some memory until the end, which is not a leak of Tutti.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export SLURM_CONF=$work/slurm.conf
 boot=$TUTTI_BUILD/tests/hosts-boot
@@ -152,7 +152,7 @@ sums 1
 start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"
 sums 6
 
-# Which ranks are on which host and share memory; then with another order of ranks.
+# The ranks know which of them are on which host and share memory, also in another order of ranks.
 start -N 2 -n 6 "$boot" places
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 2 on h1, 4 here: 0 1 2 3\$"; done
 for r in 4 5; do says out "^rank $r: node 1 of 2 on h2, 2 here: 4 5\$"; done
@@ -160,9 +160,9 @@ start -N 2 -n 4 --ntasks-per-node=2 -m cyclic "$boot" places
 for r in 0 2; do says out "^rank $r: node 0 of 2 on h1, 2 here: 0 2\$"; done
 for r in 1 3; do says out "^rank $r: node 1 of 2 on h2, 2 here: 1 3\$"; done
 
-# Address records: Slurm's second fence is no barrier between the hosts, so some records are
-# requested before they are put. The window is about a millisecond, so the test repeats this. Only
-# records that are needed are requested.
+# Address records: Slurm's second fence is no barrier between the hosts, so for about a millisecond
+# records may be requested before they are put. The test repeats the job to meet this case. A job
+# that needs no records must request none.
 for _ in 1 2 3 4 5 6 7 8; do
     start -N 2 -n 6 "$boot" records
     [ "$(lines '^rank [0-5]: address record of [0-5] good$')" -eq 16 ] || fail 'not all address records are good'
@@ -208,7 +208,7 @@ sums 6
 sums 5
 sums 1
 [ "$(lines .)" -eq 12 ] || fail 'a batch job says more'
-# The command that `tutti run --hosts` proposes works. Tasks that srun starts without PMIx print a
+# The command that `tutti run --hosts` prints works. Processes that srun starts without PMIx print a
 # warning.
 tutti run --hosts h1:4,h2 -n 6 "$TUTTI_BUILD/bin/hello" 2>proposed || true
 timeout 300 bash -c "$(grep '^ *srun ' proposed)" >out 2>err || fail "$(cat proposed)"
@@ -241,8 +241,9 @@ begin_watch() {
     TUTTI_PEER_TIMEOUT=$1 begin "$boot" watch "$2"
     wait_said 1 "^rank $2: pid [0-9]+ sleeps\$" 300
 }
-# reported N PATTERN MS: expects that N ranks print this, each within MS milliseconds of the event
-# (on an idle machine). Before the event the rank slept for 3 s.
+# reported N PATTERN MS: expects that N ranks print a line that matches, each within MS milliseconds
+# of the event that they report (on an idle machine). The watched rank slept for 3 s before the
+# event, which the printed times include.
 reported() {
     local n=$1 how=$2 most=$3
     wait_said "$n" '^rank [0-5]: after ' 300
@@ -260,8 +261,8 @@ wait_said 4 "^rank [0-3]: meet: TUTTI_RADIX is 0 here and 8 on h2: $must" 300
 wait_said 2 "^rank [45]: meet: TUTTI_RADIX is 8 here and 0 on h1: $must" 300
 wait $job && fail 'a job that could not begin ended well'
 
-# A rank is killed, which is on the other host for four ranks and on the same host for one. The
-# others continue, and srun ends with them.
+# Rank 4 is killed. It is on another host than four of the ranks and on the same host as rank 5. The
+# other ranks continue until they have reported it, and then srun ends.
 begin_watch 100 4
 in_host h2 kill -9 "$(sed -nE 's/^rank 4: pid ([0-9]+) sleeps$/\1/p' said.4)"
 reported 5 'rank 4 on h2 is gone: its process ended' 2500
@@ -270,8 +271,8 @@ wait $job || code=$?
 [ $code -eq 137 ] || fail "srun ended with $code"
 
 # A job that has left PMIx (TUTTI_DETACH=1) continues without the ranks that are killed on either
-# host, and finishes. If a job has not left PMIx, Slurm's server ends the step. srun waits for all
-# ranks that are left and returns the exit code of the first rank that was killed.
+# host, and finishes. srun waits for all ranks that are left and returns the exit code of the first
+# rank that was killed. If a job has not left PMIx (TUTTI_DETACH=0), Slurm's server ends the step.
 train() {
     # shellcheck disable=SC2016
     TUTTI_DETACH=$1 begin sh -c 'echo $$ >"pid.$PMIX_RANK"; exec "$@" >"said.$PMIX_RANK" 2>"err.$PMIX_RANK"' sh \
@@ -309,8 +310,8 @@ start -N 1 -w h1 -n 4 "$TUTTI_BUILD/tests/tools-rank" join-often
 [ "$(lines '^joined 20 times$')" -eq 4 ] || fail 'on one host not all joined again and again after leaving PMIx'
 unset TUTTI_DETACH
 
-# A host is cut off: both sides notice it. This case is the last one, because Slurm itself would
-# need longer to notice.
+# A host is cut off: the ranks on both sides notice it. This case is the last one, because Slurm
+# itself would need longer to notice.
 begin_watch 4 5
 cut h2
 reported 4 'rank 5 on h2 cannot be reached: no answer for 4 s' 5000

@@ -94,8 +94,8 @@ static bool is_good(int status)
            (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Waits for all ranks, and kills those that are left when the time is over. Returns the number of
- * ranks that had to be killed. */
+/* Waits for all ranks, and kills the ranks that are left when the time is over. Returns the number
+ * of ranks that had to be killed. */
 static int wait_all(int seconds)
 {
     int left = n;

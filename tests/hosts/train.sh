@@ -16,7 +16,8 @@ set -eu
 size=(-n 300 -s 2000 -e 10)
 undisturbed() { "$TUTTI_BUILD/bin/train" -q "${size[@]}" -o "$1"; }
 if [ $# -eq 0 ]; then
-    # In this folder, because the file system of a case hides others (lib.sh).
+    # The file is in the build folder, because each case mounts a file system of its own over the
+    # work folder (lib.sh).
     reference=$(mktemp "$TUTTI_BUILD/tests/reference.XXXXXX")
     trap 'rm -f "$reference"' EXIT
     undisturbed "$reference"
@@ -65,9 +66,9 @@ said() {
     done
 }
 
-# ended LOWEST HOST FAILED LEFT: checks the output of the lowest rank that is left, and the model
-# that it writes on its host: which ranks of how many failed, and how many ranks continued to the
-# end.
+# ended LOWEST HOST FAILED LEFT: LOWEST is the lowest rank that is left, on HOST. Expects that this
+# rank printed FAILED (which ranks of how many failed) and LEFT (how many ranks continued to the
+# end), and that the model in its file on HOST is right.
 ended() {
     local lowest=$1 host=$2 failed=$3 left=$4
     said "$lowest" "^trained: 9[0-9.]* % of 2000 unseen digits right, $left ranks?\$"

@@ -73,7 +73,8 @@ static void test_file(void **state)
     close_job(&j);
 }
 
-/* A process with a limit on its file size gets an error and is not ended by a signal. */
+/* Checks that a process with a limit on its file size gets an error and is not ended by a
+ * signal. */
 static void test_file_limit(void **state)
 {
     struct arena_job j;
@@ -96,7 +97,7 @@ static void test_file_limit(void **state)
 
 /* ---- Allocations ---- */
 
-/* Each rank repeatedly makes its buffer larger, alternating with the others. */
+/* Lets each rank repeatedly make its buffer larger, alternating with the other ranks. */
 static void test_growing(void **state)
 {
     struct arena_job j;
@@ -115,8 +116,8 @@ static void test_growing(void **state)
     close_job(&j);
 }
 
-/* One rank may allocate nearly everything. Then the next allocation fails, and after the first one
- * is freed it succeeds again. */
+/* Checks that one rank may allocate nearly everything. After that the next allocation fails, and it
+ * succeeds once the first one has been freed. */
 static void test_all(void **state)
 {
     struct arena_job j;
@@ -135,9 +136,9 @@ static void test_all(void **state)
     close_job(&j);
 }
 
-/* ---- What is kept ---- */
+/* ---- Pages that are kept ---- */
 
-/* Returns the bytes of memory behind the file. */
+/* Returns the bytes of memory that the job's file takes. */
 static int64_t backed(const struct arena_job *j)
 {
     struct stat st;
@@ -152,12 +153,12 @@ static int64_t taken(struct arena_job *j, int rank, int64_t bytes)
     return offset;
 }
 
-/* A rank gets the pages again that it has put back, with what they held, and the kernel neither
- * backs nor returns any. What tt_arena_alloc gives is 0 nevertheless, and what tt_arena_free frees
- * returns. */
+/* Checks tt_arena_put, which keeps pages for this rank. The rank gets such pages again with their
+ * old contents, and the kernel neither backs nor returns any. Memory of tt_arena_alloc is 0
+ * nevertheless, and tt_arena_free returns pages to the kernel. */
 static void test_kept(void **state)
 {
-    enum { HALF = 256 << 10, ONE = 2 * HALF }; /* a grant has room for four of them */
+    enum { HALF = 256 << 10, ONE = 2 * HALF }; /* a grant has room for four pieces of ONE bytes */
     struct arena_job j;
     int64_t offset;
     (void)state;
@@ -184,8 +185,8 @@ static void test_kept(void **state)
     close_job(&j);
 }
 
-/* A rank keeps no more than it may, whatever it puts back in whatever order. The memory that it
- * keeps serves other allocations if no other is left. */
+/* Checks that a rank keeps no more than it may, whatever it puts back in whatever order. The memory
+ * that it keeps serves other allocations if there is no other memory. */
 static void test_keeps_little(void **state)
 {
     enum { PIECES = 40 };
@@ -213,7 +214,7 @@ static void test_keeps_little(void **state)
     close_job(&j);
 }
 
-/* Returns the bytes by which the memory behind the file grows when bytes of a piece are backed. */
+/* Backs so many bytes of a piece. Returns by how many bytes the memory of the file grows. */
 static int64_t grown(struct arena_job *j, int64_t offset, int64_t bytes)
 {
     int64_t before = backed(j);
@@ -222,8 +223,9 @@ static int64_t grown(struct arena_job *j, int64_t offset, int64_t bytes)
     return backed(j) - before;
 }
 
-/* A reserved piece takes no memory until its pages are backed, each once. A rank that puts it back
- * keeps those pages only, and gets them again; whoever takes memory gets all of it backed. */
+/* Checks that a reserved piece takes no memory until its pages are backed, each once. A rank that
+ * puts the piece back keeps those pages only, and gets them again with a reserved piece. An
+ * allocation gets all of its pages backed. */
 static void test_reserved(void **state)
 {
     enum { KIB = 1024, ALL = 1024 * KIB };
@@ -255,7 +257,8 @@ static void test_reserved(void **state)
     close_job(&j);
 }
 
-/* If reserved pages cannot be backed, the caller gets an error, and what was backed stays. */
+/* Checks that, if reserved pages cannot be backed, the caller gets an error, and the pages that
+ * were backed stay. */
 static void test_reserved_limit(void **state)
 {
     struct arena_job j;
@@ -296,7 +299,7 @@ static void *take(void *arg)
     return NULL;
 }
 
-/* Ranks that allocate at the same time never get the same bytes. */
+/* Checks that ranks that allocate at the same time never get the same bytes. */
 static void test_at_once(void **state)
 {
     struct arena_job j;

@@ -4,9 +4,9 @@
  * membarrier from some moment on: before its first client, between its clients, or after them.
  * fences.sh runs it.
  *
- * Whether rank 0 notices a signal cannot be tested by signals: one is missed in very many. So the
- * test looks at what the ranks do before they sleep. Either the signallers of a client use fences,
- * or its sleepers call membarrier.
+ * Whether rank 0 notices signals cannot be tested by sending some: only one in very many would be
+ * missed. So the test looks at what the ranks do before they sleep. Either the signallers of a
+ * client use fences, or its sleepers call membarrier.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -46,8 +46,9 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
     return result;
 }
 
-/* The ranks meet twice, and rank `sleeper` announces itself in one of these calls. The other rank
- * gives it some time to sleep as well. */
+/* Lets the ranks meet in two barriers. Rank `sleeper` sleeps in one of them: the other rank waits
+ * until this rank has announced its sleep, and then some time more, before it calls the second
+ * barrier. */
 static void meet(tutti_client *client, int sleeper)
 {
     tutti_team *world = tutti_world(client);
@@ -61,8 +62,8 @@ static void meet(tutti_client *client, int sleeper)
     must(tutti_barrier(world) == TUTTI_OK);
 }
 
-/* Each rank sleeps once. If the signallers of the client use no fences, a membarrier has to come
- * before each sleep. */
+/* Lets each rank sleep once. If the signallers of the client use no fences, a rank has to call
+ * membarrier before it sleeps. */
 static void sleep_in_turn(tutti_client *client, bool fences)
 {
     const struct tt_fabric *f = &client->fabric;
@@ -108,7 +109,8 @@ static void early(void)
     end(client);
 }
 
-/* The needs of the second client do not change the first one, whose ranks have agreed already. */
+/* Checks that the second client does not change the first one if rank 1 must not call membarrier
+ * from then on: the ranks of the first client have agreed already. */
 static void between(void)
 {
     tutti_client *first = join();
@@ -123,7 +125,7 @@ static void between(void)
     end(first);
 }
 
-/* Signals may miss rank 1 now, so it sleeps for a millisecond at most. */
+/* Checks that rank 1, which may miss signals from now on, sleeps for a millisecond at most. */
 static void late(void)
 {
     tutti_client *client = join();

@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
-# A rank sleeps as soon as it has looked once.
+# With these settings a rank sleeps as soon as it has looked for its event once.
 export TUTTI_SPINS=0 TUTTI_YIELDS=0
 for when in early between late; do
     got=0

@@ -80,7 +80,8 @@ static void stop(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Returns the page of a job in which rank 0 is this process, and the others are `pids`, up to 0. */
+/* Returns the page of a job in which rank 0 is this process, and the next ranks are the processes
+ * in `pids`, a list that ends with 0. */
 static struct tt_job_page *job_with(const pid_t *pids)
 {
     struct tt_job_page *job = calloc(1, sizeof *job + 4 * sizeof job->rank[0]);
@@ -96,9 +97,9 @@ static struct tt_job_page *job_of_two(pid_t pid)
     return job_with((pid_t[]){pid, 0});
 }
 
-/* If another program calculates on its processor, a waiter sleeps although its policy would let it
- * yield without end. Meanwhile it has a short time slice. It gets its old one back with the first
- * yield that is not long. */
+/* Checks that a waiter sleeps if another program calculates on its processor, although its policy
+ * would let it yield without end. While it waits there it has a short time slice. It gets its old
+ * time slice back with the first yield that is not long. */
 static void a_waiter_sleeps_where_others_calculate(void **state)
 {
     struct tt_job_page *job = job_of_two(getpid());
@@ -121,9 +122,9 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     free(job);
 }
 
-/* Where ranks share processors and wait for other nodes, no rank judges whether others use the
- * processors: what the kernel does for the network, and ranks in other containers, would count as
- * other programs. */
+/* Checks that ranks do not judge whether other programs use the processors if the ranks share
+ * processors and wait for other nodes: the work of the kernel for the network, and ranks in other
+ * containers, would count as other programs. */
 static void only_a_single_node_judges_others(void **state)
 {
     (void)state;
@@ -134,7 +135,7 @@ static void only_a_single_node_judges_others(void **state)
     assert_true(tt_wait_policy_for(8, 2, true).yields < tt_wait_policy_for(8, 2, false).yields);
 }
 
-/* Waits for 100 ms, and returns whether the thread did not want to sleep. */
+/* Waits for 100 ms. Returns whether the thread yielded all the time and did not want to sleep. */
 static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page *job)
 {
     struct tt_wait wait;
@@ -146,10 +147,10 @@ static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page 
     return yielded;
 }
 
-/* If another rank of the job calculates on its processor, a waiter yields to it. Both have priority
- * over what else the machine does. The kernel or the host of a virtual machine may nevertheless
- * take the processor away, so one success of many is enough. `idle`: a rank that is blocked, and
- * may run on all processors; 0: there is none. */
+/* Checks that a waiter yields, and does not sleep, if another rank of the job calculates on its
+ * processor. Both have priority over other programs of the machine. The kernel or the host of a
+ * virtual machine may nevertheless take the processor away, so one success of many is enough.
+ * `idle` is a rank that is blocked, and may run on all processors; 0: there is none. */
 static void yields_to_ranks_of_its_job(pid_t idle)
 {
     const struct tt_wait_policy policy = {
@@ -173,8 +174,8 @@ static void a_waiter_yields_to_ranks_of_its_job(void **state)
     yields_to_ranks_of_its_job(0);
 }
 
-/* A rank that is blocked leaves its processor idle. That is no sign that others want the processor
- * of the waiter. */
+/* Checks that a waiter is not misled by a rank that is blocked and leaves its processor idle: that
+ * is no sign that other programs want the processor of the waiter. */
 static void a_waiter_minds_its_own_processor(void **state)
 {
     cpu_set_t all;
@@ -192,9 +193,10 @@ static void a_waiter_minds_its_own_processor(void **state)
     stop(idle);
 }
 
-/* ---- Hooks ---- */
+/* ---- Processors, and hooks ---- */
 
-/* Ranks whose cgroups differ find different numbers of processors. All use the least one. */
+/* Checks that all ranks use the least number of processors that any of them finds. Ranks whose
+ * cgroups differ find different numbers. */
 static void the_least_number_of_processors_counts(void **state)
 {
     static struct tt_common common;
@@ -215,7 +217,7 @@ static void count(void *arg)
     ++*(int *)arg;
 }
 
-/* Looks n times in vain, and returns how often the hook was called. */
+/* Calls tt_wait_more n times. Returns how often the hook was called. */
 static int look(struct tt_wait *wait, int n)
 {
     int *calls = wait->policy->hook.arg, before = *calls;
@@ -223,7 +225,7 @@ static int look(struct tt_wait *wait, int n)
     return *calls - before;
 }
 
-/* Begins a wait with 20 spins and 1000 yields on a job of one rank. */
+/* Begins a wait of 20 spins and then 1000 yields on a job of one rank, with a hook. */
 static void begin_hooked(struct tt_wait *wait, struct tt_wait_policy *policy,
                          struct tt_job_page *job, int *calls, int first)
 {
@@ -241,8 +243,8 @@ static struct tt_job_page *job_of_one(void)
     return job;
 }
 
-/* The hook is called in the first look after `first` ones and then in every tenth, whether the wait
- * spins or yields, and however often the wait begins afresh. */
+/* Checks when the hook is called: in the first look after `first` looks and then in every tenth
+ * look, whether the wait spins or yields, and however often the wait begins afresh. */
 static void a_hook_comes_after_its_looks(void **state)
 {
     struct tt_job_page *job = job_of_one();
@@ -268,8 +270,8 @@ static void a_hook_comes_after_its_looks(void **state)
     free(job);
 }
 
-/* Before each sleep comes one call, and it comes before the announcement. Without sleeps the wait
- * goes on to yield. */
+/* Checks that the hook is called once before each sleep, and before the sleep is announced. If the
+ * wait may not sleep, it yields instead. */
 static void a_hook_comes_before_each_sleep(void **state)
 {
     struct tt_job_page *job = job_of_one();
@@ -283,7 +285,7 @@ static void a_hook_comes_before_each_sleep(void **state)
     for (int i = 0; i < 20; i++) {
         assert_int_equal(look(&wait, 1), 1);
         assert_true(wait.announced);
-        assert_int_equal(look(&wait, 1), 0); /* sleeps */
+        assert_int_equal(look(&wait, 1), 0); /* this look sleeps */
         assert_false(wait.announced);
     }
     tt_wait_done(&wait);
@@ -298,8 +300,8 @@ static void a_hook_comes_before_each_sleep(void **state)
     free(job);
 }
 
-/* Each turn looks once and sleeps once. Only where signallers use no fences does a thread call
- * membarrier before it sleeps. */
+/* Checks that a thread calls membarrier before it sleeps only if signallers use no fences. Each
+ * turn looks once and sleeps once. */
 static void a_sleeper_needs_one_barrier(void **state)
 {
     struct tt_job_page *job = job_of_one();
@@ -316,7 +318,7 @@ static void a_sleeper_needs_one_barrier(void **state)
         for (int i = 0; i < 20; i++) {
             look(&wait, 1);
             assert_true(wait.announced);
-            look(&wait, 1); /* sleeps */
+            look(&wait, 1); /* this look sleeps */
         }
         tt_wait_done(&wait);
         assert_int_equal(atomic_load(&membarriers) - before, wanted);

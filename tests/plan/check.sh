@@ -24,7 +24,8 @@ says() {
 if [ -n "${TUTTI_TEST_BRIEF:-}" ]; then
     run 0 all -p 1..9 --cases 30
 else
-    # Larger teams: algorithms with p² messages up to 128 ranks, logarithmic ones up to 4096.
+    # Larger teams: algorithms that send p * p messages up to 128 ranks, and those with log p up to
+    # 4096 ranks.
     run 0 all -p 128 --cases 2
     run 0 allreduce -a doubling -p 4096 --cases 1
     run 0 bcast -a binomial -p 4096 --cases 2

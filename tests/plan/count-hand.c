@@ -107,7 +107,8 @@ static void loops_are_unrolled(void **state)
                                       .steps = 12 + 3 + 2});
 }
 
-/* A wait for the instance of so many turns ago is left out as long as there is none. */
+/* Checks waits for the instance of an earlier turn of a loop: such a wait is left out in turns for
+ * which there is no earlier instance. */
 static void waits_without_an_instance_are_left_out(void **state)
 {
     (void)state;
@@ -134,7 +135,7 @@ static void waits_without_an_instance_are_left_out(void **state)
                                       .steps = 3 + 15 + (2 + 3 + 3) + 9 + 2 + 3 + 2});
 }
 
-/* A plan whose loops turn four thousand million times is counted at once. */
+/* Checks that the steps of a plan are counted at once, even if its loops make 2^46 turns. */
 static void long_loops_take_no_time(void **state)
 {
     (void)state;
@@ -165,7 +166,7 @@ static void exchanges_are_unrolled(void **state)
             "plan alltoallv algorithm exchange rank 2 of 3 type u8\n"
             "lane 0\n",
             3, count);
-    int puts = 3 + 35; /* puts of at most 2 KiB */
+    int puts = 3 + 35; /* each put has at most 2 KiB */
     same(&count[0], (struct tt_count){.sent = 75000, .messages = puts, .steps = 2 * puts});
     same(&count[1], (struct tt_count){.received = 5000});
     same(&count[2], (struct tt_count){.received = 70000});

@@ -68,7 +68,7 @@ static uint32_t below(struct mutate_mutant *m, uint32_t n)
     return (uint32_t)tt_random_below(m->random, n);
 }
 
-/* A random small number, positive or negative, never 0. */
+/* Returns a random small number, positive or negative, never 0. */
 static int nudge(struct mutate_mutant *m)
 {
     static const int by[] = {-16, -8, -4, -2, -1, 1, 2, 4, 8, 16};
@@ -87,7 +87,8 @@ __attribute__((format(printf, 3, 4))) static bool did(struct mutate_mutant *m, u
     return true;
 }
 
-/* A random rank other than `than` (TT_SELF means this rank); the same rank if there is only one. */
+/* Returns a random rank other than `than` (TT_SELF means this rank); if there is only one rank,
+ * this one. */
 static int32_t other_rank(struct mutate_mutant *m, int32_t than)
 {
     int32_t p = m->plan->p;
@@ -114,8 +115,8 @@ static bool is_start(const struct tt_step *s)
     return tt_kind_starts((enum tt_kind)s->kind) || s->kind == TT_EXCHANGE;
 }
 
-/* The new position, among the starts of the lane, of the start that had this id; GONE if it was
- * removed. */
+/* Returns the new position, among the starts of the lane, of the start that had this id; GONE if
+ * that start was removed. */
 static uint32_t place_of(const struct tt_step *s, uint32_t n, uint32_t id)
 {
     for (uint32_t i = 0, place_now = 0; i < n; i++) {
@@ -181,7 +182,7 @@ static void take_out(struct mutate_mutant *m, uint32_t step)
     lane->n--;
 }
 
-/* Inserts a step. The lane must have lost a step before, or be the last one, behind which there is
+/* Inserts a step. The lane must have lost a step before, or be the last lane, after which there is
  * room. */
 static void put_in(struct mutate_mutant *m, struct tt_lane *lane, uint32_t at, struct tt_step step)
 {
@@ -367,7 +368,7 @@ static bool drop(struct mutate_mutant *m, uint32_t at)
 static bool duplicate(struct mutate_mutant *m, uint32_t at)
 {
     struct tt_lane *lane = lane_of(m, at);
-    /* Between lanes there is no room for one more step. */
+    /* After a lane that is not the last one there is no room for another step. */
     if (lane != &m->plan->lane[m->plan->lanes - 1]) return false;
     put_in(m, lane, at, m->steps[at]);
     settle(m);

@@ -82,8 +82,8 @@ static void both_sides_agree(void **state)
     }
 }
 
-/* Only the pieces to the root of a gatherv, and from the root of a scatterv, are not empty; in
- * place, the root has none for itself. */
+/* Checks that only the pieces to the root of a gatherv, and from the root of a scatterv, are not
+ * empty. In place, the root has no piece for itself. */
 static void others_exchange_nothing_with_each_other(void **state)
 {
     (void)state;
@@ -104,7 +104,8 @@ static void others_exchange_nothing_with_each_other(void **state)
     }
 }
 
-/* Nothing goes to ranks that are no neighbours, and the lists of both sides agree. */
+/* Checks the counts of a call between neighbours: nothing goes to ranks that are no neighbours, and
+ * the lists of both sides agree. */
 static void agree_on_neighbors(const struct team *team, int r)
 {
     const struct tt_call *call = &team->call[r];
@@ -172,8 +173,8 @@ static int64_t total(const struct team *team)
     return sum;
 }
 
-/* The average is 1000 elements per pair. With 64 * 64 pairs a deviation of a tenth cannot be
- * chance, and the fixed seed gives the same result in each run. */
+/* Checks that the average is 1000 elements for each pair of ranks. With 64 * 64 pairs a deviation
+ * of a tenth cannot be chance, and the fixed seed gives the same result in each run. */
 static void averages(void **state)
 {
     (void)state;
@@ -192,7 +193,8 @@ static void averages(void **state)
     team_free(&zipf);
 }
 
-/* The k-th largest receiver gets 1/k of the largest one's count, except for rounding down. */
+/* Checks the shape `zipf`: the rank that receives the k-th most gets 1/k of what the first one
+ * gets, except for rounding down. */
 static void zipf_has_its_shape(void **state)
 {
     (void)state;
@@ -209,7 +211,7 @@ static void zipf_has_its_shape(void **state)
     team_free(&team);
 }
 
-/* Whether all ranks of two teams have the same counts and displacements. */
+/* Returns whether all ranks of two teams have the same counts and displacements. */
 static bool equal_counts(const struct team *a, const struct team *b, int p)
 {
     size_t bytes = (size_t)p * sizeof(int64_t);

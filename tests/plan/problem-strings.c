@@ -117,7 +117,7 @@ static void fields_are_set(void **state)
 static const struct {
     const char *text;
     size_t at;
-    const char *message; /* a part of the message */
+    const char *message; /* a text that the message must contain */
 } bad[] = {
     {"", 0, "expected a collective"},
     {"/", 0, "expected a collective"},
@@ -230,8 +230,8 @@ static void long_ones_are_refused(void **state)
     assert_non_null(strstr(error.text, "expected one of barrier"));
 }
 
-/* A text that was cut or changed anywhere must give either a problem that prints and parses again,
- * or an error position within the text. */
+/* Checks a text that was cut or changed anywhere: it must give either a problem that prints and
+ * parses again, or an error position within the text. */
 static void judged(const char *text)
 {
     struct tt_problem problem, again;

@@ -5,14 +5,15 @@
  */
 #include "plan/prove-util.h"
 
-/* Two ranks that read each other's inputs in place. Each case gives the steps after the opening. */
+/* Plans of two ranks that read each other's inputs in place. Each case adds the steps after this
+ * opening. */
 #define OPEN_0 "opens IN OUT\nlane 0\n signal 1 1\n await 1 1\n"
 #define OPEN_1 "opens IN OUT\nlane 0\n signal 0 1\n await 0 1\n"
 #define CLOSE_0 " signal 1 2\n await 1 2\n"
 #define CLOSE_1 " signal 0 2\n await 0 2\n"
 #define BOTH_0 " reduce OUT[0] <- IN[0] sum IN@1[0] len 8\n"
 #define BOTH_1 " reduce OUT[0] <- IN@0[0] sum IN[0] len 8\n"
-/* Two ranks with one round through windows. */
+/* Plans of two ranks with one round through windows. */
 #define WIN_0 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 1 1\n await 1 1\n"
 #define WIN_1 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 0 1\n await 0 1\n"
 #define DONE_0 " reduce OUT[0] <- IN[0] sum WIN@1[0] len 8\n"
@@ -448,8 +449,8 @@ static void wrong_memory(void **state)
     judge(memory, sizeof memory / sizeof *memory);
 }
 
-/* Data that execution 0 left in the window do not count as data of this execution, even if the
- * bytes are right. */
+/* Checks that data which execution 0 left in the window do not count as data of the next execution,
+ * even if the bytes are right. */
 static void stale_window(void **state)
 {
     (void)state;
@@ -465,7 +466,7 @@ static void stale_window(void **state)
     assert_non_null(strstr(proof.text, "rank 1's input in execution 0"));
 }
 
-/* The tables must contain every kind of fault. */
+/* Checks that the tables contain every kind of fault. */
 static void every_kind_occurs(void **state)
 {
     (void)state;
@@ -477,7 +478,7 @@ static void every_kind_occurs(void **state)
         if (!seen[i]) fail_msg("no case of %s", tt_fault_name((enum tt_fault)i));
 }
 
-/* The position in a report: execution, rank, lane and step. */
+/* Checks the position in a report: execution, rank, lane and step. */
 static void report_tells_where(void **state)
 {
     (void)state;

@@ -170,7 +170,7 @@ static void several_in_flight(void **state)
         }
 }
 
-/* The proof must have checked every access: a prover that looked at nothing would accept
+/* Checks that the proof has checked every access: a prover that looked at nothing would accept
  * everything. */
 static void work_is_done(void **state)
 {
@@ -182,7 +182,7 @@ static void work_is_done(void **state)
     assert_int_equal(proof.rank, -1);
 }
 
-/* Each allocation of a proof fails once, and the prover still works afterwards. */
+/* Lets each allocation of a proof fail once, and checks that the prover still works afterwards. */
 static void without_memory(void **state)
 {
     (void)state;

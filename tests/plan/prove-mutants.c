@@ -144,7 +144,7 @@ static void mutants_are_judged(void **state)
         if (!tally.by_fault[by_chance[i]]) fail_msg("no mutant is %s", tt_fault_name(by_chance[i]));
 }
 
-/* Equal seeds give equal mutants, and the original plan is not changed. */
+/* Checks that equal seeds give equal mutants, and that the original plan is not changed. */
 static void mutants_are_repeatable(void **state)
 {
     (void)state;

@@ -31,7 +31,7 @@ struct hand {
     int p, n, root, executions, in_flight, held, win_bytes;
     bool in_order, in_place, remote; /* remote: rank 0 is on a node of its own */
     bool unread;
-    const char *says; /* a part of the report; NULL: anything */
+    const char *says; /* a text that the report must contain; NULL: any report */
     const char *plan[RANKS];
 };
 

@@ -85,7 +85,8 @@ static char *printed_file(const struct tt_problem *problem, struct tt_plan *cons
     return text;
 }
 
-/* The plans of all ranks come back from the file that holds them. */
+/* Checks that the plans of all ranks are equal when they are read from the file that they were
+ * written to. */
 static void file_comes_back(const struct tt_problem *problem, const struct tt_call *call,
                             struct tt_plan *const *plans)
 {
@@ -140,7 +141,7 @@ static int all_of(const struct tt_algorithm *algorithm, const char *text, const 
     return plans;
 }
 
-/* Tries all machines, or only machine number `only`, counted around. */
+/* Tries all machines, or only the machine with the number `only` modulo the number of machines. */
 static int on_machines(const struct tt_algorithm *algorithm, const char *text, int only)
 {
     const int n = sizeof machines / sizeof machines[0];
@@ -162,7 +163,8 @@ static void plans_of_algorithms_come_back(void **state)
             for (int p = 1; p <= most; p++) {
                 char text[TT_PROBLEM_TEXT];
                 snprintf(text, sizeof text, problems[i], p, p - 1);
-                /* More than 9 ranks take one machine in turn: only the plans get longer. */
+                /* Each number of ranks above 9 is tried on one machine only, since only the plans
+                 * get longer. */
                 plans += on_machines(*a, text, p > 9 ? p : -1);
             }
         }

@@ -17,7 +17,7 @@
 static const struct {
     const char *text;
     int line, column;
-    const char *message; /* a part of the message */
+    const char *message; /* a text that the message must contain */
 } cases[] = {
     {"", 1, 1, "expected 'plan'"},
     {"# nothing\n\n", 3, 1, "expected 'plan'"},
@@ -142,7 +142,8 @@ static const char good[] = HEAD "  send %0 to 1 IN[64 + (i+1)%2*4K block 8 strid
                                 "    entry 1 IN[5000] -> OUT@1[0] len 5000\n"
                                 "    entry 2 IN[10000] -> OUT@2[0] len 70000\n";
 
-/* Returns whether the text was accepted. Sanitizers check that nothing leaks in either case. */
+/* Parses a text and checks the plan or the error. Returns whether the text was accepted. Sanitizers
+ * check that nothing leaks in either case. */
 static bool judged(const char *text)
 {
     struct tt_text_error error = {0};

@@ -10,7 +10,7 @@
 #define BEGIN "tutti plan 1\nproblem allreduce/f64/sum/8/p3\n"
 #define HEAD BEGIN "plan allreduce algorithm x rank r of p type f64 op sum\nlane 0\n"
 
-/* The problem that the texts are parsed for. */
+/* Returns the call of the problem for which the texts are parsed. */
 static struct tt_call call_of(const char *text, int *p)
 {
     struct tt_problem problem;
@@ -60,8 +60,8 @@ static void ranks_are_variables(void **state)
           "  reduce OUT[0] <- WIN[0] sum WIN@1[0] len 16\n");
 }
 
-/* A plan for one rank has priority over the plan for any rank. Ids are those of the text, even if
- * the builder drops steps of length 0. */
+/* Checks that a plan for one rank has priority over the plan for any rank, and that ids are those
+ * of the text, even if the builder drops steps of length 0. */
 static void blocks_and_ids(void **state)
 {
     (void)state;

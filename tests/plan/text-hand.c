@@ -172,8 +172,8 @@ static void read_document(const char *path)
     if (document) document[used] = '\0';
 }
 
-/* Returns the next block of lines with an indent of four that begins with "    plan ", and moves
- * *at behind it. Returns NULL if there is none. The caller frees the block. */
+/* Returns the next block of lines with an indent of four that begins with "    plan ", and sets *at
+ * to the text after it. Returns NULL if there is no such block. The caller frees the block. */
 static char *next_block(const char **at)
 {
     const char *begin = strstr(*at, "\n    plan "), *end = begin;

@@ -14,7 +14,7 @@ struct maker {
     struct tt_builder *b;
     int p, me;
     int depth;
-    uint32_t inner_turns; /* turns of the innermost loop */
+    uint32_t inner_turns; /* number of turns of the innermost loop */
     tt_started ids[IDS];
     int started;
 };
@@ -35,7 +35,7 @@ static int other(struct maker *m)
     return (m->me + 1 + below(m, m->p - 1)) % m->p;
 }
 
-/* A random length, a multiple of 8, which is also the size of a block. */
+/* Returns a random length, a multiple of 8, which is also the size of a block. */
 static int64_t length(struct maker *m)
 {
     return 8 * (1 + below(m, 3000));
@@ -232,8 +232,8 @@ static void random_plans_come_back(void **state)
     tt_builder_free(b);
 }
 
-/* tt_plan_equal must not take different plans for equal: plans of different seeds are equal only if
- * their texts are. */
+/* Checks that tt_plan_equal does not take different plans for equal: plans of different seeds are
+ * equal only if their texts are. */
 static void different_plans_differ(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@
 
 #include "text/text.h"
 
-/* The plan as text. The caller frees it. */
+/* Returns the plan as text. The caller frees it. */
 static inline char *printed(const struct tt_plan *plan)
 {
     char *text = NULL;
@@ -49,7 +49,8 @@ static inline struct tt_plan *parsed(const char *text)
     return plan;
 }
 
-/* Checks that the plan's text parses to an equal plan, which prints and unrolls to equal texts. */
+/* Checks that the plan's text parses to an equal plan, and that both plans print and unroll to
+ * equal texts. */
 static inline void comes_back(const struct tt_plan *plan)
 {
     char *text = printed(plan);

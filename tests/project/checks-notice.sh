@@ -34,7 +34,7 @@ passes() {
     echo "check $1 finds fault with a clean tree:" && cat "$work/said" && exit 1
 }
 
-# notices CHECK PATTERN: the check must fail and print a line that matches.
+# notices CHECK PATTERN: expects that the check fails and prints a line that matches.
 notices() {
     if "$checks/$1" "$tree" "${@:3}" >"$work/said" 2>&1; then
         echo "check $1 overlooks: $2" && exit 1

@@ -43,7 +43,7 @@ runs "$work/cpp-shared"
     "${hwloc[@]}" -pthread -lm
 LD_LIBRARY_PATH='' runs "$work/c-static"
 
-# Each header compiles alone.
+# Each header compiles without any other header before it.
 for header in "$prefix"/include/tutti/*.h; do
     "$CC" -std=c11 -Wall -Werror -fsyntax-only -x c "$header" -I "$prefix/include"
     g++ -std=c++17 -Wall -Werror -fsyntax-only -x c++ "$header" -I "$prefix/include"
@@ -70,7 +70,7 @@ PROGRAM
 said=$(env -u LD_LIBRARY_PATH TUTTI_ALGORITHM=barrier=@"$work/none.plan" "$work/barrier")
 [ "$said" = proven ] || die "a plan file in an installed program: $said"
 
-# Everything else that is to be installed is installed.
+# All other files that belong to an installation are installed.
 for page in "$TUTTI_SOURCE"/docs/man/*.man; do
     page=${page##*/}
     cmp "$TUTTI_BUILD/man/${page%.man}.1" "$prefix/share/man/man1/${page%.man}.1" || die "no ${page%.man}.1"

@@ -38,7 +38,7 @@ done
 grep -q 'Copies buffer\[0' "$pages/tutti-collectives.3" || die 'tutti_bcast has no description'
 grep -q 'three forms that run the same' "$pages/tutti-collectives.3" || die 'the collectives have no description'
 
-# A function, and a member of a struct, that have no comment.
+# A function and a member of a struct without a comment are errors.
 cp -r "$TUTTI_SOURCE/include/tutti" headers
 write headers || die "the copy of the headers: $(cat log)"
 printf '\nTUTTI_API int tutti_bare(void);\n' >>headers/type.h

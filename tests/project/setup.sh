@@ -37,7 +37,7 @@ missing
 [[ $missing == *libucx-dev*clang*libcmocka-dev*chromium* ]]
 
 # An administrator installs what is missing for a user, who then builds in the folder of the
-# sources. What the script leaves there belongs to the owner of the sources.
+# sources. The files that the script leaves there belong to the owner of the sources.
 if [ "$(id -u)" -eq 0 ] && ! PATH=$PATH:/usr/sbin command -v slurmctld >/dev/null; then
     mkdir -p "$work/tree/scripts" "$work/fake"
     cp "$TUTTI_SOURCE/scripts/setup.sh" "$work/tree/scripts"

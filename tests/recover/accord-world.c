@@ -146,8 +146,8 @@ static void clear_queue(struct world *w, int from, int to)
         memset(packet_at(w, from, to, i), 0, packet_bytes((int)w->words));
 }
 
-/* Clears the messages to member m, which nobody reads any more. So two states that differ only in
- * such messages have equal bytes and count as one state. */
+/* Clears the messages to member m, which nobody reads any more, so that two states that differ only
+ * in such messages have equal bytes and count as one state. */
 static void clear_queues_to(struct world *w, int m)
 {
     for (int from = 0; from < (int)w->p; from++) clear_queue(w, from, m);

@@ -18,14 +18,14 @@ enum mutant {
     NO_DETECTION,   /* nobody detects a death */
     FALSE_ALARMS,   /* living members are taken for dead */
     RELAYS_LOST,    /* RELAY messages are lost */
-    HELD_TOO_EARLY, /* when it sends its proposal, a leader assumes that all others hold it */
-    END_TOO_EARLY,  /* a leader ends, and sends END, where it should send DECIDE */
+    HELD_TOO_EARLY, /* a leader that sends its proposal assumes at once that all others hold it */
+    END_TOO_EARLY,  /* a leader ends, and sends END, when it should send DECIDE */
     FORGETS,        /* a member that loses its leader forgets the proposal that it holds */
     MUTANTS
 };
 
 struct packet {
-    uint64_t kind; /* 1 + kind; 0: no message */
+    uint64_t kind; /* kind of the message + 1; 0: no message */
     uint64_t word[];
 };
 

@@ -19,8 +19,8 @@ struct result {
     int failed, who[MOST], size;
 };
 
-/* One random test case. leaves[r]: the point at which rank r leaves; POINTS: it stays to the end.
- * Each rank writes only its own row of results. */
+/* One random test case. leaves[r] is the point at which rank r leaves; POINTS: rank r stays to the
+ * end. Each rank writes only its own row of results. */
 struct story {
     uint64_t seed;
     int p, leaves[MOST];
@@ -37,8 +37,8 @@ static void check(int good, const struct story *s, const char *what)
     abort();
 }
 
-/* Each rank contributes a value in which only its own bit is clear, so that the AND shows which
- * ranks contributed. */
+/* Makes an agreement. Each rank contributes a value in which only its own bit is clear, so that the
+ * AND of the values shows which ranks contributed. */
 static void agree(struct story *s, tutti_team *team, int rank, int round)
 {
     int count = 0, who[MOST];
@@ -53,8 +53,8 @@ static void agree(struct story *s, tutti_team *team, int rank, int round)
     s->has[rank][round] = true;
 }
 
-/* The allreduce ends with TUTTI_OK, or with TUTTI_ERR_PEER if a rank left meanwhile. If it
- * succeeds, the result must be right. */
+/* Calls an allreduce, which ends with TUTTI_OK, or with TUTTI_ERR_PEER if a rank left meanwhile. If
+ * it succeeds, the result must be right. */
 static void use(struct story *s, tutti_team *team)
 {
     int64_t one = 1, sum = 0;
@@ -137,9 +137,9 @@ static void split_rank(tutti_client *client, void *arg)
 
 /* ---- Teams that no rank has left ---- */
 
-/* Four ranks form a square, and rank 3 leaves. Rank 2 notices this in its row and revokes its
- * column. Rank 0, in the same column, has nothing to do with rank 3 and waits in that column until
- * it is revoked. */
+/* Runs a rank of four that form a square, of which rank 3 leaves. Rank 2 notices this in its row
+ * and revokes its column. Rank 0, in the same column, has nothing to do with rank 3 and waits in
+ * that column until it is revoked. */
 static void square_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -176,7 +176,8 @@ static void square_rank(tutti_client *client, void *arg)
     check(tutti_team_free(rest) == TUTTI_OK, s, "free what is left");
 }
 
-/* A rank may revoke a new team before other ranks have returned from creating it. */
+/* Runs a rank of a job in which a rank revokes a new team before other ranks have returned from
+ * creating it. */
 static void hasty_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -212,7 +213,7 @@ static int reported(struct story *s, tutti_client *client, int advances)
     return n;
 }
 
-/* With nothing to do, tutti_advance_wait must block for its full timeout. */
+/* Checks that tutti_advance_wait blocks for its full timeout if there is nothing to do. */
 static void wait_in_vain(struct story *s, tutti_client *client)
 {
     tutti_status status = TUTTI_OK;
@@ -221,8 +222,8 @@ static void wait_in_vain(struct story *s, tutti_client *client)
     check(status == TUTTI_AGAIN, s, "wait beside a broken team");
 }
 
-/* The last rank leaves. A call on the world reports it. Nobody calls anything on the other team, so
- * tutti_advance reports that team's failure, once. */
+/* Runs a rank of a job of which the last rank leaves. A call on the world reports that. Nobody
+ * calls anything on the other team, so tutti_advance reports the failure of that team, once. */
 static void reporting_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -280,9 +281,9 @@ static int64_t held_bytes(const tutti_client *client)
     return bytes;
 }
 
-/* Sends a message to each other rank, so that this rank has all its packet rings: they stay until
- * the client is finalized. Without this, a rank that happens to wait long in an agreement compares
- * its calls with the members on other nodes, and makes the packet rings for that only then. */
+/* Sends a message to each other rank, so that this rank makes all its packet rings now; they stay
+ * until the client is finalized. Otherwise a rank that happens to wait long in an agreement would
+ * make packet rings only then, when it compares its calls with members on other nodes. */
 static void make_rings(struct story *s, tutti_team *world)
 {
     tutti_team *part;
@@ -291,8 +292,9 @@ static void make_rings(struct story *s, tutti_team *world)
     check(tutti_team_free(part) == TUTTI_ERR_PEER, s, "free what was revoked");
 }
 
-/* The ranks leave one after the other, the highest first. The shared memory that the others hold
- * must not grow by as much as a team's block, because freeing a team returns its memory. */
+/* Runs a rank of a job whose ranks leave one after the other, the highest first. The shared memory
+ * that the other ranks hold must not grow by as much as a team's block, because freeing a team
+ * returns its memory. */
 static void peel_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -323,7 +325,8 @@ static void mixed_rank(tutti_client *client, void *arg)
     check(tutti_team_agree(world, &value, NULL) == TUTTI_OK, s, "and then agree");
 }
 
-/* A rank that called a different collective from the others counts as failed for them. */
+/* Runs a rank of a job in which one rank calls a different collective from the others, which makes
+ * it count as failed for them. */
 static void outcast_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
@@ -365,7 +368,8 @@ static void run_all(tutti_thread_fn *fn, int p)
     check(tutti_threads(p, fn, &s) == TUTTI_OK, &s, "threads");
 }
 
-/* Arguments: STORIES [P]. With P, only cases with P ranks run, to fit a TUTTI_NODES setting. */
+/* Runs the tests with the arguments STORIES [P]. With P, only cases with P ranks run, to fit a
+ * TUTTI_NODES setting. */
 int main(int argc, char **argv)
 {
     int stories = argc > 1 ? atoi(argv[1]) : 200, only = argc > 2 ? atoi(argv[2]) : 0;

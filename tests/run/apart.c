@@ -18,7 +18,7 @@
 
 enum { MANY = 40 };
 
-/* Even in a brief run these are many more calls than a team has slots. */
+/* Returns the number of calls to make: also in a brief run many more than a team has slots. */
 static int calls(void)
 {
     return brief(1500, 300);
@@ -37,8 +37,8 @@ static void must(tutti_status status, const tutti_team *team, const char *what)
     check(status == TUTTI_OK, team, what);
 }
 
-/* Checks the bound on early messages: a slow rank holds at most a_call messages for each execution
- * that may be under way on its team. */
+/* Checks the bound on early messages: a rank that is behind holds at most a_call messages for each
+ * execution that may be under way on its team. */
 static void look(const tutti_team *team, int a_call)
 {
     const struct tt_team *t = &team->run;
@@ -52,7 +52,8 @@ static void dawdle(struct tt_random *own, int odds)
 
 /* ---- Data that flow in one direction ---- */
 
-/* The root waits only when all slots of the team are in use. */
+/* Makes calls in which data flow from the root only, so that the root waits only when all slots of
+ * the team are in use. */
 static void try_bcasts(tutti_team *team, struct tt_random *own)
 {
     int me = tutti_rank(team), root = tutti_size(team) - 1;

@@ -107,8 +107,8 @@ static void describe(struct cast *cast, const struct tt_algorithm *a,
              gaps ? ", gaps" : "");
 }
 
-/* A torus with two columns, in which the first node is missing (and the second one too, if needed
- * to leave p nodes). */
+/* Gives the map a torus with two columns, in which the first node is missing, and also the second
+ * one if p is even, so that p nodes are left. */
 static void draw_network(struct cast *cast)
 {
     char text[64];
@@ -118,8 +118,8 @@ static void draw_network(struct cast *cast)
     cast->map.net = &cast->net;
 }
 
-/* Whether the algorithm refuses the problem both without a network and with one. Leaves the network
- * in the map if it is needed. */
+/* Returns whether the algorithm refuses the problem both without a network and with one. If the
+ * algorithm accepts the problem only with a network, the network stays in the map. */
 static bool refused(struct cast *cast, const struct tt_algorithm *a,
                     const struct tt_problem *problem)
 {

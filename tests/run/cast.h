@@ -24,8 +24,8 @@ struct cast {
     char text[CAST_TEXT]; /* the problem in words, for messages */
 };
 
-/* Draws a problem for 2 .. most ranks. radix 0 selects the algorithm's own radix. Draws again while
- * the algorithm refuses the problem. Aborts if a plan cannot be built or is invalid. */
+/* Draws a problem for 2 .. most ranks, and draws again while the algorithm refuses the problem.
+ * radix 0 selects the algorithm's own radix. Aborts if a plan cannot be built or is invalid. */
 void cast_draw(struct cast *cast, const struct tt_algorithm *algorithm, struct tt_random *random,
                int most, int radix);
 void cast_free(struct cast *cast);

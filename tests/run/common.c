@@ -30,7 +30,8 @@ static void compare(int64_t n, const char *what)
     exit(1);
 }
 
-/* Gathers segment `which` of every rank by an alltoallv; rank r contributes n[r] elements. */
+/* Gathers segment `which` of every rank by an alltoallv in which rank r sends n[r] elements to
+ * every rank. */
 static void gather_by_alltoallv(int which, const int64_t *n, const int64_t *places)
 {
     int64_t counts[RANKS], displs[RANKS];

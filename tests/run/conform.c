@@ -35,7 +35,7 @@ struct conform_state {
     tutti_op compose;
 };
 
-static int threads; /* ranks of a process; 0: all */
+static int threads; /* ranks that are threads of this process; 0: all ranks of the job are */
 
 static void check(bool good, const struct conform_state *s, const char *what)
 {
@@ -112,7 +112,8 @@ static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t
     for (int64_t i = 0; i < n; i++) check(same(b.at[at + i], value(rank, first + i)), s, what);
 }
 
-/* Checks elements first .. first + n - 1 of the reduction of the first `ranks` ranks. */
+/* Checks that elements first .. first + n - 1 hold the reduction of the inputs of the first
+ * `ranks` ranks. */
 static void expect_prefix(struct buffer b, int64_t first, int64_t n, int ranks, bool compose,
                           const struct conform_state *s, const char *what)
 {
@@ -136,7 +137,7 @@ static void expect_reduced(struct buffer b, int64_t n, bool compose, const struc
     expect_block(b, 0, n, compose, s, what);
 }
 
-/* ---- The collectives, on n elements each, in place where in_place is set and allowed ---- */
+/* ---- Each collective on n elements, in place if in_place is set and allowed ---- */
 
 struct conform_shape {
     int64_t n;
@@ -149,7 +150,8 @@ static tutti_op op_of(const struct conform_state *s, const struct conform_shape 
     return h->compose ? s->compose : TUTTI_SUM;
 }
 
-/* There is no built-in sum of pairs, so each pair is summed as two numbers. */
+/* Returns the count to pass for n elements. There is no built-in sum of pairs, so a pair is summed
+ * as two numbers and counts twice. */
 static int64_t count_of(const struct conform_shape *h)
 {
     return h->compose ? h->n : 2 * h->n;
@@ -217,7 +219,7 @@ static void try_reduce_scatter_block(struct conform_state *s, const struct confo
     drop(out, s);
 }
 
-/* Uneven counts, some of them zero. */
+/* Tries a reduce_scatter with uneven counts, some of them zero. */
 static void try_reduce_scatter(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t counts[64], each = count_of(h) / tt_max(h->n, 1), first = 0, mine = 0, all = 0;
@@ -272,8 +274,8 @@ static void try_allgather(struct conform_state *s, const struct conform_shape *h
     drop(out, s);
 }
 
-/* Uneven counts, some of them zero, with gaps between the segments and with the segments in reverse
- * order of ranks. */
+/* Tries an allgatherv with uneven counts, some of them zero, with gaps between the segments and
+ * with the segments in reverse order of ranks. */
 static void try_allgatherv(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t counts[64], displs[64], at = 0;
@@ -353,8 +355,8 @@ static void try_scatter(struct conform_state *s, const struct conform_shape *h)
     drop(out, s);
 }
 
-/* Uneven counts, some of them zero, with gaps between the segments and with the segments in reverse
- * order of ranks. Ranks that are not the root pass no lists. */
+/* Tries a gatherv with uneven counts, some of them zero, with gaps between the segments and with
+ * the segments in reverse order of ranks. Ranks that are not the root pass no lists. */
 static void try_gatherv(struct conform_state *s, const struct conform_shape *h)
 {
     int64_t counts[64], displs[64], at = 0, mine = h->n * ((s->me + h->root) % 3);
@@ -465,8 +467,9 @@ static bool applies(const struct conform_state *s, const struct tt_algorithm *a,
     return a->refuse(&call, &s->team->run.map) == NULL;
 }
 
-/* The shapes of a brief run still reach every protocol: no data, one element, data that do not
- * divide evenly, and several pieces; each root, in place and not, with each kind of operation. */
+/* Tries the algorithm with all shapes that it accepts. The shapes of a brief run still reach every
+ * protocol: no data, one element, data that do not divide evenly, and several pieces; each root, in
+ * place and not, with each kind of operation. */
 static void try_shapes(struct conform_state *s, const struct tt_algorithm *a)
 {
     static const int64_t sizes[] = {0, 1, 33, 500, 20000, 2, 3, 7, 3001};
@@ -482,14 +485,14 @@ static void try_shapes(struct conform_state *s, const struct tt_algorithm *a)
         }
 }
 
-/* The forced algorithm is a setting of the process: where the ranks are threads, only the first one
- * of each process sets it. */
+/* Forces the algorithm that the text names. The forced algorithm is a setting of the process, so
+ * where ranks are threads only the first rank of each process sets it. */
 static void force_choice(const struct conform_state *world, const char *text)
 {
     if (world->me % (threads ? threads : world->p) == 0) tt_choose_force(text);
 }
 
-/* Each algorithm gets a new team, because a team caches its plans. */
+/* Tries an algorithm on a new team, because a team caches its plans. */
 static void try_algorithm(struct conform_state *world, const struct tt_algorithm *a)
 {
     char force[64];
@@ -532,8 +535,8 @@ static void try_in_flight(struct conform_state *s)
     }
 }
 
-/* One of many calls in which data go from one rank to the others: a bcast, a scatterv or a scatter
- * of n elements for each rank. */
+/* Makes call i of a series in which data go from the root to the other ranks: a bcast, a scatterv
+ * or a scatter of n elements for each rank. */
 static void send_ahead(struct conform_state *s, int i, int64_t n, struct buffer b)
 {
     int64_t count[CONFORM_RANKS], at[CONFORM_RANKS];
@@ -553,8 +556,9 @@ static void send_ahead(struct conform_state *s, int i, int64_t n, struct buffer 
     drop(out, s);
 }
 
-/* A root runs ahead of ranks that are slow now and then: by all slots in calls for which short
- * windows suffice, of which there are 400 at first; then each fifth call is longer. */
+/* Lets a root run ahead of ranks that sleep now and then. Calls 0 to 400 (of each 800) are so short
+ * that the short windows suffice, and the root can be ahead by all slots; of the next 400 calls,
+ * each fifth is longer. */
 static void try_ahead(struct conform_state *s)
 {
     struct buffer b = make(120 * (int64_t)s->p);
@@ -566,7 +570,7 @@ static void try_ahead(struct conform_state *s)
     drop(b, s);
 }
 
-/* A rank that waits on one team also makes progress on its other teams. */
+/* Checks that a rank that waits on one team also makes progress on its other teams. */
 static void try_two_teams(struct conform_state *s)
 {
     tutti_team *other;
@@ -609,7 +613,7 @@ static void try_persistent(struct conform_state *s)
     drop(out, s);
 }
 
-/* An allreduce on memory from tutti_alloc, planned with TUTTI_PLAN_SHARED. */
+/* Tries an allreduce on memory from tutti_alloc, planned with TUTTI_PLAN_SHARED. */
 static void try_shared(tutti_client *client, struct conform_state *s)
 {
     enum { N = 30000 };

@@ -80,13 +80,14 @@ static bool is_transfer(const struct item *x)
     return x->step.kind == TT_PUT || x->step.kind == TT_GET;
 }
 
-/* A random position between the start at `from` and the step at `to`. */
+/* Returns a random time after the start at position `from` and before the step at position `to`. */
 static double somewhere(struct list *l, int from, int to)
 {
     return from + (double)tt_random_below(l->random, 1000) / 1000 * (to - from - 0.5);
 }
 
-/* Only the first wait for a transfer counts: a second wait for it changes nothing. */
+/* Gives each put and get a new time between its start and its wait. If a transfer has several
+ * waits, only the first one counts, since the later ones change nothing. */
 static void move_all(struct list *l)
 {
     for (int i = 0; i < l->n; i++) {

@@ -2,8 +2,8 @@
  *
  * Late transfers. The shared-memory transport completes a put or a get when it is started. Other
  * transports complete it at any time before its wait, in any order, and perhaps never if the plan
- * does not wait for it. A plan that is wrong in such timings fails here once its transfers are
- * moved.
+ * does not wait for it. A plan that is wrong with such timings fails in the test once its transfers
+ * are moved.
  */
 #ifndef TESTS_RUN_DELAY_H
 #define TESTS_RUN_DELAY_H

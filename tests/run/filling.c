@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a rank fills its windows (run/filling.h) while the processors change their places: which
- * stores it uses, after how many bytes it finds that the others are better, and when it does not
- * try them. The clock is this test's, and each kind of stores takes as long as the test says.
+ * How a rank fills its windows (run/filling.h) while the processors change their places: which kind
+ * of stores it uses, after how many bytes it finds that the other kind is faster, and when it does
+ * not try that kind. The clock is this test's, and each kind of stores takes as long as the test
+ * says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +16,14 @@
 
 enum {
     PIECE = TT_FILLING_PIECE,
-    LONG = 2 * PIECE, /* the least bytes of which two pieces are timed */
+    LONG = 2 * PIECE, /* bytes of a store of which the first two pieces are timed */
     TRIAL = TT_FILLING_TRIES,
-    EVERY = TT_FILLING_EVERY / LONG, /* stores from a trial to the next one */
+    EVERY = TT_FILLING_EVERY / LONG, /* stores between two trials */
     ROUND = EVERY + TRIAL
 };
 
-static int64_t now, plain_ns, past_ns; /* the times of a piece */
+static int64_t now, plain_ns, past_ns; /* the clock; what a piece takes by plain and by bypassing
+                                        * stores */
 static int64_t past_bytes;
 
 int64_t __wrap_tt_clock_ns(void);
@@ -38,7 +40,7 @@ static void store(void *what, bool past, int64_t n)
     if (past) past_bytes += n;
 }
 
-/* Stores n bytes so many times. Returns how many of all these bytes bypassed the caches. */
+/* Stores n bytes, `times` times. Returns how many of all these bytes bypassed the caches. */
 static int64_t past(struct tt_filling *f, int times, int64_t n)
 {
     past_bytes = 0;
@@ -56,7 +58,7 @@ static void takes(int64_t plain, int64_t bypassing)
     past_ns = bypassing;
 }
 
-/* A team that has stored what it stores before its first trial. */
+/* Returns the state of a team that has stored as many bytes as precede its first trial. */
 static struct tt_filling used(bool slow)
 {
     struct tt_filling f = tt_filling(slow, false);
@@ -87,8 +89,8 @@ static void keeps_what_is_about_as_good(void **state)
     assert_int_equal(past(&streams, ROUND, LONG), ROUND * LONG - TRIAL * PIECE);
 }
 
-/* A process that another one has interrupted takes long for any kind of stores. One fast piece is
- * enough to show that. */
+/* Checks that interruptions do not change the kind of stores: a process that another one interrupts
+ * takes long for any kind of stores, and a single fast piece shows that the stores are not slow. */
 static void minds_no_interruption(void **state)
 {
     (void)state;
@@ -99,7 +101,7 @@ static void minds_no_interruption(void **state)
     assert_int_equal(past(&f, EVERY + 1, LONG), PIECE);
 }
 
-/* Only two pieces of a long store are tried, and a short one is not tried at all. */
+/* Checks that a trial times only two pieces of a long store, and none of a short one. */
 static void pieces_are_tried(void **state)
 {
     (void)state;
@@ -112,8 +114,8 @@ static void pieces_are_tried(void **state)
     assert_int_equal(past(&f, 2 * ROUND, LONG - 1), 0);
 }
 
-/* No element is divided: with elements of 24 bytes a piece is 8184 bytes, and one that is longer
- * than a piece is not tried. */
+/* Checks that a trial divides no element: with elements of 24 bytes a piece is 8184 bytes, and an
+ * element that is longer than a piece is not timed. */
 static void elements_stay_whole(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoallv `forward`, `padded` and `composed`, and gatherv and scatterv `composed`, whose ranks
- * tell each other about their counts first: the counts of other ranks may change while those of
- * this rank stay; a prepared call is started again; a nonblocking call is refused; counts and types
- * that do not match are an error at every rank, and so is an allocation that fails.
+ * first send each other their counts: the counts of other ranks may change while those of this rank
+ * stay; a prepared call is started again; a nonblocking call is refused; counts and types that do
+ * not match are an error at every rank, and so is an allocation that fails.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,7 +28,8 @@ static void check(bool good, const char *what)
     exit(1);
 }
 
-/* Rank 0 sends and gets the same number of elements in every round, if it is not the root. */
+/* Returns how many elements rank `from` sends to rank `to`. All counts change from round to round,
+ * except those of rank 0 if it is not the root. */
 static int64_t count(int round, int from, int to)
 {
     if ((coll == GATHERV && to != root) || (coll == SCATTERV && from != root)) return 0;
@@ -42,8 +43,9 @@ static int64_t value(int from, int to, int64_t i)
 }
 
 struct forward_lists {
-    int64_t counts[2][RANKS], displs[RANKS];     /* sent, received */
-    int64_t out[RANKS * MOST], in[RANKS * MOST]; /* a huge piece of `in` ends behind both */
+    int64_t counts[2][RANKS], displs[RANKS];     /* counts[0]: sent, counts[1]: received */
+    int64_t out[RANKS * MOST], in[RANKS * MOST]; /* the piece of try `huge` would end beyond `in`
+                                                  * and `out` */
 };
 
 static void fill(struct forward_lists *l, int round)
@@ -114,8 +116,8 @@ static void try_prepared(struct forward_lists *l)
     check(tutti_request_free(request) == TUTTI_OK, "free");
 }
 
-/* Each rank sends 8 bytes to each rank. Rank 2 expects two elements from rank 5, which sends one,
- * if they are `wrong`. */
+/* Calls an alltoallw in which each rank sends 8 bytes to each rank. With `wrong`, rank 2 expects
+ * two elements from rank 5, which sends one. */
 static tutti_status exchange_types(struct forward_lists *l, bool wrong)
 {
     int64_t displs[RANKS], one[RANKS], expected[RANKS];
@@ -131,8 +133,8 @@ static tutti_status exchange_types(struct forward_lists *l, bool wrong)
     return tutti_alltoallw(world, l->in, one, displs, types, l->out, expected, displs, out_types);
 }
 
-/* Rank 2 has another order of the fields of an element than the root. The others learn of it as
- * below. */
+/* Tries a gatherv or scatterv in which rank 2 has another order of the fields of an element than
+ * the root. The other ranks get the error in this call or in the barrier that follows. */
 static void try_layouts(struct forward_lists *l)
 {
     const tutti_field there[] = {{0, 1, TUTTI_I32}, {4, 1, TUTTI_F32}};
@@ -164,8 +166,8 @@ static void try_types(struct forward_lists *l)
     if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 
-/* The rank that gets what it does not expect says so. The text has the ranks of the job, and the
- * places in the lists of the call, which are ranks of the team. */
+/* Checks the error text of the rank that gets another count than it expects. The text names the
+ * ranks by their numbers in the job, but indexes the lists of the call by the ranks of the team. */
 static void expect_text(int from, int to, int64_t sent, int64_t expected)
 {
     char text[160];
@@ -179,7 +181,8 @@ static void expect_text(int from, int to, int64_t sent, int64_t expected)
     check((strstr(tutti_error(), "on the team of") != NULL) == is_reversed, "which team?");
 }
 
-/* Rank 2 expects more than rank 5 sends, or sends rank 6 far more than that expects. */
+/* Makes an exchange that does not match: rank 2 expects one element more than rank 5 sends, or with
+ * `huge` sends rank 6 far more elements than rank 6 expects. */
 static void expect_mismatch(struct forward_lists *l, bool huge)
 {
     if (me == 2 && huge) l->counts[0][6] = INT64_MAX / 16;
@@ -193,9 +196,10 @@ static void expect_mismatch(struct forward_lists *l, bool huge)
         expect_text(5, 2, count(2, 5, 2), count(2, 5, 2) + 1);
 }
 
-/* Rank 2 expects more than the root sends, or has more than the root expects. A rank that is done
- * with its own piece learns of it in its next call. No rank makes the call before all others are in
- * the barrier; those that are still there may learn of it there. */
+/* Makes a gatherv or scatterv that does not match: rank 2 sends the root, or expects from it, one
+ * element more than the root's count for rank 2. A rank whose own piece is complete gets the error
+ * in its next call, the last barrier. A rank that is slow to leave the first barrier may get it
+ * there. */
 static void expect_root_mismatch(struct forward_lists *l)
 {
     char text[40];
@@ -209,7 +213,7 @@ static void expect_root_mismatch(struct forward_lists *l)
     if (me == 2) check(strstr(tutti_error(), text) != NULL, "an unclear text");
 }
 
-/* Ends the use of the team. */
+/* Tries calls that fail in the way that `which` names. The team cannot be used after a mismatch. */
 static void try_wrong(struct forward_lists *l, const char *which)
 {
     tutti_request *request;
@@ -236,7 +240,8 @@ static void try_wrong(struct forward_lists *l, const char *which)
         expect_mismatch(l, huge);
 }
 
-/* Does the exchange by a request. While it is made, allocation number `i` of rank 1 fails. */
+/* Does the exchange by a persistent request, and lets allocation number `i` of rank 1 fail while
+ * the request is made. */
 static tutti_status exchange_prepared(struct forward_lists *l, int i)
 {
     tutti_request *request;
@@ -248,9 +253,10 @@ static tutti_status exchange_prepared(struct forward_lists *l, int i)
     return status;
 }
 
-/* Lets allocation number `i` of rank 1 fail in the first call, or while a request is made. That
- * rank has no memory, and the other ranks are told so, in their next call if they are done with
- * their own pieces; unless the call has fewer allocations, which rank 1 then prints. */
+/* Lets allocation number `i` of rank 1 fail in the first call, or while a request is made. Checks
+ * that rank 1 reports the lack of memory, and that every other rank gets an error that names it, in
+ * this call or in the next one. If the call has fewer allocations, rank 1 prints that it had enough
+ * memory. */
 static void try_memory(struct forward_lists *l, bool prepared, int i)
 {
     fill(l, 1);
@@ -262,7 +268,7 @@ static void try_memory(struct forward_lists *l, bool prepared, int i)
     if (status == TUTTI_OK) {
         if (me == 1) puts("enough memory");
     } else if (me == 1) {
-        /* A rank without memory for a packet of another node fails as a whole. */
+        /* A rank that has no memory for a packet to another node fails for all of its calls. */
         check(status == TUTTI_ERR_MEMORY || strstr(tutti_error(), "rank 1 cannot go on: out of"),
               "no lack of memory");
     } else {
@@ -271,8 +277,8 @@ static void try_memory(struct forward_lists *l, bool prepared, int i)
     }
 }
 
-/* Makes `world` a team of all ranks in the order of their keys. With 3 * me % p, the ranks of a
- * node are no neighbours in it any more. */
+/* Makes `world` a team of all ranks in the order of their keys. With the key 3 * me % p, ranks of
+ * the same node have no consecutive ranks in the new team. */
 static void reorder(int key)
 {
     check(tutti_team_split(world, 0, key, &world) == TUTTI_OK, "split");

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# An alltoallv whose pieces go through other ranks: through members only, on a torus with a hole;
-# short ones in blocks that are filled up; and in messages from node to node. So do those of a
-# gatherv and scatterv.
+# An alltoallv whose pieces go through other ranks (`forward`, on a torus with a hole, through
+# members only), or go in blocks of equal length (`padded`), or in messages from node to node
+# (`composed`). A gatherv and a scatterv are tried with `composed`, too.
 set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
-# Every allocation of the first call fails once, and so does every one with which a request is made:
-# what the ranks tell each other, and the plan. In a brief run each third one fails.
+# Lets every allocation of the first call fail once, or (`prepared`) every one with which a request
+# is made: memory for the counts that the ranks exchange, and for the plan. In a brief run each
+# third allocation fails.
 each_fails() {
     local failures=0 step=1 enough
     [ -z "${TUTTI_TEST_BRIEF:-}" ] || step=3
@@ -19,7 +20,7 @@ all_fail() { each_fails "$@" memory && each_fails "$@" prepared; }
 
 export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward nonblocking
-# The counts go the same ways as the pieces.
+# The ranks send each other their counts by the algorithm of the pieces, `forward`.
 TUTTI_LOG=choice forward nonblocking 2>&1 | grep -q 'choice: forward for alltoallv() on 8 ranks'
 forward mismatch
 forward huge
@@ -48,7 +49,7 @@ forward reversed
 forward huge
 forward types
 all_fail
-# In the last line, the rank that lacks memory leads a node.
+# In `all_fail`, rank 1, whose allocations fail, is the leader of a node.
 for coll in gatherv scatterv; do
     export TUTTI_ALGORITHM=$coll=composed
     TUTTI_NODES=8 forward $coll 0 nonblocking

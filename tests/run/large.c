@@ -4,10 +4,11 @@
  *
  *     test-run-large [COLLECTIVE...]
  *
- * Each rank has one buffer with room for the blocks of both ranks. Its own block, which is the
- * input of each call, repeats the same few megabytes of memory (`repeat`); the kernel takes most of
- * the time of such a test to clear pages. The memory behind or before its own block is of the usual
- * kind and takes the output, so that every byte of the output is looked at.
+ * Each rank has one buffer with room for the blocks of both ranks. The rank's own block, which is
+ * the input of each call, maps the same few megabytes of memory again and again (`repeat`), because
+ * the kernel takes most of the time of such a test to clear pages. The memory after or before the
+ * rank's own block is ordinary and takes the output, so that the test can compare every byte of the
+ * output.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@
 #include <unistd.h>
 #include <tutti/tutti.h>
 
-/* A block, and what may lie between the input and the output of a call. */
+/* N: bytes of a block; GAP: bytes that may lie between the input and the output of a call. */
 #define N INT64_C(2362232013)
 enum { GAP = 4096, FEW = 5, PAGES = 1021 };
 
@@ -26,8 +27,9 @@ typedef unsigned char byte;
 
 static tutti_team *world;
 static int me;
-static byte *buffer, *own, *theirs; /* the block of rank 0, of this rank, and of the other one */
-static int64_t period, repeated; /* bytes of memory that repeat, and bytes that consist of them */
+static byte *buffer, *own, *theirs; /* the blocks of rank 0, of this rank, and of the other rank */
+static int64_t period, repeated;    /* bytes of memory that repeat in a block, and how many bytes of
+                                  * the block consist of them */
 static int turn; /* the number of the call, so that no call finds what an earlier one left */
 
 static void must(tutti_status status)
@@ -46,9 +48,10 @@ static void need(bool there, const char *what)
 
 /* ---- The data ---- */
 
-/* Byte i of a rank's block is byte i modulo `period` of this pattern. A period has a prime number
- * of pages, so it divides no power of two, and data from a place which is wrong by 2^31 or 2^32
- * bytes, by slices or by windows, differ. */
+/* Writes one period of the data of `rank`: byte i of the rank's block is byte i modulo `period` of
+ * this pattern. A period has a prime number of pages, so it divides no power of two. So data that
+ * are taken from a place which is wrong by 2^31 or 2^32 bytes, by slices or by windows, differ from
+ * the right data. */
 static void draw(byte *to, int rank)
 {
     uint64_t of = (uint64_t)(rank + 8 * turn + 1) * 0xbf58476d1ce4e5b9u;
@@ -66,7 +69,8 @@ static void fill(int64_t n)
     memcpy(own + repeated, own + repeated % period, (size_t)(n - repeated));
 }
 
-/* The block holds the sums of what ranks `one` and `other` gave; other < 0: what `one` gave. */
+/* Checks that the block holds the sums of the inputs of ranks `one` and `other`, or with other < 0
+ * the input of rank `one`. */
 static void verify_sum(const byte *block, int one, int other, int64_t n, const char *what)
 {
     static byte *want, *more;
@@ -119,7 +123,7 @@ static void allgather(void)
     verify(buffer + N, 1, N, "allgather");
 }
 
-/* The displacement of the second piece is beyond 2^31, too. */
+/* Gathers to rank 0, with counts and a displacement beyond 2^31. */
 static void gatherv(void)
 {
     const int64_t counts[2] = {N, N + FEW}, displs[2] = {0, N + GAP};
@@ -130,7 +134,7 @@ static void gatherv(void)
     if (me == 0) verify(buffer + displs[1], 1, counts[1], "gatherv");
 }
 
-/* The block goes to the other rank, and a few bytes behind it to this one. */
+/* Sends a block to the other rank, and FEW bytes that lie after the block to this rank itself. */
 static void alltoallv(void)
 {
     static const byte few[2][FEW] = {{7, 77, 177, 17, 1}, {8, 88, 188, 18, 2}};
@@ -152,7 +156,8 @@ static void alltoallv(void)
 
 /* ---- The memory ---- */
 
-/* The whole pages of this rank's block are the same `period` bytes of memory again and again. */
+/* Maps the same `period` bytes of memory again and again to all whole pages of this rank's
+ * block. */
 static void repeat(int64_t page)
 {
     int memory = memfd_create("tutti-test-large", MFD_CLOEXEC);
@@ -166,14 +171,14 @@ static void repeat(int64_t page)
     close(memory);
 }
 
-/* Mappings begin at pages, so this rank's block does. */
+/* Makes the buffer. This rank's block begins at a page, because a mapping can begin there only. */
 static void make_buffer(void)
 {
     int64_t page = sysconf(_SC_PAGESIZE), all = 2 * N + 4 * (GAP + page);
     byte *at = mmap(NULL, (size_t)all, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     need(at != MAP_FAILED, "mmap");
-    (void)madvise(at, (size_t)all, MADV_HUGEPAGE); /* saves a million page faults */
+    (void)madvise(at, (size_t)all, MADV_HUGEPAGE); /* huge pages save a million page faults */
     period = PAGES * page;
     own = at + (GAP + N * me + page - 1) / page * page;
     buffer = own - N * me;

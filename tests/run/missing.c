@@ -45,7 +45,7 @@ static void add(tutti_team *team)
     must(tutti_allreduce(team, &one, &sum, 1, TUTTI_F64, TUTTI_SUM), "allreduce");
 }
 
-/* Rank 2 is outside the library while the others are in an allreduce. */
+/* Rank 2 stays outside the library while the other ranks are in an allreduce. */
 static void outside(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client);
@@ -54,8 +54,9 @@ static void outside(tutti_client *client, int me)
     add(world);
 }
 
-/* Ranks 0 and 1 have a team of their own and call a collective on it, while the others call one on
- * the world. That is not a mismatch. Rank 0 has not begun either call. */
+/* Ranks 0 and 1 have a team of their own. Rank 1 calls a collective on it while ranks 2 and up call
+ * one on the world, which is not a mismatch. Rank 0 stays outside the library and has begun neither
+ * call. */
 static void elsewhere(tutti_client *client, int me)
 {
     tutti_team *world = tutti_world(client), *part;
@@ -194,8 +195,8 @@ static void twice(tutti_client *client, int me)
     }
 }
 
-/* In the next five functions rank 1 stays away from an agreement, from making a team, from freeing
- * a team, and from advancing its context. */
+/* Lets rank 1 stay outside the library during an agreement of the other ranks. The next three
+ * functions do this for a shrink, the making of a team, and the freeing of a team. */
 static void agree(tutti_client *client, int me)
 {
     int64_t value = 1;
@@ -226,8 +227,8 @@ static void free_team(tutti_client *client, int me)
     must(tutti_team_free(part), "free");
 }
 
-/* The root of a broadcast waits for nobody in the call. Before it leaves, it waits for the ranks
- * that have not begun the call. */
+/* Calls a broadcast in which the root waits for nobody. Before the root leaves, tutti_finalize
+ * waits for the ranks that have not begun the call. */
 static void finalize(tutti_client *client, int me)
 {
     double value = 1;
@@ -236,7 +237,7 @@ static void finalize(tutti_client *client, int me)
 }
 
 /* Rank 1 makes a further client before it takes part in a barrier of the first one, and the other
- * ranks do it in the other order: they wait for each other for ever. */
+ * ranks call the barrier first: rank 1 and the other ranks wait for each other for ever. */
 static void further(tutti_client *client, int me)
 {
     tutti_client *second;
@@ -256,8 +257,8 @@ static void messages(tutti_client *client, int me)
             (void)tutti_advance_wait(tutti_context_at(client, 0), 2000, NULL);
 }
 
-/* The ranks make short calls until the script creates the file "go": blocking barriers, or barriers
- * that they start and wait for. */
+/* Makes short calls until the script creates the file "go": blocking barriers, or barriers that the
+ * ranks start and wait for. */
 static void make_short_calls(tutti_client *client, int me, bool as_requests)
 {
     tutti_team *world = tutti_world(client);

@@ -87,7 +87,7 @@ for what in shrink of; do
     end 0
 done
 
-in_free() { # a free waits for nobody, so they wait when they leave
+in_free() { # tutti_team_free waits for nobody, so the ranks wait in tutti_finalize
     says err 'ranks 0,2-3: in tutti_finalize, for'
     says err 'rank 1: outside the library'
 }
@@ -105,8 +105,9 @@ begin tutti run -n 4 "$missing" requests
 says err 'rank 1: outside the library, 2 requests under way, one of them barrier.* on the world \(call 2\); it last completed barrier.* \(call 1\)'
 end 0
 
-# A request is under way until its program has completed it, whether its collective has ended or
-# not, and whether its slot has another call meanwhile. The rank has not completed that collective.
+# A request is under way until its program has completed it, even if its collective has ended, and
+# even if a later call uses the slot of that collective. The roll call does not count the collective
+# as completed by the rank before that.
 begin tutti run -n 4 "$missing" way-0
 says err 'rank 2: outside the library, 1 request under way: allreduce.* on the world \(call 2\); it last completed barrier\(\) on the world \(call 1\)(, [0-9.]+ s ago)?$'
 end 0
@@ -126,7 +127,7 @@ says err 'ranks 0,2-3: in tutti_init, for'
 says err 'rank 1: not in tutti_init yet$'
 end 0
 
-# Two clients that wait for each other.
+# The ranks of two clients wait for each other.
 expect 124 tutti run -n 3 --timeout 4 "$missing" further
 says err 'ranks 0,2: in barrier.* on the world \(call 1\), for [0-9.]+( to [0-9.]+)? s; wait for rank 1$'
 says err 'rank 1: in tutti_init of client 1; it has completed no collective$'

@@ -13,7 +13,8 @@ how=$1
 all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1
 
-# run PROGRAM P NODES COMMAND...
+# run PROGRAM P NODES COMMAND...: runs the program with P ranks on simulated nodes of these sizes.
+# COMMAND is `env` with further settings.
 run() {
     local program=$1 p=$2
     export TUTTI_NODES=$3
@@ -28,8 +29,9 @@ both() {
 }
 
 conforms 4 2,1,1 env
-# In the runs that follow, a wait always makes this many yields before it sleeps. The first run,
-# job-wait and run-wait-policy try what it decides from the load of the machine.
+# In the runs that follow, a wait always makes 20 yields before it sleeps. Otherwise the load of the
+# machine decides the number of yields, which the first run and the tests job-wait and
+# run-wait-policy try.
 export TUTTI_YIELDS=20
 if [ "$how" = processes ]; then export TUTTI_TEST_BRIEF=1; fi
 runs_ahead 4 2,1,1 env

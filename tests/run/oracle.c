@@ -24,15 +24,15 @@
 #include "run/cast.h"
 #include "run/stage.h"
 
-/* TIMES: enough executions that slots are reused. */
+/* TIMES: executions of a plan, enough that slots are used again. */
 enum { TIMES = 6, MOST_RANKS = 6 };
 
 struct oracle {
     struct tt_prover *prover;
     long mutants, first, seed, seeds, explain, radix, algorithms;
     const char *fault;
-    long failed[TT_FAULTS][STAGE_RESULTS]; /* counts, by the prover's verdict and the result on
-                                            * the stage */
+    long failed[TT_FAULTS][STAGE_RESULTS]; /* number of mutants by the prover's verdict and the
+                                            * result on the stage */
     long wrong;
 };
 

@@ -84,7 +84,8 @@ static void in_flight_and_again(struct phases_rank *r)
     for (int k = 0; k < 3; k++) must(tutti_request_free(request[k]), r, "request_free");
 }
 
-/* Both phases in place give a reduce. */
+/* Calls the two phases of a reduce in place, one after the other, and checks that they give a
+ * reduce. */
 static void together(struct phases_rank *r)
 {
     tutti_request *scatter, *gather;

@@ -63,9 +63,9 @@ static bool has(char **argv, const char *word)
     return *argv;
 }
 
-/* A bcast of two ranks in which rank 0 puts the bytes into the window of rank 1, and then waits for
- * nobody. While rank 1 has not begun the call, its window may have no memory, so the call of rank 0
- * must not complete. */
+/* Calls a bcast of two ranks in which rank 0 puts the bytes into the window of rank 1 and waits for
+ * nobody afterwards. While rank 1 has not begun the call, its window may have no memory. Checks
+ * that the call of rank 0 does not complete before rank 1 begins. */
 static bool put_waits(struct plan_file_test *t)
 {
     tutti_request *request = NULL;

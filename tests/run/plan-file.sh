@@ -14,13 +14,14 @@ write_plans ''
 sed 's/len bytes/len 8/' flat.plan >eight.plan
 { cat flat.plan && echo '# another file'; } >other.plan
 
-# go N ARGUMENT...: runs the program with the file in $plan on 3 ranks; %d in it is the rank.
+# go N ARGUMENT...: runs the program on 3 ranks with the file that $plan names, where %d stands for
+# the rank.
 go() {
     # shellcheck disable=SC2016
     expect 0 tutti run -n 3 --timeout 300 --on-failure continue \
         bash -c 'export TUTTI_ALGORITHM=${0//%d/$TUTTI_RANK}; exec "$@"' "allreduce=@$plan" "$program" "$@"
 }
-# every PATTERN: each of the ranks says it.
+# every PATTERN: expects that each of the three ranks has printed a line that matches.
 every() { [ "$(lines out "$1")" -eq 3 ] || fail "not every rank says: $1"; }
 
 plan=flat.plan
@@ -35,7 +36,7 @@ says err 'choice: mine for allreduce.* by a plan file .* \(forced by TUTTI_ALGOR
 TUTTI_NODES=2,1 go 5
 every '^rank [0-2]: the call: .*the schedule of the plan file flat.plan is refuted: memory out of reach'
 
-# A schedule that `tutti plan` has printed, of messages and on two nodes.
+# A schedule that `tutti plan` has printed: one that uses messages, and one on two nodes.
 tutti plan allreduce/f64/sum/40/p3 --algorithm ring >ring.plan
 plan=ring.plan
 go 5 again
@@ -70,7 +71,7 @@ PLAN
 TUTTI_ALGORITHM=bcast=@late.plan expect 0 tutti run -n 2 "$program" 1 late
 [ "$(lines out '^rank [01]: right$')" -eq 2 ] || fail 'a put did not wait'
 
-# The same error on all ranks.
+# error FILE PATTERN: expects the same error on all ranks.
 error() {
     local words
     plan=$1
@@ -88,7 +89,8 @@ error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a 
 error nowhere.plan "${prefix}nowhere.plan: the plan file nowhere.plan cannot be read: No such file"
 error ring-of-4.plan "${prefix}ring-of-4.plan: "
 
-# Files that differ, or are wrong on one rank only: an error on all ranks, and none hangs.
+# Files that differ between ranks, or that are wrong or missing on one rank only: all ranks get an
+# error, and none hangs.
 for words in '' init; do
     for r in 0 1 2; do
         cp flat.plan "each$r.plan"
@@ -113,7 +115,7 @@ for words in '' init; do
     [ "$(lines out '^rank [0-2]: the (call|barrier): .*plan file each2.plan cannot be read')" -ge 3 ] ||
         fail 'the other ranks do not learn of the missing file'
 done
-# A file on one rank, and the planner's choice on the others.
+# Rank 1 has a plan file, and the other ranks leave the choice to the planner.
 # shellcheck disable=SC2016
 expect 0 tutti run -n 3 --timeout 300 --on-failure continue bash -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_ALGORITHM=allreduce=@flat.plan; fi; exec "$@"' - "$program" 5

@@ -10,8 +10,8 @@
 
 #include "type/type.h"
 
-/* Bytes that mark memory which holds no data yet. Each rank uses different ones, so that data from
- * another rank's unwritten memory are noticed. */
+/* Bytes that mark memory which holds no data yet. Each rank uses other marks, so that the test
+ * notices data from unwritten memory of another rank. */
 enum { MARGIN_BYTE = 0xa0, EARLY_BYTE = 0x70, WIPED_BYTE = 0xe0, REUSED_BYTE = 0x50 };
 
 /* ---- Sizes ---- */
@@ -60,7 +60,7 @@ static int64_t out_bytes(const struct tt_call *c, int p, int me)
     }
 }
 
-/* The offset in OUT of the input of an in-place call. */
+/* Returns the offset in OUT at which the input of an in-place call lies. */
 static int64_t place_of(const struct tt_call *c, int me)
 {
     if (c->coll == TT_COLL_gather || c->coll == TT_COLL_allgather) return me * c->n * c->sz;
@@ -124,8 +124,8 @@ void props_free(struct props *x)
     free(x->input);
 }
 
-/* Whether the input lies in OUT. In a gatherv or scatterv in place the buffers are separate for a
- * plan (plan/call.h). */
+/* Returns whether the input lies in OUT. In a gatherv or scatterv in place a plan has separate
+ * buffers (plan/call.h). */
 static bool lies_in_out(const struct tt_call *c)
 {
     return c->in_place && !tt_coll_pairs(c->coll);
@@ -161,7 +161,8 @@ bool props_still_reused(const struct props *x)
 
 /* ---- The expected result ---- */
 
-/* Bytes of OUT that are part of the result; the bytes behind them are not compared. */
+/* Returns the number of bytes of OUT that are part of the result; the bytes after them are not
+ * compared. */
 static int64_t result_bytes(const struct props *x)
 {
     if (x->call->coll == TT_COLL_exscan && x->me == 0) return 0;

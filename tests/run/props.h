@@ -17,8 +17,9 @@ struct guarded {
     int64_t bytes;
 };
 
-/* Buffers of one rank in one execution. `input` holds what IN contains before the call: for a bcast
- * what OUT contains at the root, and in place the rank's own part of OUT. */
+/* The buffers of one rank in one execution. `input` is a copy of what the call reads before it
+ * writes: the contents of IN; at the root of a bcast the contents of OUT; in place the rank's own
+ * part of OUT. */
 struct props {
     const struct tt_call *call;
     int p, me;
@@ -34,14 +35,14 @@ void props_free(struct props *x);
 
 /* Puts the input into the buffers, as the caller does just before the call. */
 void props_fill(struct props *x);
-/* The address that the call passes as IN. */
+/* Returns the address that the call passes as IN. */
 unsigned char *props_in(const struct props *x);
-/* Whether IN is unchanged and OUT holds what the collective is defined to give. all[r] are the
- * props of rank r. */
+/* Returns whether IN is unchanged and OUT holds the result that the collective is defined to give.
+ * all[r] are the props of rank r. */
 bool props_right(const struct props *x, const struct props *const *all);
-/* Overwrites the buffers, as a caller may do once the call is complete ... */
+/* Overwrites the buffers, as a caller may do once the call is complete. */
 void props_reuse(struct props *x);
-/* ... and checks later that the library has not written to them since. */
+/* Returns whether the library has written nothing to the buffers since props_reuse. */
 bool props_still_reused(const struct props *x);
 bool props_margins_hold(const struct props *x);
 

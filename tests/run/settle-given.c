@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The last comparison of calls (run/settle.h) after a gatherv or scatterv in which the rank that
- * gives a piece leaves it to the other one to compare their counts. The two counts differ, and the
- * other rank has begun the call and a later one, but does not look at them. The rank that gave the
- * piece has ended both calls without an error, and must hear of the mismatch when it finalizes.
+ * gives a piece (the giver) leaves it to the rank that gets the piece (the taker) to compare their
+ * counts. The counts differ. The taker has begun this call and a later one, but advances neither.
+ * The giver has ended both calls without an error, and must get the mismatch as an error when it
+ * finalizes.
  *
  * Two threads: the taker starts both calls, and waits for neither. Then the giver makes both calls
  * and compares. The later call is one that no rank can end before all have begun it, or one that
@@ -20,7 +21,7 @@ struct given_case {
     bool gathers; /* a gatherv to rank 0, else a scatterv from rank 0 */
     bool binds;   /* the later call is a barrier, else a bcast from the giver */
     int64_t expected;
-    _Atomic int done; /* ranks that are through */
+    _Atomic int done; /* ranks that have made their calls and compared them */
 };
 
 enum { P = 2, GIVEN = 2 };

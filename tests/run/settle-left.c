@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The last comparison of calls (run/settle.h) after a member has left with its call under way. That
- * breaks the team at the other two ranks, whose counts for each other differ, before they have
- * compared them. Both must hear of the mismatch all the same.
+ * The last comparison of calls (run/settle.h) after a member has left with its call under way. The
+ * leaving breaks the team at the other two ranks, whose counts for each other differ, before these
+ * ranks have compared their counts. Both ranks must get the mismatch as an error nevertheless.
  *
- * Three threads start an alltoallv, in which rank 0 has data for both others, and rank 2 expects
+ * Three threads start an alltoallv, in which rank 0 has data for ranks 1 and 2, and rank 2 expects
  * something from rank 1 that rank 1 does not have for it. Nobody waits for the call. Rank 0 starts
  * last and finalizes: its own counts match, so it leaves. Then ranks 1 and 2 make the last
  * comparison, one after the other. If rank 1 exchanges nothing with anybody (`ends`), its call has
@@ -22,9 +22,9 @@ enum { P = 3, LONG = 70000, EXPECTED = 40 };
 
 struct left_case {
     bool ends;
-    int first;            /* of ranks 1 and 2: the one that compares first */
-    bool waits;           /* that one waits for its call instead */
-    _Atomic int started;  /* ranks that have started their calls */
+    int first;            /* the rank that compares first: 1 or 2 */
+    bool waits;           /* rank `first` waits for its call instead */
+    _Atomic int started;  /* ranks that have started their alltoallv */
     _Atomic int compared; /* ranks that have made the last comparison */
 };
 
@@ -35,8 +35,8 @@ static void await_count(const _Atomic int *count, int n)
     while (atomic_load(count) < n) sched_yield();
 }
 
-/* Rank 1 starts first, then rank 2, then rank 0. Requests that nobody has waited for are freed with
- * the client. */
+/* Starts the alltoallv: first on rank 1, then on rank 2, then on rank 0. Nobody waits for the
+ * request; the client frees it. */
 static void start_call(struct left_case *c, tutti_team *world, tutti_request **request)
 {
     const int64_t at[P] = {0, LONG, 0};
@@ -79,13 +79,16 @@ static void one_rank(tutti_client *client, void *arg)
     atomic_fetch_add(&c->compared, 1);
 }
 
-/* By `pairwise` a rank needs what rank 0 sends, also in shared memory. */
+/* Uses the algorithm `pairwise`, in which a rank cannot end before it has the data of rank 0, also
+ * in shared memory. */
 int main(void)
 {
     EXPECT(setenv("TUTTI_ALGORITHM", "alltoallv=pairwise", 1) == 0);
     for (int i = 0; i < 8; i++) {
         struct left_case c = {.ends = i & 2, .first = 1 + i % 2, .waits = i & 4};
-        if (c.waits && c.ends && c.first == 1) continue; /* its call has ended without an error */
+        if (c.waits && c.ends && c.first == 1)
+            continue; /* with `ends`, the call of rank 1 ends
+                                                          * without an error */
         EXPECT(tutti_threads(P, one_rank, &c) == TUTTI_OK);
         EXPECT(atomic_load(&c.compared) == 2);
     }

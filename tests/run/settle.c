@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The last comparison of calls (run/settle.h), in an order of events that the machine hardly ever
- * produces: between a rank's look for failures and its comparison, two others find that their calls
- * differ. The calls of the rank itself match those of all, so only a second look for failures shows
- * it the mismatch.
+ * produces: between a rank's look for failures and its comparison, two other ranks find that their
+ * calls differ. The calls of the first rank match those of all other ranks, so this rank learns of
+ * the mismatch only if it looks for failures again.
  *
- * Three threads start an alltoallv, in which rank 2 expects more from rank 0 than that has for it,
- * and then a bcast from rank 1. Nobody waits for these calls:
+ * Three threads start an alltoallv, in which rank 2 expects more from rank 0 than rank 0 has for
+ * it, and then a bcast from rank 1. Nobody waits for these calls:
  *
  *     rank 2   starts its calls, and does nothing more
  *     rank 0   then starts its calls; its first step needs nothing of rank 2, so it does not
@@ -25,7 +25,7 @@
 
 enum { P = 3, LONG = 70000, MORE = 1 };
 
-/* How far the ranks have come, in the order of the list above. */
+/* How far the ranks have come: the events of the list at the top of this file, in order. */
 enum settle_stage { STAGE_BEGIN, STAGE_TWO, STAGE_ZERO, STAGE_COMPARES, STAGE_FOUND, STAGE_END };
 static _Atomic int stage;
 
@@ -44,7 +44,8 @@ enum tt_rank_state __real_tt_common_state(const struct tt_job_page *job,
 enum tt_rank_state __wrap_tt_common_state(const struct tt_job_page *job,
                                           const struct tt_common *common, int rank);
 
-/* The comparison reads the state of a member before it reads the member's calls. */
+/* Stops rank 1 within its comparison, which reads the state of a member with this function before
+ * it reads the member's calls. */
 enum tt_rank_state __wrap_tt_common_state(const struct tt_job_page *job,
                                           const struct tt_common *common, int rank)
 {
@@ -60,7 +61,8 @@ enum tt_rank_state __wrap_tt_common_state(const struct tt_job_page *job,
 
 static double in[P][LONG], out[P][LONG + MORE], last[P];
 
-/* Requests that nobody has waited for are freed with the client. */
+/* Starts the calls of this rank when its stage has come. The client frees the requests, for which
+ * nobody waits. */
 static void start_calls(tutti_team *world)
 {
     const int64_t at[P] = {0};

@@ -92,8 +92,8 @@ static void derived_types(void **state)
                         "bcast(n=2 of a derived type of 24 bytes (layout 0000077), root 0)");
 }
 
-/* An internal collective that is part of tutti_team_split is named team_split, whichever collective
- * it is. */
+/* Checks the names of internal collectives: one that is part of tutti_team_split is named
+ * team_split, whichever collective it is. */
 static void other_calls(void **state)
 {
     (void)state;
@@ -116,8 +116,8 @@ static void other_calls(void **state)
     assert_string_equal(tt_signature_text(&signature, text, sizeof text), "scatterv(root 2)");
 }
 
-/* A call signature that another rank wrote, or is just writing, may hold anything, and the text
- * buffer may be short. Neither may lead to a bad access. */
+/* Checks that no call signature leads to a bad access. A signature that another rank wrote, or is
+ * just writing, may hold anything, and the buffer for the text may be short. */
 static void anything(void **state)
 {
     (void)state;

@@ -33,8 +33,8 @@ struct stage_rank {
     struct tt_team team;
     struct tt_plan *late; /* the plan with late transfers; NULL: none */
     const struct tt_plan *plan;
-    struct act *act; /* an array of `times` acts */
-    int begun, over; /* acts begun; every act below `over` is complete */
+    struct act *act; /* one act for each of the case's `times` executions */
+    int begun, over; /* number of acts begun; every act with an index below `over` is complete */
 };
 
 struct stage_state {
@@ -42,7 +42,7 @@ struct stage_state {
     struct tt_segment segment;
     struct stage_rank *rank;
     struct tt_random random;
-    uint64_t windows; /* of the team */
+    uint64_t windows; /* number of windows of the team */
     int in_flight;
     bool late, eager;
     int *order; /* the ranks by priority, the first one highest */
@@ -124,7 +124,7 @@ static void set_up_rank(struct stage_state *s, int r, const int *ranks, const in
 {
     struct stage_rank *k = &s->rank[r];
     if (tt_team_init(&k->team, &k->fabric, s->c->p, r, ranks, blocks) != TUTTI_OK) abort();
-    k->team.map.low_bytes = s->c->low_bytes; /* the plans were made for it */
+    k->team.map.low_bytes = s->c->low_bytes; /* the plans were made for this value */
     k->team.slots = TT_PROOF_SLOTS;
     k->team.windows = s->windows;
     k->team.windows_log2 = __builtin_ctz((unsigned)s->windows);
@@ -160,7 +160,7 @@ static void set_up(struct stage_state *s)
 
 /* ---- Taking down ---- */
 
-/* Whether the part of the windows that the plans may not use is still zero. */
+/* Returns whether the part of the windows that the plans may not use is still zero. */
 static bool windows_hold(const struct stage_state *s, int r)
 {
     static const char zero[2 * STAGE_WINDOW];
@@ -200,7 +200,7 @@ static void take_down(struct stage_state *s)
     tt_segment_close(&s->segment);
 }
 
-/* ---- Static check before the run: a range far outside its buffer would hit other memory ---- */
+/* ---- Check before the run: no range lies far outside its buffer, in other memory ---- */
 
 static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_t len)
 {
@@ -283,7 +283,8 @@ static enum stage_result finish(struct stage_state *s, int r, int number)
     return STAGE_GOOD;
 }
 
-/* Advances one lane, the first one that can advance from a random lane on, by a few steps. */
+/* Advances one lane by a few steps: beginning at a random lane, the first lane that can advance.
+ * Returns whether a lane advanced or the execution has ended. */
 static bool poke_act(struct stage_state *s, struct act *a)
 {
     int lanes = (int)a->exec->plan->lanes, first = below(s, lanes);
@@ -321,8 +322,8 @@ static void shuffle(struct stage_state *s)
     }
 }
 
-/* Lets one rank do something: the first one, in the order of priority, that can. In one of eight
- * turns the search begins at a random rank instead. */
+/* Lets one rank do something: the first rank, in the order of priority, that can. In one of eight
+ * calls the search begins at a random place in that order instead. */
 static bool poke_one(struct stage_state *s, enum stage_result *result)
 {
     int first = below(s, 8) == 0 ? below(s, s->c->p) : 0;

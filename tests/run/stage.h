@@ -35,8 +35,8 @@ enum stage_result {
 };
 const char *stage_result_name(enum stage_result result);
 
-/* STAGE_WINDOW: bytes of a window, which stage_open sets for the whole process. STAGE_RANKS: ranks
- * at most. */
+/* STAGE_WINDOW: bytes of a window, which stage_open sets for the whole process. STAGE_RANKS: the
+ * most ranks of a case. */
 enum { STAGE_WINDOW = 4096, STAGE_RANKS = 16 };
 
 /* plans[r] and calls[r] belong to rank r. The stage runs `times` executions on one team, with 1 ..
@@ -49,13 +49,13 @@ struct stage_case {
     int64_t low_bytes; /* tt_map.low_bytes, for which the plans were made */
 };
 
-/* Must be called before any other function of the library. */
+/* Sets up the process for the stage. Must be called before any other function of the library. */
 void stage_open(void);
 /* Runs the case. Equal seeds give equal runs. Odd seeds make transfers late. With seeds that are 2
- * modulo 4, messages are eager; with all others they use rendezvous. */
+ * modulo 4, messages are eager; with all other seeds messages use rendezvous. */
 enum stage_result stage_run(const struct stage_case *c, uint64_t seed);
 
-/* The operation for calls with commutes == false. It is created once. */
+/* Returns the operation for calls with commutes == false. The first call creates it. */
 tutti_op stage_compose(void);
 
 #endif

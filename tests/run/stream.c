@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * stream BYTES STORED [TIMES]: three ranks scan vectors of BYTES, along the chain of `window`. The
- * first one copies its vector into its window, the second one reduces into its window, and the
- * last one writes to its output only. The first two must store STORED bytes past the caches, and
- * the last one none. With TIMES they scan so often, and the first two must store at least STORED
- * bytes so.
+ * first one copies its vector into its window, the second one reduces into its window, and the last
+ * one writes to its output only. The first two must store STORED bytes past the caches, and the
+ * last one none. With TIMES the ranks scan so many times, and the first two must store at least
+ * STORED bytes past the caches.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,8 @@ void __wrap_tt_stream(void *to, const void *from, size_t n)
     __real_tt_stream(to, from, n);
 }
 
-/* The sums differ at each place, so that a wrong order of blocks shows. */
+/* Calls a scan and checks the sums, which differ at each place, so that a wrong order of blocks
+ * shows. */
 static void scan(tutti_team *world, int64_t n)
 {
     int me = tutti_rank(world);
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
     EXPECT((argc == 3 || argc == 4) && tutti_init(&client) == TUTTI_OK);
     int64_t wanted = atoll(argv[2]), times = argc == 4 ? atoll(argv[3]) : 1;
     tutti_team *world = tutti_world(client);
-    streamed = 0; /* the ranks measure when they meet */
+    streamed = 0; /* do not count the stores that ranks time in tutti_init */
     for (int64_t i = 0; i < times; i++) scan(world, atoll(argv[1]) / (int64_t)sizeof(int64_t));
     if (tutti_rank(world) == 2)
         EXPECT(streamed == 0);

@@ -11,6 +11,7 @@ TUTTI_FILL=1 tutti run --timeout 60 -n 3 "$stream" 2048 2048
 TUTTI_FILL=1 tutti run --timeout 60 -n 3 "$stream" 24000 24000
 TUTTI_FILL=0 tutti run --timeout 60 -n 3 "$stream" 24000 0
 
-# A rank that measures again tries both kinds of stores in its window: after 16 MiB, three pieces of
-# 8 KiB by each, in copies and in reductions, whichever it uses.
+# With TUTTI_FILL unset a rank tries both kinds of stores again after each 16 MiB that it has stored
+# in its window: three pieces of 8 KiB by each kind, in copies and in reductions. So some stores
+# bypass the caches, whichever kind the rank uses.
 tutti run --timeout 60 -n 3 "$stream" 1000000 24576 24

@@ -30,7 +30,7 @@ static void must(tutti_status status, const char *what)
     abort();
 }
 
-/* The bytes of shared memory that this rank has been handed out. */
+/* Returns the bytes of shared memory that this rank has allocated. */
 static int64_t held(const tutti_client *client)
 {
     int64_t bytes = 0;
@@ -46,8 +46,9 @@ static int64_t sum_of(tutti_team *team, int64_t mine)
     return sum;
 }
 
-/* The bytes of memory behind the segment, without those that the ranks keep for their next teams.
- * Threads have no file: -1. All ranks call this function at the same time. */
+/* Returns the bytes of memory that the file of the segment takes, without the pages that the ranks
+ * keep for their next teams; -1 if ranks are threads, which have no file. All ranks call this
+ * function at the same time. */
 static int64_t backed(tutti_client *client)
 {
     struct stat st;
@@ -56,11 +57,12 @@ static int64_t backed(tutti_client *client)
     check(a->store->kept_bytes <= tt_arena_keeps(a), "a rank keeps too much");
     int64_t kept = sum_of(tutti_world(client), kept_backed(a->store));
     int64_t bytes = s->fd >= 0 && fstat(s->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 - kept : -1;
-    must(tutti_barrier(tutti_world(client)), "barrier"); /* none makes a team before */
+    must(tutti_barrier(tutti_world(client)), "barrier"); /* no rank makes a team before all have
+                                                          * measured */
     return bytes;
 }
 
-/* Calls after which every rank has given back what it can. */
+/* Makes calls in which every rank frees the memory of teams that all members have freed. */
 static void give_back(tutti_client *client)
 {
     for (int i = 0; i < 2; i++) {
@@ -79,8 +81,8 @@ static tutti_team *new_team(tutti_team *world)
 
 /* ---- A thousand teams ---- */
 
-/* A thousand teams of sixteen ranks, each of which has made a short call, take less than 2 GiB, and
- * nothing once they are freed. A brief run makes 200. */
+/* Checks that a thousand teams of sixteen ranks, each of which has made a short call, take less
+ * than 2 GiB, and nothing once they are freed. A brief run makes 200 teams. */
 static void thousand(tutti_client *client, void *arg)
 {
     static _Thread_local tutti_team *team[THOUSAND];
@@ -106,8 +108,8 @@ static void thousand(tutti_client *client, void *arg)
 
 /* ---- Ten thousand teams ---- */
 
-/* After 10,000 teams that were made and freed (1,000 in a brief run), a rank holds as much as after
- * 100. Some have made a long call, which takes long windows. */
+/* Makes and frees 10,000 teams (1,000 in a brief run), of which some have made a long call, which
+ * takes long windows. Checks that a rank holds as much memory afterwards as after the first 100. */
 static void churn(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client);
@@ -135,9 +137,9 @@ static void churn(tutti_client *client, void *arg)
 
 /* ---- Any order ---- */
 
-/* Each rank frees the same teams in an order of its own, and calls nothing in between. A rank that
- * waited for another one would wait for ever: rank 0 frees all of its teams before any other rank
- * frees one. */
+/* Lets each rank free the same teams in an order of its own, and call nothing in between. Rank 0
+ * frees all of its teams before any other rank frees one, so a free that waited for another rank
+ * would wait for ever. */
 static void orders(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client), *team[HELD];
@@ -161,7 +163,7 @@ static void orders(tutti_client *client, void *arg)
     check(held(client) == before, "teams leave memory behind");
 }
 
-/* A rank finalizes right after it has freed its teams, while others still use theirs. */
+/* Lets a rank finalize right after it has freed its teams, while other ranks still use theirs. */
 static void ends(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client), *a = new_team(world), *b = new_team(world);
@@ -185,9 +187,9 @@ static void long_calls(tutti_team *team, int calls, int n)
     must(tutti_barrier(team), "barrier");
 }
 
-/* Long calls take memory only for the parts of their windows that they use, and only once for each
- * window: not for 32 windows of 128 KiB. The whole job takes little, too. Only processes
- * run this, because threads have no file. */
+/* Checks that long calls take memory only for the parts of their windows that they use, and only
+ * once for each window: not for 32 windows of 128 KiB. The whole job takes little, too. Only
+ * processes run this, because the memory of threads has no file that could be measured. */
 static void windows(tutti_client *client, void *arg)
 {
     enum { KIB = 1024, CALLS = 4, BYTES = 32 * KIB };

@@ -5,7 +5,7 @@
 set -eu
 program=$TUTTI_BUILD/tests/test-run-teams
 
-run() { # case, ranks of processes
+run() { # run CASE RANKS: runs a case with so many ranks if ranks are processes
     if [ "$how" = threads ]; then
         "$program" threads "$1"
     else
@@ -18,4 +18,4 @@ run orders 3
 run ends 3
 run thousand 16
 run churn 3
-[ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # which uses windows anywhere
+[ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # `flat` uses windows on every machine

@@ -35,8 +35,8 @@ static struct value value(const struct one *one, int round, int rank, int64_t i)
     return v;
 }
 
-/* Composes x -> a x + b in words 0 and 1. Words 2 and up are taken from the first operand, so that
- * elements which are mixed up are noticed. */
+/* Composes the maps x -> a x + b, where a is word 0 of an element and b is word 1. Words 2 and up
+ * are taken from the first operand, so that the test notices elements that are mixed up. */
 static struct value composed(enum kind kind, struct value l, struct value r)
 {
     struct value v = l;
@@ -126,8 +126,8 @@ static bool is_odd(const struct one *one)
     return one->rank->me % 2 == 1;
 }
 
-/* Elements are columns of a matrix as wide as the buffer has room. At odd ranks the matrix is wider
- * by unused columns. */
+/* Makes the elements columns of a matrix, which has a column for each element of the buffer. At odd
+ * ranks the matrix has three unused columns in addition. */
 static void make_columns(struct one *one)
 {
     tutti_type strided;
@@ -149,8 +149,9 @@ static void make_pairs(struct one *one)
     must(tutti_type_struct(2, fields, one->extent, &one->type), one, "type_struct");
 }
 
-/* At even ranks the elements lie in a row that begins behind the first address, so that nothing is
- * packed. At odd ranks there is a gap behind each element. */
+/* Makes the elements rows of words. At even ranks there is no gap between the elements, which begin
+ * one word after the buffer's address, so that nothing is packed. At odd ranks a gap follows each
+ * element. */
 static void make_rows(struct one *one)
 {
     int64_t word = sizeof(uint64_t);
@@ -187,7 +188,7 @@ static void put_all(const struct one *one, char *buffer, int64_t at, int64_t n, 
 
 /* ---- Cases ---- */
 
-/* Whether only the root exchanges pieces with the others, with uneven counts. */
+/* Returns whether only the root exchanges pieces with the other ranks, with uneven counts. */
 static bool is_rooted_list(const struct one *one)
 {
     return one->shape.coll == TT_COLL_gatherv || one->shape.coll == TT_COLL_scatterv;
@@ -200,7 +201,8 @@ static int64_t exchanged(const struct one *one, int from, int to)
     return one->shape.n * ((from + 2 * to) % 4);
 }
 
-/* Uneven counts, some of them zero, with gaps; segments of `out` are in reverse order of ranks. */
+/* Sets uneven counts, some of them zero, and displacements with gaps; the segments of `out` are in
+ * reverse order of ranks. */
 static void make_counts(struct one *one)
 {
     int p = one->rank->p, me = one->rank->me;
@@ -267,7 +269,7 @@ static bool in_place(const struct one *one)
     return s->in_place && s->coll != TT_COLL_alltoall && s->coll != TT_COLL_alltoallv;
 }
 
-/* Whether each two ranks know the counts that they have for each other. */
+/* Returns whether the two ranks of each pair pass counts for each other. */
 static bool pairs(const struct one *one)
 {
     return tt_coll_pairs(one->shape.coll);
@@ -279,7 +281,7 @@ static bool scatters(const struct one *one)
            one->shape.coll == TT_COLL_reduce_scatter_block;
 }
 
-/* For a reduce_scatter: the number of elements in the blocks before rank r's. */
+/* Returns, for a reduce_scatter, the number of elements in the blocks of the ranks below r. */
 static int64_t before(const struct one *one, int r)
 {
     int64_t at = 0;
@@ -288,7 +290,7 @@ static int64_t before(const struct one *one, int r)
     return at;
 }
 
-/* Writes the input to where it lies when it has a buffer of its own. */
+/* Writes the input to `in`, for a call that is not in place. */
 static void put_input(const struct one *one, char *in, int round)
 {
     int p = one->rank->p, me = one->rank->me;
@@ -305,7 +307,7 @@ static void put_input(const struct one *one, char *in, int round)
     put_all(one, in, 0, n, round, me, 0);
 }
 
-/* The offset in `out`, in elements, of the input of an in-place call. */
+/* Returns the offset in `out`, in elements, at which the input of an in-place call lies. */
 static int64_t place(const struct one *one)
 {
     if (one->shape.coll == TT_COLL_allgather || one->shape.coll == TT_COLL_gather)
@@ -327,7 +329,8 @@ void one_fill(struct one *one, int round)
         put_input(one, one->in, round);
 }
 
-/* In place, the part of the buffer outside this rank's block must stay unchanged. */
+/* Writes the expected result of a call whose result is this rank's block only. In place, the rest
+ * of the buffer must stay unchanged. */
 static void put_block(const struct one *one, char *out, int round)
 {
     int me = one->rank->me;
@@ -401,7 +404,8 @@ static tutti_status call_reduction(struct one *one, enum mode mode, const void *
                 s->root);
 }
 
-/* A rank has its own piece at the place in the buffer that its lists name. */
+/* Calls a gatherv or scatterv. A rank that is not the root, too, has its own piece at the
+ * displacement that its lists give for the root. */
 static tutti_status call_rooted_list(struct one *one, enum mode mode, const void *in)
 {
     const struct shape *s = &one->shape;

@@ -48,7 +48,8 @@ struct one {
     tutti_request *request;
 };
 
-extern tutti_op types_op[KINDS]; /* operations that compose elements; they do not commute */
+extern tutti_op types_op[KINDS]; /* operations that compose elements of each kind; they do not
+                                  * commute */
 void types_make_ops(void);
 
 void must(tutti_status status, const struct one *one, const char *what);
@@ -59,7 +60,7 @@ void one_free(struct one *one);
 void one_fill(struct one *one, int round);
 void one_call(struct one *one, enum mode mode);
 void one_check(struct one *one, int round);
-/* Whether the algorithm accepts the call. */
+/* Returns whether the algorithm accepts the call. */
 bool one_applies(const struct one *one, const struct tt_algorithm *algorithm);
 
 #endif

@@ -13,7 +13,7 @@
 #include "type/typemap.h"
 
 enum { MOST_RANKS = 8, CANARY = 0xa5, WORD = sizeof(uint32_t) };
-enum { MOST_N = 17, MOST_ELEMENTS = 2 * MOST_N + 1 }; /* the latter for each rank, in a buffer */
+enum { MOST_N = 17, MOST_ELEMENTS = 2 * MOST_N + 1 }; /* elements of a buffer for each rank */
 
 struct layout_rank {
     tutti_team *team;
@@ -24,7 +24,7 @@ struct layout_rank {
 struct layout_case {
     const struct layout_rank *rank;
     const struct typemap *map;
-    const char *kind; /* of the type, for messages */
+    const char *kind; /* the kind of the type, for messages */
     enum tt_coll coll;
     bool in_place;
     int root;
@@ -76,7 +76,7 @@ static void put_word(const struct layout_case *c, struct layout_buffer b, int64_
 
 /* ---- The reference ---- */
 
-/* Word j of element e of the input of a rank. */
+/* Returns word j of element e of the input of a rank. */
 static uint32_t input(int rank, int64_t e, int64_t j)
 {
     uint64_t x = (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u + (uint64_t)e * 0xbf58476d1ce4e5b9u +
@@ -91,13 +91,13 @@ static uint32_t summed(int ranks, int64_t e, int64_t j)
     return sum;
 }
 
-/* Whether each two ranks have counts of their own for each other. */
+/* Returns whether the two ranks of each pair pass counts for each other. */
 static bool pairs(const struct layout_case *c)
 {
     return tt_coll_pairs(c->coll);
 }
 
-/* The elements that a rank gives another in an alltoallv, gatherv or scatterv. */
+/* Returns the number of elements that a rank gives another in an alltoallv, gatherv or scatterv. */
 static int64_t exchanged(const struct layout_case *c, int from, int to)
 {
     if (c->coll == TT_COLL_gatherv && to != c->root) return 0;
@@ -105,7 +105,8 @@ static int64_t exchanged(const struct layout_case *c, int from, int to)
     return c->n * ((from + 2 * to) % 3);
 }
 
-/* The elements before those for rank r in the input of `from` to such a call. */
+/* Returns the number of elements before those for rank r in the input of rank `from` to an
+ * alltoallv, gatherv or scatterv. */
 static int64_t exchanged_before(const struct layout_case *c, int from, int r)
 {
     int64_t at = 0;
@@ -120,8 +121,8 @@ static int64_t before(const struct layout_case *c, int r)
     return at;
 }
 
-/* Uneven counts, some of them zero, with gaps; the pieces of `out` are in reverse order of
- * ranks. */
+/* Sets uneven counts, some of them zero, and displacements with gaps; the pieces of `out` are in
+ * reverse order of ranks. */
 static void set_counts(struct layout_case *c)
 {
     int p = c->rank->p, me = c->rank->me;
@@ -138,13 +139,14 @@ static void set_counts(struct layout_case *c)
     }
 }
 
-/* The most elements of a buffer. */
+/* Returns the number of elements for which a buffer has room. */
 static int64_t room(const struct layout_case *c)
 {
     return (2 * c->n + 1) * c->rank->p;
 }
 
-/* The input of this rank: its elements, and where they lie if the call is in place. */
+/* Returns the number of elements of this rank's input, and in *place where they lie in the output
+ * if the call is in place. */
 static int64_t input_elements(const struct layout_case *c, int64_t *place)
 {
     int p = c->rank->p, me = c->rank->me;
@@ -176,7 +178,8 @@ static void put_input(const struct layout_case *c, struct layout_buffer b, bool 
     }
 }
 
-/* Puts n elements of the input of `rank`, or with `ranks` > 0 of a sum, to the given place. */
+/* Writes n elements of the input of `rank` (with `ranks` > 0: of the sum of the inputs of ranks 0
+ * .. ranks - 1) to the given place. */
 static void put_result(const struct layout_case *c, struct layout_buffer b, int64_t to, int64_t n,
                        int rank, int ranks, int64_t first)
 {
@@ -240,7 +243,8 @@ static tutti_status reduce(const struct layout_case *c, const void *in, void *ou
     }
 }
 
-/* A rank has its own piece at the place in the buffer that its lists name. */
+/* Calls a gatherv or scatterv. A rank that is not the root, too, has its own piece at the
+ * displacement that its lists give for the root. */
 static tutti_status call_rooted_list(const struct layout_case *c, const void *in, void *out)
 {
     tutti_team *team = c->rank->team;
@@ -301,7 +305,7 @@ static void try_case(struct layout_rank *rank, struct layout_case *c)
     rank->cases++;
 }
 
-/* Whether this rank passes TUTTI_IN_PLACE in a call that is in place. */
+/* Returns whether this rank passes TUTTI_IN_PLACE in a call that is in place. */
 static bool may_be_in_place(enum tt_coll coll, bool is_root)
 {
     if (coll == TT_COLL_gather || coll == TT_COLL_scatter || coll == TT_COLL_reduce) return is_root;
@@ -309,7 +313,7 @@ static bool may_be_in_place(enum tt_coll coll, bool is_root)
     return coll != TT_COLL_bcast && coll != TT_COLL_alltoall && coll != TT_COLL_alltoallv;
 }
 
-/* Tries all collectives with elements of the type. Elements that share bytes are no use here. */
+/* Tries all collectives with elements of the type, which must not share bytes. */
 static void try_type(struct layout_rank *rank, const struct typemap *map, const char *kind)
 {
     static const int64_t sizes[] = {1, MOST_N};
@@ -331,7 +335,7 @@ static void make_indexed(const struct typemap *word, struct typemap *map)
     no_error(typemap_indexed(word, 3, few, apart, WORD, map));
 }
 
-/* All data lie before the address of the buffer. */
+/* Makes a type all of whose data lie before the address of the buffer. */
 static void make_before(const struct typemap *word, struct typemap *map)
 {
     struct typemap inner;
@@ -340,7 +344,7 @@ static void make_before(const struct typemap *word, struct typemap *map)
     typemap_free(&inner);
 }
 
-/* Columns of a matrix: the resized extent lets them interleave. */
+/* Makes a column of a matrix, resized so that the next element is the next column. */
 static void make_column(const struct typemap *word, struct typemap *map)
 {
     struct typemap inner;
@@ -361,7 +365,7 @@ static void make_fortran(const struct typemap *word, struct typemap *map)
     no_error(typemap_subarray(word, 2, sizes, parts, starts, TUTTI_ORDER_FORTRAN, map));
 }
 
-/* A part of an array of resized structs of indexed elements. */
+/* Makes a part of an array of resized structs of indexed elements. */
 static void make_nested(const struct typemap *word, struct typemap *map)
 {
     static const int64_t counts[] = {1, 2}, offsets[] = {200, -120};
@@ -386,7 +390,7 @@ static const struct {
              {"subarrays in Fortran order", make_fortran},
              {"nested", make_nested}};
 
-/* Ranks with an odd number describe the same numbers in another way: in contiguous memory. */
+/* Tries a type that only even ranks use: odd ranks have the same numbers in contiguous memory. */
 static void try_mixed(struct layout_rank *rank, const struct typemap *word,
                       const struct typemap *map, const char *kind)
 {
@@ -396,7 +400,8 @@ static void try_mixed(struct layout_rank *rank, const struct typemap *word,
     typemap_free(&plain);
 }
 
-/* Types that are the same on all ranks, as all ranks begin with the same number. */
+/* Tries random types, which are the same on all ranks, because all ranks begin with the same
+ * seed. */
 static void try_random(struct layout_rank *rank, uint64_t seed)
 {
     enum { MOST_BYTES = 200000 };

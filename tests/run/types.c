@@ -16,9 +16,9 @@
 
 static bool ranks_are_threads;
 
-/* A built-in operation can reduce numbers of one type only; a user's operation can reduce structs,
- * too. Only structs with a user's operation are tried with large counts: they are read in slices,
- * which must hold whole structs. */
+/* Returns whether the shape can be tried. A built-in operation can reduce numbers of one type only;
+ * a user's operation can reduce structs, too. Only structs with a user's operation are tried with
+ * large counts: they are read in slices, which must hold whole structs. */
 static bool makes_sense(const struct shape *s)
 {
     enum { LARGE = 3000 };
@@ -52,8 +52,9 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* A brief run tries every third shape, of the next algorithm those beside them: so each algorithm
- * meets each size and each variant, and the algorithms of a collective together meet all shapes. */
+/* Tries an algorithm with all shapes, or in a brief run with every third shape, beginning at
+ * another one for the next algorithm. So each algorithm runs each size and each variant, and the
+ * algorithms of a collective together run all shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
     const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
@@ -61,7 +62,9 @@ static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, in
         for (int k = 0; k < VARIANTS; k++) {
             if (turn++ % brief(1, 3)) continue;
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
-            if (s.kind == ROWS && s.n != 7 && s.n != 2500) continue; /* little code is their own */
+            if (s.kind == ROWS && s.n != 7 && s.n != 2500)
+                continue; /* rows have little code of
+                                                                      * their own */
             if (makes_sense(&s)) try_shape(rank, a, s);
         }
 }
@@ -73,14 +76,14 @@ static void no_error(tutti_status status)
     abort();
 }
 
-/* The forced algorithm is a setting of the process: where the ranks are threads, only rank 0 sets
- * it. */
+/* Forces the algorithm that the text names. The forced algorithm is a setting of the process: where
+ * the ranks are threads, only rank 0 sets it. */
 static void force_choice(const struct types_rank *rank, const char *text)
 {
     if (!ranks_are_threads || rank->me == 0) tt_choose_force(text);
 }
 
-/* Each algorithm gets a new team, because a team caches its plans. */
+/* Tries an algorithm on a new team, because a team caches its plans. */
 static void try_algorithm(struct types_rank *world, const struct tt_algorithm *a, int turn)
 {
     char force[64];
@@ -139,8 +142,8 @@ static void start(struct one *one, int round)
     must(tutti_start(one->request), one, "start");
 }
 
-/* The result is unpacked once, when the request is found complete. So data that the caller writes
- * to `out` later must stay. */
+/* Ends the call, and checks that its result is unpacked only once, when the request is found
+ * complete: data that the caller writes to `out` later must stay. */
 static void end(struct one *one, int round)
 {
     tutti_status status;
@@ -154,7 +157,7 @@ static void end(struct one *one, int round)
         if (one->out[i]) must(TUTTI_ERR_SYSTEM, one, "was unpacked twice");
 }
 
-/* Nothing is packed if the elements lie in a row. */
+/* Checks that nothing is packed if the elements lie in a row. */
 static void check_packed(const struct types_rank *rank, const struct one *one)
 {
     const struct tt_packed *k = one->request->packed;
@@ -177,8 +180,8 @@ static void try_persistent(struct types_rank *rank, int64_t n, unsigned flags)
 
 /* ---- Ranks with different types for the same sequence of numbers ---- */
 
-/* The last rank receives into every second element of a matrix with two columns. The others use
- * contiguous memory. */
+/* Tries a last rank that receives into every second element of a matrix with two columns, while the
+ * other ranks use contiguous memory. */
 static void try_basic_and_strided(struct types_rank *rank)
 {
     enum { N = 12 };
@@ -203,7 +206,7 @@ static void try_basic_and_strided(struct types_rank *rank)
     if (strided) no_error(tutti_type_free(every_second));
 }
 
-/* Two elements of one struct match one element that consists of two such structs. */
+/* Checks that two elements of one struct match one element that consists of two such structs. */
 static void try_cut_otherwise(struct types_rank *rank)
 {
     struct pair {
@@ -227,7 +230,8 @@ static void try_cut_otherwise(struct types_rank *rank)
     no_error(tutti_type_free(two));
 }
 
-/* The numbers lie in a row at an address that no double has, or the input overlaps the output. */
+/* Tries numbers that lie in a row at an address that is not aligned for a double, and an input that
+ * overlaps the output. */
 static void try_awkward_rows(struct types_rank *rank)
 {
     enum { N = 12, SHIFT = 4 };
@@ -309,8 +313,8 @@ int main(int argc, char **argv)
         ranks_are_threads = true;
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             no_error(tutti_threads(p, try_all, NULL));
-        /* The mismatch test needs exactly two ranks, which a TUTTI_NODES of another size does not
-         * allow. */
+        /* The mismatch test needs exactly two ranks, so it is left out if TUTTI_NODES places
+         * another number. */
         if (!getenv("TUTTI_NODES") || atoi(argv[3]) == 2) try_mismatches();
         return 0;
     }

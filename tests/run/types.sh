@@ -8,12 +8,13 @@ set -eu
 types=$TUTTI_BUILD/tests/test-run-types-threads
 tutti run --timeout 3000 -n 3 "$types"
 tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-run-types-layout"
-# From here on a wait always makes this many yields before it sleeps (see nodes.sh).
+# From here on a wait always makes 20 yields before it sleeps (see nodes.sh).
 export TUTTI_YIELDS=20
 all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1
 export TUTTI_TEST_BRIEF=1
-# On several nodes, also with a real network (UCX) between them where its library is installed.
+# Several nodes, with simulated messages between them, and with a real network (UCX) where its
+# library is installed.
 TUTTI_NODES=1,1 "$types" threads 2 2
 TUTTI_NODES=1,1,1 "$types" threads 3 3
 if TUTTI_NODES=1,1 TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then

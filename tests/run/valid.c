@@ -42,8 +42,8 @@ static void maps_and_calls(void **state)
     assert_false(tt_call_valid(&call, 3));
 }
 
-/* Two members agree if each has for the other what that one expects, and neither number is too
- * large for a word. */
+/* Checks when the words of two members agree: if each member sends what the other one expects, and
+ * no number of bytes is too large for a word. */
 static void words_of_pairs(void **state)
 {
     (void)state;
@@ -92,10 +92,10 @@ static void accords(void **state)
     tt_accord_init(a, 3, 1, tt_accord_words(3, 0), 1, 0);
     (void)tt_accord_start(a);
     assert_true(tt_accord_valid(a));
-    tt_accord_gone(a)[0] = 1; /* but the leader is still member 0 */
+    tt_accord_gone(a)[0] = 1; /* member 0 is gone, but still the leader */
     assert_false(tt_accord_valid(a));
     tt_accord_gone(a)[0] = 0;
-    a->from = 0; /* but it holds no proposal */
+    a->from = 0; /* member 0 is the leader, but holds no proposal */
     assert_false(tt_accord_valid(a));
 }
 
@@ -109,7 +109,7 @@ static void executions(void **state)
     team.next = 6;
     team.running[1] = &exec;
     assert_true(tt_exec_valid(&exec) && tt_team_valid(&team));
-    team.my_done = 6; /* but execution 5 runs */
+    team.my_done = 6; /* counts execution 5, which still runs, as ended */
     assert_false(tt_team_valid(&team));
     team.my_done = 5;
     exec.slot = 2;
@@ -127,7 +127,7 @@ static void queues_of_messages(void **state)
     entry.lent = true;
     entry.left = 8;
     assert_true(tt_transfer_valid(&entry));
-    entry.lent = false; /* but it owns no copy */
+    entry.lent = false; /* neither lent nor a copy that the entry owns */
     assert_false(tt_transfer_valid(&entry));
 
     static struct tt_byte_ring ring;

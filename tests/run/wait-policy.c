@@ -18,8 +18,9 @@ enum { RANKS = 32, ROUNDS = 5, TURNS = 20, YIELDS = 3000 };
 static atomic_int sleeps;  /* number of sleeps of rank 0 */
 static int counted[TURNS]; /* number of sleeps of rank 0 in each allreduce */
 
-/* Called before each sleep. Rank 0 sleeps on a descriptor that never becomes readable, for an
- * eighth of the time that it has waited so far. */
+/* Counts a sleep; the library calls this function before each sleep of rank 0. Rank 0 sleeps on a
+ * descriptor that never becomes readable, each time for an eighth of the time that it has waited so
+ * far. */
 static bool count_sleep(void *arg)
 {
     (void)arg;
@@ -46,7 +47,7 @@ static void one_rank(tutti_client *client, void *arg)
         must(tutti_barrier(world) == TUTTI_OK, "barrier");
         int before = atomic_load(&sleeps);
         must(tutti_barrier(world) == TUTTI_OK, "barrier");
-        /* Only the sleeps in the allreduce are counted. */
+        /* The wake descriptor is set only for the allreduce, so only its sleeps are counted. */
         if (me == 0) client->fabric.policy.wake = &wake;
         while (me != 0 && atomic_load(&sleeps) == before) usleep(200);
         must(tutti_allreduce(world, &mine, &sum, 1, TUTTI_I32, TUTTI_SUM) == TUTTI_OK, "allreduce");

@@ -45,7 +45,7 @@ static struct tt_plan *plan_of(void *arg, int rank, int phase)
     return plan;
 }
 
-/* Simulates the plans. Copying a byte takes a picosecond. */
+/* Returns the simulated time of the plans. Copying a byte takes a picosecond. */
 static int64_t by_hand(struct wish *wishes, int64_t ts, int64_t tw_both)
 {
     struct tt_model model = both(tw_both);
@@ -54,10 +54,11 @@ static int64_t by_hand(struct wish *wishes, int64_t ts, int64_t tw_both)
     struct tt_sim_job job = {.model = &model, .p = 3, .phases = 1, .plan = plan_of, .arg = wishes};
     struct tt_sim_result result;
     assert_int_equal(tt_sim(&job, &result), TUTTI_OK);
-    return result.time_ps; /* without a network there is nothing to free */
+    return result.time_ps; /* the result holds memory only if there is a network */
 }
 
-/* Ranks 0 and 1 send a message to each other, rank 1 some time later. */
+/* Returns the time in which rank 0 sends `out` bytes to rank 1, and rank 1 sends `back` bytes to
+ * rank 0, `later` picoseconds later. */
 static int64_t two(int64_t out, int64_t back, int64_t later, int64_t ts, int64_t tw_both)
 {
     struct wish wishes[] = {
@@ -73,28 +74,29 @@ static void only_what_overlaps_is_slower(void **state)
     assert_int_equal(two(1000, 400, 0, TS, 1999), TS + 400 * 1999 + 600 * TW);
 }
 
-/* A byte may be in the middle of its transfer when the other message begins or ends. */
+/* Checks messages that begin or end while a byte of the other message is in the middle of its
+ * transfer. */
 static void parts_of_bytes_are_reckoned(void **state)
 {
     (void)state;
-    /* In the first 3333 ps, 3.333 bytes travel alone. Then 5 bytes travel while 5 others come back,
-     * and the last 1.667 travel alone. */
+    /* In the first 3333 ps, 3.333 of 10 bytes travel alone. Then 5 bytes travel while 5 bytes come
+     * back, and at last 1.667 bytes travel alone. */
     assert_int_equal(two(10, 5, 3333, 0, 1501), 3333 + 5 * 1501 + 1667);
-    /* First 3.333 bytes travel alone. The other 6.667 bytes travel while data come back; they take
-     * 10007.2 ps, rounded up to a whole picosecond. Of the 20 bytes that come back, 20 - 10008 /
-     * 1501 = 13.3324 are left then. */
+    /* First 3.333 of 10 bytes travel alone. The other 6.667 bytes travel while data come back,
+     * which takes 10007.2 ps, rounded up to a whole picosecond. Of the 20 bytes that come back, 20
+     * - 10008 / 1501 = 13.3324 are left after that, and travel alone. */
     assert_int_equal(two(10, 20, 3333, 0, 1501), 3333 + 10008 + 13333);
 }
 
-/* The second message is in its start-up time while the first one is transferred. */
+/* Checks that a message in its start-up time does not slow down the other message. */
 static void start_up_slows_nothing_down(void **state)
 {
     (void)state;
     assert_int_equal(two(1000, 1000, 1000 * TW, TS, 2000), 1000 * TW + TS + 1000 * TW);
 }
 
-/* Rank 1 sends to rank 2 while it receives from rank 0. Rank 2, which does nothing else, receives
- * the last byte when rank 1 has sent it. */
+/* Checks that a message arrives as slowly as it is sent: rank 1 sends to rank 2 while it receives
+ * from rank 0, and rank 2, which does nothing else, has the last byte when rank 1 has sent it. */
 static void what_is_sent_slowly_comes_slowly(void **state)
 {
     (void)state;
@@ -105,8 +107,8 @@ static void what_is_sent_slowly_comes_slowly(void **state)
 
 /* ---- Algorithms ---- */
 
-/* Where no rank sends and receives at the same time, tw_both changes nothing; where all do all the
- * time, every byte takes tw_both. */
+/* Checks that tw_both changes nothing if no rank sends and receives at the same time, and that
+ * every byte takes tw_both if all ranks send and receive all the time. */
 static void trees_and_exchanges(void **state)
 {
     (void)state;
@@ -124,8 +126,8 @@ static void trees_and_exchanges(void **state)
                          simulated("alltoall/u8/1000/p12", exchanges[i], &slow).time_ps);
 }
 
-/* Many messages begin and end in the same picosecond: none may be lost, and a port carries one
- * message at a time. */
+/* Checks messages of which many begin and end in the same picosecond: none may be lost, and a port
+ * carries one message at a time. */
 static void what_happens_at_once_is_not_lost(void **state)
 {
     (void)state;

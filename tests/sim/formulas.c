@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Simulations give exactly the times of the algorithms' formulas: in the textbook's model, and link
- * by link on suitable networks with cut-through and hops that take no time. The latter holds only
- * where no two messages need a link at the same time.
+ * by link on suitable networks with cut-through and hops that take no time. Link by link, a formula
+ * holds only where no two messages need a link at the same time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,8 @@ static void hypercubes(void **state)
     }
 }
 
-/* Uses the textbook's model only, because messages may share links on a network. */
+/* Checks the formulas of exchanges for any number of ranks, in the textbook's model only, because
+ * on a network messages may share links. */
 static void exchanges_of_any_number(void **state)
 {
     (void)state;
@@ -107,8 +108,8 @@ static void exchanges_of_any_number(void **state)
     }
 }
 
-/* The algorithm hypercube is faster than pairwise below m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2
- * p - p + 1)), and slower above. */
+/* Checks that hypercube is faster than pairwise for messages of fewer bytes than m* = t_s (p - 1 -
+ * log2 p) / (t_w (p/2 log2 p - p + 1)), and slower for more. */
 static void small_blocks_go_by_dimensions(void **state)
 {
     (void)state;
@@ -127,7 +128,7 @@ static void small_blocks_go_by_dimensions(void **state)
     }
 }
 
-/* Times worked out by hand, compared with the simulation. */
+/* Compares times that were worked out by hand with the simulation. */
 static void figures_by_hand(void **state)
 {
     (void)state;
@@ -144,8 +145,8 @@ static void figures_by_hand(void **state)
                      7 * 1000000 + 7 * 1000 * 1000);
 }
 
-/* The total traffic of the ring: m (p - 1) p / 2 for each of p ranks, evenly distributed over p
- * links. */
+/* Checks the total traffic of a ring of p ranks and p links: m (p - 1) p / 2 bytes for each rank,
+ * where m is the bytes of a block, evenly distributed over the links. */
 static void a_ring_carries_what_it_must(void **state)
 {
     (void)state;
@@ -157,8 +158,9 @@ static void a_ring_carries_what_it_must(void **state)
 
 /* ---- The other collectives ---- */
 
-/* Costs of a reduced byte (gamma) below and above the cost of a byte; costs of rearranging (t_r);
- * and costs that are higher if a rank sends and receives at once. */
+/* Models of the textbook's kind: the cost of a reduced byte (gamma) is below or above that of a
+ * byte that is sent; rearranging costs something (t_r) or nothing; and sending and receiving at
+ * once costs more or not. */
 static const struct tt_model simples[] = {
     {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000},
     {.kind = TT_MODEL_simple, .ts_ps = 1000000, .tw_ps = 1000, .gamma_ps = 300, .tr_ps = 2000},
@@ -169,11 +171,11 @@ static const struct tt_model simples[] = {
 };
 enum {
     SIMPLES = 6,
-    ONE_WAY = 4, /* the first models, which have no tw_both_ps */
-    CHEAP = 2    /* the first models, in which a reduction costs less than a transfer */
+    ONE_WAY = 4, /* so many models, from the first, have no tw_both_ps */
+    CHEAP = 2    /* in so many models, from the first, a reduction costs less than a transfer */
 };
 
-/* "%d" in the problem stands for the number of ranks. */
+/* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks. */
 static void meets_it_for(const char *problem, const char *algorithm, int p, int models)
 {
     char text[96];
@@ -181,7 +183,7 @@ static void meets_it_for(const char *problem, const char *algorithm, int p, int 
     for (int i = 0; i < models; i++) meets_formula(text, algorithm, &simples[i]);
 }
 
-/* "%s" in the problem stands for `keys`. */
+/* Compares formula and simulation for a problem, in which "%s" stands for `keys`. */
 static void meets_it_with(const char *problem, const char *keys, const char *algorithm, int p,
                           int models)
 {
@@ -313,9 +315,9 @@ static void full_trees(void **state)
     }
 }
 
-/* Algorithms that the textbook does not cover: they use shared memory or puts, trees drawn by a
- * hash, nodes of different sizes, or two trees whose messages take a port as they come (a test
- * below holds these to their bounds). */
+/* Returns whether the textbook does not cover the algorithm: because it uses shared memory or puts,
+ * trees drawn by a hash, nodes of different sizes, or two trees whose messages use a port as they
+ * come (two_trees_use_the_full_bandwidth checks bounds for these). */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
     static const char *const names[] = {"flat",    "direct", "window",   "exchange",
@@ -326,7 +328,7 @@ static bool is_none_of_the_textbook(const struct tt_algorithm *a)
     return false;
 }
 
-/* An algorithm that uses messages only, with equal blocks, has a formula, which is tested above. */
+/* Checks that an algorithm has a formula if it uses messages only and blocks are equal. */
 static void who_has_one(void **state)
 {
     (void)state;
@@ -339,7 +341,7 @@ static void who_has_one(void **state)
     }
 }
 
-/* If the ranks do not run in step, there is no formula. */
+/* Checks that there is no formula where the ranks do not run in step. */
 static void what_has_none(void **state)
 {
     (void)state;
@@ -372,8 +374,8 @@ static void what_has_none(void **state)
     has_none("allgather/u8/10/p6", "doubling", &simples[0]);
 }
 
-/* Returns the time by `two-tree` for q slices of 1000 bytes in each tree, in messages of that
- * length. */
+/* Returns the time by `two-tree` for q slices of 1000 bytes in each tree, divided by the time of a
+ * message of one slice. */
 static int64_t messages_by_two_trees(const char *coll, int p, int q)
 {
     char text[64];
@@ -382,10 +384,10 @@ static int64_t messages_by_two_trees(const char *coll, int p, int q)
     return tt_div_up(simulated(text, "two-tree", &simples[0]).time_ps, message);
 }
 
-/* Sanders, Speck, Traff 2009: a bcast of 2q slices takes 2q messages and about 2 log2 p more. A
- * reduction may take some more, because a rank waits for the slices of both children; but a long
- * vector takes hardly longer than one message of its length, and an allreduce twice that. A binary
- * tree takes twice as long. */
+/* Checks the bounds of Sanders, Speck, Traff 2009: a bcast of 2q slices takes 2q messages and about
+ * 2 log2 p more. A reduction may take some more, because a rank waits for the slices of both
+ * children; but a long vector takes hardly longer than one message of its length, and an allreduce
+ * twice that. A binary tree takes twice as long. */
 static void two_trees_use_the_full_bandwidth(void **state)
 {
     (void)state;
@@ -400,10 +402,10 @@ static void two_trees_use_the_full_bandwidth(void **state)
     }
 }
 
-/* Simulates link by link. On hypercubes, the messages of trees and halvings follow edges. If each
- * rank sends to the rank at a fixed distance (the ring of scatter-allgather, bruck, circulant,
- * dissemination), no two E-cube routes share a link. On a ring every message goes to the
- * neighbour. */
+/* Compares formulas with simulations link by link. On hypercubes, the messages of trees and
+ * halvings follow edges. If each rank sends to the rank at a fixed distance (the ring of
+ * scatter-allgather, bruck, circulant, dissemination), no two E-cube routes share a link. On a ring
+ * every message goes to the neighbour. */
 static void on_networks(void **state)
 {
     (void)state;
@@ -448,8 +450,8 @@ static void on_networks(void **state)
 
 /* ---- Any network ---- */
 
-/* Start-ups that are cheap and expensive, and reductions cheaper or more expensive than the
- * transfer they wait for. */
+/* Models with links: start-ups are cheap or expensive, and reductions cheaper or more expensive
+ * than the transfer for which they wait. */
 static const struct tt_model linked[] = {
     {.kind = TT_MODEL_links, .ts_ps = 1000000, .tw_ps = 1000},
     {.kind = TT_MODEL_links, .ts_ps = 200000000, .tw_ps = 1000},
@@ -460,8 +462,8 @@ static const struct tt_model linked[] = {
 };
 enum { LINKED = 6, ONE_PORT = 5 };
 
-/* Messages go up and down the links of a tree, and no two of them need the same link. So the
- * formula holds exactly. */
+/* Checks that the formula of `tree` holds exactly on tree networks, where messages go up and down
+ * the links and no two of them need the same link. */
 static void trees_link_by_link(void **state)
 {
     (void)state;
@@ -485,8 +487,8 @@ static void trees_link_by_link(void **state)
                 }
 }
 
-/* Messages that share a link take longer than the formula says, because it knows no links. None is
- * faster. */
+/* Checks that no simulation is faster than the formula. Messages that share a link take longer,
+ * because the formula knows no links. */
 static void is_no_quicker(const char *problem, const struct tt_algorithm *a)
 {
     for (int m = 0; m < LINKED; m++) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The claims of pipelined halving (CN101206588) in comparison with the pipelined tree, on 2 to 1024
- * ranks, with gamma on both sides of beta' and links between full duplex (beta' = beta) and half
- * duplex (beta' = 2 beta). More than 256 ranks meet every second of these costs.
+ * ranks, where gamma is the cost of a reduced byte, beta that of a byte that is sent, and beta'
+ * that of a byte that is sent while one is received. gamma is less or more than beta', and links
+ * are between full duplex (beta' = beta) and half duplex (beta' = 2 beta). With more than 256
+ * ranks, every second of these costs is tried.
  */
 #include <stdio.h>
 
@@ -11,7 +13,8 @@
 
 enum { BETA = 1000, LENGTH = 1 << 20, SLICE = 16 << 10, SLICES = 32 };
 
-/* In ps: per byte reduced, per byte in both directions at once, per message. */
+/* Costs in ps: of a reduced byte, of a byte that is sent while one is received, and of a
+ * message. */
 struct cost {
     int64_t gamma, both, ts;
 };
@@ -36,15 +39,15 @@ static int64_t time_ps(const char *coll, const char *algorithm, int p, struct co
 
 /* ---- Halving ---- */
 
-/* Returns the time that the method claims: (p-1)/p L times the time of a byte in the distribution
- * plus that of a byte in the collection. */
+/* Returns the time that the method claims: (p-1)/p LENGTH times the sum of the time of a byte in
+ * the distribution and that of a byte in the collection (`collection`). */
 static int64_t claimed(int p, struct cost c, int64_t collection)
 {
     return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);
 }
 
 /* Returns the time of one slice, by which the simulation exceeds the claim: messages and reductions
- * of a step overlap with those of the next one, whose messages have half the size. */
+ * of a step overlap with those of the next step, whose messages have half the size. */
 static int64_t one_slice(int p, struct cost c, int64_t collection)
 {
     int64_t first = LENGTH / 2 / SLICES, last = LENGTH / p / SLICES;
@@ -52,8 +55,8 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
            tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
 }
 
-/* Checks the time and returns it. Without start-ups it is exactly the claim plus one slice; with
- * them, at most one start-up per turn is added. */
+/* Checks the time and returns it. If messages have no start-up cost (ts), the time is exactly the
+ * claim plus one slice; otherwise at most one start-up per turn is added. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;
@@ -68,16 +71,18 @@ static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t c
 
 /* ---- The tree ---- */
 
-/* The time of the busiest rank on the way up. With 8 or more ranks there are inner ranks with two
- * children: 2 L in and L out, of which L go in both directions at once, and 2 L are reduced. With 4
- * ranks only the root has two children, and it sends nothing up; with 2 ranks it has one. */
+/* Returns the time of the busiest rank of the tree while data go up; L is LENGTH. With 8 or more
+ * ranks there are inner ranks with two children: such a rank receives 2 L and sends L, L of it in
+ * both directions at once, and reduces 2 L. With 4 ranks only the root has two children, and it
+ * sends nothing up; with 2 ranks the root has one child. */
 static int64_t up(int p, struct cost c)
 {
     if (p == 2) return LENGTH * tt_max(c.gamma, BETA);
     return LENGTH * tt_max(2 * c.gamma, p == 4 ? 2 * BETA : BETA + c.both);
 }
 
-/* The time on the way down: L in and 2 L out. */
+/* Returns the time of the busiest rank while data go down: it receives LENGTH and sends twice
+ * that. */
 static int64_t down(int p, struct cost c)
 {
     if (p <= 4) return LENGTH * (int64_t)BETA * (p / 2);
@@ -89,12 +94,12 @@ static void compare(int p, struct cost c)
     int64_t reduce = time_ps("reduce", "prt", p, c), allreduce = time_ps("allreduce", "prt", p, c);
     assert_true(reduce >= up(p, c));
     assert_true(allreduce >= up(p, c) + down(p, c));
-    /* At half duplex the tree takes at least 3 L beta and 6 L beta, the times with which the source
-     * compares the method. */
+    /* With half-duplex links, the tree takes at least 3 LENGTH BETA for a reduce and 6 LENGTH BETA
+     * for an allreduce, the times with which the source compares the method. */
     if (p >= 8 && c.both == 2 * BETA) assert_true(reduce >= 3LL * LENGTH * BETA);
     if (p >= 8 && c.both == 2 * BETA) assert_true(allreduce >= 6LL * LENGTH * BETA);
     assert_true(keeps_its_claim("allreduce", p, c, c.both) < allreduce);
-    /* A small tree has no such busy rank and may be faster. */
+    /* A small tree has no rank that is as busy, and may be faster. */
     bool tree = p <= 4 && up(p, c) < claimed(p, c, BETA);
     assert_int_equal(keeps_its_claim("reduce", p, c, BETA) > reduce, tree);
 }

@@ -8,7 +8,8 @@
 
 enum { TS = 1000000, BYTE = 1000 }; /* the parameters of model_simple and model_links */
 
-/* Rank 0 sends to rank 2; then 0 sends to 1 and 2 to 3. */
+/* Checks what forwarding costs. Rank 0 sends to rank 2 over two links; then rank 0 sends to rank 1
+ * and rank 2 to rank 3. */
 static void forwarding_costs_by_the_link(void **state)
 {
     (void)state;
@@ -30,13 +31,14 @@ static void loggp_adds_up(void **state)
         .kind = TT_MODEL_loggp, .o_ps = 3, .l_ps = 100, .g_ps = 20, .big_g_ps = 2};
     int64_t one = 3 + 99 * 2 + 100 + 3;
     assert_int_equal(simulated("bcast/u8/100/p2", "binomial", &model).time_ps, one);
-    /* Rank 0 sends to rank 2, and g + 99 G later to rank 1. While it does, rank 2 sends to rank
-     * 3. */
+    /* Rank 0 sends to rank 2, and g + 99 G later (big_g_ps is G) to rank 1. Meanwhile rank 2 sends
+     * to rank 3. */
     assert_int_equal(simulated("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
-/* The processor handles one message at a time, from any sender: a root with two children needs 2 o
- * for them. A signal to p - 1 ranks and as many signals back take 2 (p - 1) o. */
+/* Checks that the processor handles one message at a time, from any sender, and needs o for each: a
+ * root with two children needs 2 o for them. A signal to p - 1 ranks and as many signals back take
+ * 2 (p - 1) o. */
 static void loggp_engages_the_processor(void **state)
 {
     (void)state;
@@ -49,8 +51,8 @@ static void loggp_engages_the_processor(void **state)
     }
 }
 
-/* Where four routes of a line pass through its middle, messages wait for links, which the
- * textbook's model does not show. */
+/* Checks that messages wait for links if four routes of a line pass through its middle. The
+ * textbook's model does not show that. */
 static void links_are_waited_for(void **state)
 {
     (void)state;
@@ -73,8 +75,8 @@ static void reducing_and_copying_take_their_time(void **state)
     assert_int_equal(simulated(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
-/* Ranks 0 and 1 are on one node, 2 and 3 on the other: a message within a node does not use the
- * network. */
+/* Checks that a message within a node does not use the network. Ranks 0 and 1 are on one node,
+ * ranks 2 and 3 on the other. */
 static void messages_within_a_node_are_local(void **state)
 {
     (void)state;
@@ -90,8 +92,8 @@ static void messages_within_a_node_are_local(void **state)
                      remote + local);
 }
 
-/* Two messages leave a node: at the same time, or one after the other if the ranks of the node
- * share the port. */
+/* Checks two messages that leave a node: they leave at the same time, or one after the other if the
+ * ranks of the node share the port. */
 static void ranks_of_a_node_may_share_its_port(void **state)
 {
     (void)state;
@@ -103,8 +105,8 @@ static void ranks_of_a_node_may_share_its_port(void **state)
     assert_int_equal(simulated(problem, "doubling", &model).time_ps, 2 * one);
 }
 
-/* A reduction along the links of a tree: each link carries every byte once. With reduction units in
- * the adapters, the processors spend no time on it. */
+/* Checks a reduction along the links of a tree: each link carries every byte once. If the adapters
+ * have reduction units, the processors spend no time on the reduction. */
 static void adapters_reduce(void **state)
 {
     (void)state;
@@ -130,7 +132,8 @@ static void the_same_again_gives_the_same(void **state)
 
 /* ---- Invalid plans ---- */
 
-/* Each of the two ranks waits for the other's message. */
+/* Makes the plan of a rank that waits for a message which the other rank sends only afterwards, so
+ * that both wait for ever. */
 static struct tt_plan *circle(void *arg, int rank, int phase)
 {
     (void)phase;

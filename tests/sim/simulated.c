@@ -18,7 +18,7 @@ static struct outcome run(const struct tt_simulation *p)
                               .steps = r.steps,
                               .bytes = r.bytes,
                               .max_link_bytes = r.max_link_bytes};
-    /* the count is exact for up to 61 ranks */
+    /* For up to 61 ranks the predicted number of messages is exact. */
     if (p->map->p <= 61) assert_int_equal(tt_simulation_messages(p), r.messages);
     tt_sim_free(&r);
     return outcome;

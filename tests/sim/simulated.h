@@ -19,9 +19,9 @@ struct outcome {
 /* The models of the tests: t_s is 1 us, t_w is 1 ns, and all other costs are 0. */
 extern const struct tt_model model_simple, model_links;
 
-/* Whether the algorithm applies to the problem. */
+/* Returns whether the algorithm applies to the problem. */
 bool applies(const char *problem, const struct tt_algorithm *algorithm);
-/* Fails the test where it cannot be run. */
+/* Simulates the problem. Fails the test if that is impossible. */
 struct outcome simulated(const char *problem, const char *algorithm, const struct tt_model *model);
 
 #endif

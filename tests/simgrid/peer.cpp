@@ -56,14 +56,14 @@ struct message {
     int from, to;
     uint64_t bytes;
     const peer_act *act;         /* the act that sends the message */
-    sg::SemaphorePtr left, came; /* released when the message has left, and has come */
+    sg::SemaphorePtr left, came; /* released when the message has left, and when it has arrived */
 };
 
-/* What the wait for a start waits for; null again after that wait. */
+/* What a WAIT for a start of that number waits for. The members are null again after the wait. */
 struct start {
-    sg::SemaphorePtr done; /* of a send, put or get */
-    sg::CommPtr came;      /* of a receive */
-    void *content;         /* the data that it received */
+    sg::SemaphorePtr done; /* the start is a send, put or get */
+    sg::CommPtr came;      /* the start is a receive */
+    void *content;         /* the message that the receive received */
 };
 
 struct rank {
@@ -73,8 +73,8 @@ struct rank {
     std::vector<start> starts;
     std::map<int, uint32_t> flag; /* the highest value that each peer has signalled so far */
     std::deque<message> port;
-    sg::SemaphorePtr in_port; /* counts the messages in `port` */
-    sg::SemaphorePtr in_free; /* with --contention queued: held by one message at a time */
+    sg::SemaphorePtr in_port; /* number of messages in `port` */
+    sg::SemaphorePtr in_free; /* with --contention queued: one message at a time holds it */
     sg::Link *out, *in;
 };
 
@@ -83,9 +83,10 @@ static const peer_problem *problem;
 static std::vector<rank> ranks;
 static std::map<int64_t, sg::SemaphorePtr> link_free;
 static double last_end;
-static long waits;    /* with --contention queued: waits for links and receivers' ports */
-static bool modelled; /* --model was given */
-static bool shuffled; /* --ties was given */
+static long waits;    /* with --contention queued: how often messages waited for links and
+                       * receivers' ports */
+static bool modelled; /* whether --model was given */
+static bool shuffled; /* whether --ties was given */
 static std::mt19937_64 ties;
 
 static void pause(double time)
@@ -93,7 +94,7 @@ static void pause(double time)
     if (time > 0) sg::this_actor::sleep_for(time);
 }
 
-/* The links of the network from one rank to another. */
+/* Returns the links of the network from one rank to another. */
 static std::vector<int64_t> route(int from, int to)
 {
     std::vector<int64_t> link(peer_route(problem, from, to, nullptr, 0));
@@ -127,8 +128,8 @@ static void take(const sg::SemaphorePtr &free, double span)
     });
 }
 
-/* With --contention queued, runs at the receiver's host: the head of the message moves along the
- * route, and when the tail has arrived, an empty transfer delivers the message. */
+/* Moves a message at the receiver's host, with --contention queued: the head of the message moves
+ * along the route, and when the tail has arrived, an empty transfer delivers the message. */
 static void fly(const message &m)
 {
     double stream = cost.tw * (double)m.bytes, span = cost.links ? stream : cost.ts + stream;
@@ -307,7 +308,7 @@ static void make_actors()
  * acknowledgements. */
 static void configure()
 {
-    xbt_log_control_set("xbt_cfg.thresh:warning"); /* it would print each setting */
+    xbt_log_control_set("xbt_cfg.thresh:warning"); /* otherwise SimGrid would print each setting */
     for (const char *setting :
          {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0",
           "network/weight-S:0", "network/latency-factor:1", "network/bandwidth-factor:1",

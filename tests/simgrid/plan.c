@@ -107,7 +107,8 @@ static bool append_signals(struct peer_acts *acts, const struct tt_plan *plan,
     return true;
 }
 
-/* Gets the operands that are in other ranks' memory, all at once, before the work begins. */
+/* Appends the gets of operands that are in other ranks' memory, all at once, before the work
+ * begins. */
 static bool append_operands(struct peer_acts *acts, const struct tt_plain *s, uint32_t first_start)
 {
     bool good = true;
@@ -132,8 +133,8 @@ static bool append_work(struct peer_acts *acts, const struct tt_plain *s, uint32
     return append_operands(acts, s, first_start) && append(acts, act);
 }
 
-/* Starts of the plan are numbered by id and instance; the gets of operands have the numbers after
- * them. */
+/* Appends the acts of a step. The starts of a plan are numbered by id and instance; the gets of
+ * operands have the numbers after these. */
 static bool append_step(struct peer_acts *acts, const struct tt_plan *plan,
                         const struct tt_plain *s)
 {

@@ -14,19 +14,19 @@
 extern "C" {
 #endif
 
-/* The kinds of acts, with the members of struct peer_act that each uses. WAIT blocks until the
- * start of that number is complete, and AWAIT until the peer has signalled at least `value`. COPY
- * and REDUCE take time. All others return at once. */
+/* The kinds of acts. The comments list the members of struct peer_act that each kind uses. WAIT
+ * blocks until the start with the number `start` is complete, and AWAIT until the peer has
+ * signalled at least `value`. COPY and REDUCE take time. All other kinds return at once. */
 enum peer_kind {
     PEER_SEND,   /* peer, bytes, start: complete when the message has left */
     PEER_RECV,   /* peer, start */
     PEER_PUT,    /* peer, bytes, start: complete when the data is at the peer */
-    PEER_GET,    /* peer, bytes, start: the peer has no act for it */
+    PEER_GET,    /* peer, bytes, start: the peer has no act for this */
     PEER_WAIT,   /* start: a number that was not started counts as complete */
     PEER_SIGNAL, /* peer, value */
     PEER_AWAIT,  /* peer, value */
     PEER_COPY,   /* bytes */
-    PEER_REDUCE  /* bytes: total of all operands but the first */
+    PEER_REDUCE  /* bytes: the total of all operands but the first */
 };
 
 struct peer_act {
@@ -54,7 +54,7 @@ int peer_ranks(const struct peer_problem *problem);
 bool peer_acts_of(const struct peer_problem *problem, int rank, struct peer_acts *acts);
 
 bool peer_has_network(const struct peer_problem *problem);
-/* An upper bound of link numbers. Each number is a link in one direction. */
+/* Returns a number that is larger than all link numbers. Each number is a link in one direction. */
 int64_t peer_link_room(const struct peer_problem *problem);
 /* Writes the links from one rank to another, in order, to link[0..room-1]; returns how many there
  * are. */

@@ -39,8 +39,8 @@ PYTHON
 done
 [ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'no table'
 
-# The measured cost of reading another rank's memory decides the choice. Memory that all ranks map
-# is read directly.
+# The cost of reading another rank's memory decides which algorithm is chosen. Memory that all ranks
+# map is read directly, whatever reading costs.
 TUTTI_READ_COST=1 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
 says out '^allreduce/f64/sum/1M/p2 +direct '
 TUTTI_READ_COST=9 expect 0 tutti bench --iterations 2 allreduce/f64/sum/1M/p2
@@ -71,8 +71,8 @@ expect 0 tutti bench --iterations 5 allreduce/f64/sum/64/p3/inplace=1 reduce/f64
     scan/i32/sum/64/p3/inplace=1 exscan/i32/sum/64/p4/inplace=1 \
     allgather/u8/64/p3/inplace=1 allgatherv/u8/64/p3/inplace=1/skew=zero
 
-# With `--algorithm all`, rows of algorithms that do not apply say so. An algorithm that is named
-# must apply, and the message refers to the option that named it.
+# With `--algorithm all`, there is a row for each algorithm; if it does not apply, the row says so.
+# An algorithm that is named must apply, and the message refers to the option that named it.
 expect 0 tutti bench --iterations 5 --algorithm all allreduce/u8/user/64/p2
 says out ' ring +does not apply: it would combine operands out of rank order'
 for how in '' --threads; do
@@ -100,7 +100,7 @@ says err "none of 3 and its doublings up to 5 is a multiple of the type's 8 byte
 expect 1 tutti bench --iterations 5 --json /no/such/folder/rows barrier/p2
 says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
 [ "$(lines out)" -eq 0 ] || fail 'timed what cannot be written'
-# More data than there is memory.
+# Buffers larger than the memory of the machine are an error.
 expect 1 tutti bench alltoall/u8/64G/p4
 says err 'more than there is'
 

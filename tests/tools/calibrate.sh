@@ -15,8 +15,8 @@ expect 2 tutti calibrate --show --output x
 expect 2 tutti calibrate nonsense
 
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
-# file stands where the folder should be. The command says so before it measures: this mutant's
-# measurements never succeed.
+# file stands where the folder should be. The command must report the error before it measures: with
+# MUTANT=fast no measurement ever succeeds.
 expect 0 touch occupied
 expect 1 env MUTANT=fast "$TUTTI_BUILD/tests/tools-mutant" calibrate --output "$work/occupied/model"
 says err 'cannot be written: Not a directory'
@@ -24,8 +24,8 @@ expect 1 tutti calibrate --output "$work"
 says err 'cannot be written: it is a directory'
 [ "$(find . -name '*.machine*' | wc -l)" -eq 0 ] || fail 'a file is left'
 
-# calibrates COMMAND...: expects a model. On a busy machine the command may refuse to write one; if
-# it does so twice, the test ends here.
+# calibrates COMMAND...: expects that the command writes a model. On a busy machine it may refuse to
+# write one; if it refuses twice, the test is skipped.
 calibrates() {
     local code
     for _ in 1 2; do
@@ -38,7 +38,8 @@ calibrates() {
     exit 77
 }
 
-# The file that TUTTI_MACHINE names does not exist yet; the jobs that measure must not say so.
+# The file that TUTTI_MACHINE names does not exist yet. The jobs that the command starts to measure
+# must not warn of that.
 calibrates env TUTTI_MACHINE="$work/named" tutti calibrate
 says out "^written to $work/named\$"
 [ ! -s err ] || fail 'a calibration warns of something'
@@ -52,8 +53,9 @@ says out "steps +$work/cache/tutti/.*\.machine\$"
 expect 0 tutti info --json
 python3 -c 'import json, sys; assert json.load(open("out"))["model"]["line"] > 0'
 
-# What cannot be true is never written. A job that was faster than its parts shows that the
-# measurement of a part was disturbed; if no measurement resolves it, the file stays as it is.
+# Times that cannot be true are never written. A job that was faster than its parts shows that the
+# measurement of a part was disturbed. If no repetition gives times that agree, the file stays as it
+# is.
 numbers_are_credible() {
     awk '$1 ~ /^(call|message|line)$/ && $2 < 1000 || $1 ~ /^turn/ && $2 < 10000 { exit 1 }' "$1" ||
         fail "$1 has a time that cannot be true"
@@ -63,7 +65,7 @@ cp cache/tutti/*.machine before
 expect 1 env MUTANT=fast "$TUTTI_BUILD/tests/tools-mutant" calibrate
 says err 'too busy: .* by [a-z]+ took [0-9.]+ us, and its parts alone .*nothing is written'
 cmp before cache/tutti/*.machine
-# The times of the mutant's jobs suit code that is not slowed down by a sanitizer.
+# The times that the mutant pretends are those of code that no sanitizer slows down.
 if [ -z "$TUTTI_SANITIZE" ]; then
     calibrates env MUTANT=line "$TUTTI_BUILD/tests/tools-mutant" calibrate --output line
     numbers_are_credible line

@@ -22,7 +22,7 @@ says out "steps +$file\$"
 expect 0 tutti info --json
 python3 -c 'import json; assert json.load(open("out"))["model"]["line"] > 0'
 
-# Every algorithm is there once, with a time or a reason, and the chosen one is marked.
+# Every algorithm occurs once, with a time or a reason, and the chosen algorithm is marked.
 expect 0 tutti explain --json allreduce/f64/sum/64K/p4
 python3 - <<'PYTHON'
 import json
@@ -42,7 +42,8 @@ expect 0 env TUTTI_CHOICE=estimate tutti explain --json allreduce/f64/sum/64K/p4
 python3 -c 'import json
 found = json.load(open("out"))
 assert found["chosen"] == "by estimate" and found["candidates"][0]["chosen"], found'
-# An entry with the name of the collective counts before names alone, of which the first counts.
+# In TUTTI_ALGORITHM an entry with the name of the collective has precedence over entries that are
+# only the name of an algorithm. Of these entries the first one counts.
 for setting in ring,allreduce=window window,ring allreduce=window,ring; do
     expect 0 env TUTTI_ALGORITHM=$setting tutti explain allreduce/f64/sum/64K/p4
     says out ' runs by window\. TUTTI_ALGORITHM forces it\.$'
@@ -74,8 +75,8 @@ says out ' window +does not apply: it '
 expect 2 tutti explain nonsense
 expect 2 tutti explain
 
-# The picture of the costs has a curve for each algorithm, a disc where it runs, and a cross for
-# each measured time.
+# The picture of the costs has a curve for each algorithm, a disc at the sizes for which it is
+# chosen, and a cross for each measured time.
 expect 0 tutti bench bcast/u8/8/p2 -a flat --sizes 8:32 --iterations 20 --json measured.json
 expect 0 tutti draw bcast/u8/8/p2 --what costs --measured measured.json -o costs.svg
 python3 - <<'PYTHON'
@@ -89,7 +90,8 @@ crosses = [1 for path in root.iter(svg + "path") if path.get("d").endswith("l8 8
 assert len(crosses) == 3, len(crosses)
 assert "cross: measured" in texts, texts
 PYTHON
-# Without a file, the crosses are the times of the wisdom; the legend names them if there are any.
+# Without a file of measured times, the crosses are the times in the wisdom. The legend explains
+# crosses only if there are any.
 expect 0 tutti draw bcast/u8/8/p2 --what costs -o costs.svg
 if grep -q 'cross: measured' costs.svg; then fail 'the legend names crosses that are not there'; fi
 expect 0 tutti tune bcast/u8/64/p2 --time 0.002
@@ -112,14 +114,14 @@ says err 'TUTTI_CHOICE=nonsense is not one of table, estimate, measure: using th
 expect 1 tutti draw bcast/u8/8/p2 --what costs
 says err 'no time can be predicted: there is no model'
 
-# With --job, the choice is that of a running job, which says itself what it chooses.
+# With --job, the command shows the choice of a running job. The job logs its choice, too.
 model '1 1 1 1 1 1 1 1 1' >cheap
 missing=$TUTTI_BUILD/tests/test-run-missing
 waits() {
     tutti ps "$job" >out 2>err && grep -qE '^ *0 .* in (allreduce|measuring algorithms)\(' out
 }
-# begins SETTING...: starts a job with these settings, whose ranks call allreduce; rank 2 is late.
-# The command `under` runs the launcher.
+# begins SETTING...: starts a job with these settings, whose ranks call allreduce while rank 2 stays
+# away. If the array `under` is not empty, it is a command that runs the launcher.
 under=()
 begins() {
     rm -f go
@@ -165,8 +167,8 @@ begins TUTTI_CMA=0
 agrees
 [ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'
 ends
-# A setting that is too long for the record of the job: the entries that do not fit are not known,
-# and no entry is cut off in the middle.
+# A setting is too long for the job's record of its settings: the entries that do not fit are
+# missing, and no entry is cut off in the middle.
 long=allreduce=ring,bcast=@/$(printf 'x%.0s' {1..300}),scan=chain
 begins TUTTI_ALGORITHM="$long"
 agrees
@@ -182,7 +184,7 @@ expect 0 tutti explain --job "$job" allreduce/f64/sum/64K
 expect 0 tutti explain --job "$job" gather/u8/96K
 says out '^  direct .*needs buffers that peers can write directly'
 ends
-# They may write it, but not read it.
+# The ranks may write each other's memory, but not read it.
 under=("$TUTTI_BUILD/tests/trouble-rank" without readv)
 begins TUTTI_CHOICE=table
 agrees

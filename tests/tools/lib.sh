@@ -17,8 +17,8 @@ clean_up() {
 trap clean_up EXIT
 cd "$work"
 
-# pause S: waits S seconds and starts no process, which would take milliseconds of processor time.
-# Nobody writes into the pipe, so `read` waits until its time is over.
+# pause S: waits S seconds without starting a process, which would take milliseconds of processor
+# time. Nobody writes into the pipe, so `read` waits until its time is over.
 empty_pipe=$work/.empty-pipe
 mkfifo "$empty_pipe"
 pause() { read -rt "$1" <>"$empty_pipe" || true; }
@@ -50,7 +50,7 @@ says() { grep -qE -- "$2" "$work/$1" || fail "no line of $1 matches: $2"; }
 # lines FILE [PATTERN]: prints how many lines the file has, or how many match.
 lines() { grep -cE -- "${2:-}" "$work/$1" || true; }
 
-# Waits until a command succeeds.
+# wait_for COMMAND...: waits until the command succeeds.
 wait_for() {
     local deadline=$((SECONDS + 300))
     until "$@" 2>/dev/null; do

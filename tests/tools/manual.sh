@@ -51,7 +51,8 @@ variables() { grep -ohE 'TUTTI_[A-Z_]+' "$1" | sort -u; }
 diff <(variables "$TUTTI_SOURCE/docs/tuning.md") <(variables tutti.1) >differ ||
     fail "tutti.1 and docs/tuning.md differ: $(cat differ)"
 
-# A text without a place, and two for one place, are errors.
+# A text of the manual page that belongs to no place in it is an error, and so are two texts for one
+# place.
 cp "$maker" "$TUTTI_SOURCE"/docs/man/tutti-plan.man .
 printf '.\\" more: --no-such-option\nText.\n' >>tutti-plan.man
 expect 1 ./page "$tutti" tutti-plan .

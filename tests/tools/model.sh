@@ -4,8 +4,9 @@
 # Models of this machine with made-up costs, for tests that need a model and measure none.
 grep -q '^model name' /proc/cpuinfo || exit 77 # a model needs the kernel's name of the processor
 
-# model COSTS: prints a model in which copying and adding cost COSTS, in picoseconds for each of the
-# nine sizes; reading by the system costs nearly nothing, and all else 100 ns.
+# model COSTS: prints a model in which copying and adding cost COSTS, in picoseconds, one number for
+# each of the nine sizes; reading by the system costs nearly nothing, and everything else costs 100
+# ns.
 model() {
     printf 'tutti %s\n' "$(tutti --version | awk '{ print $2 }')"
     printf 'processor %s\n' "$(sed -n 's/^model name[[:space:]]*: *//p' /proc/cpuinfo | head -n 1 | tr -s ' ')"

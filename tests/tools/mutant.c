@@ -9,13 +9,13 @@
  *     gather    the root of a gather gets one more in the first byte, which only gather itself, and
  *               the identities of other collectives, can reveal
  *     line      a barrier of two in `tutti calibrate` takes no longer than a line on a busy machine
- *     fast      the same, and a job of messages takes no time at all
+ *     fast      as `line`, and a job of messages takes no time at all
  *
  * Or a job has stored numbers that make no sense, in
  *
  *     cores     the map of its world
  *     wisdom    the number of lines of its wisdom
- *     line-of-wisdom    one of them
+ *     line-of-wisdom    a line of its wisdom
  *     model     its model of the machine
  */
 #include <stdlib.h>

@@ -13,13 +13,13 @@ refused() {
     expect 2 timeout 3000 "$@"
     [ ! -s out ] || fail "'$*' printed something all the same"
     says err "$says"
-    # The message has no bytes on which a terminal would act.
+    # The message contains printable characters only, so no byte makes a terminal do something.
     if LC_ALL=C grep -q '[^ -~]' err; then fail "'$*' shows raw bytes"; fi
     reported=$((reported + 1))
 }
 
-# problem AT PATTERN TEXT: the mark must be under character AT of the text, counted from 0. The
-# commands take turns in reading the texts.
+# problem AT PATTERN TEXT: expects that a problem string is refused, with the mark under character
+# AT of the text, counted from 0. The commands that read the texts alternate.
 readers=(plan sim check bench draw)
 problem() {
     local at=$1 says=$2 text=$3
@@ -43,7 +43,7 @@ problem 8 "'p4 ' is not a number of ranks" 'barrier/p4 '
 problem 8 "'p4#' is not a number of ranks" 'barrier/p4#'
 problem 11 "unknown key 'p5'" barrier/p4/p5
 
-# For `check` these words ask for a proof of everything.
+# For `tutti check` the following words are no error, but ask for a proof of everything.
 readers=(plan sim bench draw)
 problem 0 "unknown collective 'all'" all
 problem 9 'expected / and a type' allreduce
@@ -148,7 +148,7 @@ problem 12 "unknown map '\?'" $'barrier/p16@\xff'
 long=$(printf 'x%.0s' {1..100000})
 problem 0 'unknown collective' "$long"
 problem 14 'a map of more than 255 characters' "barrier/p1000@nodes:$(printf '1,%.0s' {1..1000})"
-# The message shows the part of a long text around the position.
+# The message shows only a part of a long text, around the position.
 problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s' {1..40})xyz"
 
 # Options of sim.
@@ -224,7 +224,7 @@ trace() {
 trace ':1:1: the text ends here' ''
 trace ':1:1: a trace: an array of events' $'\1\2'
 trace ':1:6: the text ends here; .*closing quote' '[{"na'
-trace ': of 2 ranks, rank 0 has no trace' $'[\n'"$event" # of a rank that was killed: what is whole is read
+trace ': of 2 ranks, rank 0 has no trace' $'[\n'"$event" # as a killed rank leaves it: its complete events are read
 trace ':1:2: an object: \{' '[3]'
 trace ':1:70: nothing more' "[$event]x"
 trace ':1:17: an event with a "pid"' '{"traceEvents":[{"ph":"X"}]}'

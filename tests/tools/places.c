@@ -36,22 +36,22 @@ static hwloc_bitmap_t set_named(const char *list)
 
 /* ---- Exact sets for some machines ---- */
 
-/* The cases. A member that is NULL has the value of the case before. */
+/* The cases. A member that is NULL has the value of the previous case. */
 static const struct {
     const char *machine, *allowed, *taken;
     int ranks;
     struct tt_binding binding;
     const char *sets; /* "0;1;2-3", or the reason why ranks are not bound */
 } cases[] = {
-    /* Two cores: ranks take them in turn, also when there are more ranks than cores. */
+    /* Two cores: ranks take the cores in turn, also when there are more ranks than cores. */
     {"core:2 pu:1", "0-1", "", 1, {0}, "0"},
     {NULL, NULL, NULL, 2, {0}, "0;1"},
     {NULL, NULL, NULL, 3, {0}, "0;1"},
     {NULL, NULL, NULL, 5, {TT_BIND_CORE, 0, 0}, "0;1"},
     {NULL, NULL, NULL, 2, {TT_BIND_NONE, 0, 0}, "--bind none"},
     {NULL, "1", "", 2, {0}, "1"},
-    /* Beside another job: ranks are bound to the processors that are free, and to those of that
-     * job if these are too few. */
+    /* Beside another job: ranks are bound to the processors that are free, and, if these are too
+     * few, also to processors of that job. */
     {NULL, "0-1", "0", 1, {0}, "1"},
     {NULL, NULL, NULL, 2, {0}, "1;0"},
     {NULL, NULL, NULL, 1, {TT_BIND_CORE, 0, 0}, "1"},
@@ -75,8 +75,8 @@ static const struct {
     {NULL, NULL, NULL, 7, {0}, "0;4;6;1;5;7;2"},
     {NULL, NULL, NULL, 7, {TT_BIND_CORE, 0, 0}, "0-1;4-5;6-7;2-3"},
     {NULL, NULL, "0,2,4,6", 5, {0}, "0;2;4;6;1"},
-    /* Ranks with several threads: adjacent cores, then processors, then an even share of what there
-     * is. */
+    /* Ranks with several threads: they get adjacent cores, or if these are too few processors, or
+     * else an even share of the processors. */
     {"core:8 pu:2", "0-15", "", 2, {TT_BIND_DEFAULT, 0, 3}, "0-5;6-11"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 3}, "0-2;3-5;6-8"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 8}, "0-4;5-9;10-14"},
@@ -105,7 +105,7 @@ static const struct {
      3,
      {TT_BIND_NUMA, TT_MAP_NUMA, 0},
      "0-1;2-3;0-1"},
-    /* Only one NUMA node, no packages, or no cores. */
+    /* Machines with only one NUMA node, without packages, or without cores. */
     {"core:2 pu:1", "0-1", "", 2, {TT_BIND_PACKAGE, TT_MAP_PACKAGE, 0}, "0-1;0-1"},
     {"pu:3", "0-2", "", 4, {0}, "0;1;2"},
     {NULL, "7", "", 4, {0}, "hwloc finds no processor"},
@@ -148,7 +148,7 @@ static void some_machines(void **state)
 
 /* ---- Properties for all machines ---- */
 
-/* How many objects of a type intersect the set. */
+/* Returns how many objects of a type have processors in the set. */
 static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
 {
     int n = 0;
@@ -158,8 +158,9 @@ static int count(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_b
     return n;
 }
 
-/* Every set consists of processors that are allowed. Ranks have different sets while there are
- * enough processors. By default no processor that is taken is used if the free cores suffice. */
+/* Checks the properties: every set consists of processors that are allowed. Ranks have different
+ * sets while there are enough processors. By default no processor of another job is used if the
+ * free cores suffice. */
 static void check_any(hwloc_topology_t topology, const struct tt_places_wish *wish)
 {
     struct tt_places places;

@@ -8,7 +8,8 @@
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/plans.sh"
 
-# What is printed is proven as the algorithm is, and takes the same simulated time.
+# The plans that `tutti plan` prints have the same proof as the algorithm, and the same simulated
+# time.
 for case in 'allreduce/f64/sum/4K/p7 ring' 'alltoall/u8/100/p8 bruck' 'bcast/f64/64K/p9/root=3 binomial' \
     'reduce/i64/user/64/p5 binomial' 'alltoallv/u8/1K/p4/skew=zipf exchange' 'barrier/p6 dissemination' \
     'allreduce/f64/sum/512/p8@nodes:4,4 composed' 'allgather/u8/64/p8@torus:3x3-hole(1,1) forward'; do
@@ -30,11 +31,11 @@ for key in ("time_ps", "messages", "steps", "ranks", "algorithm"):
 PYTHON
 done
 
-# A plan with the rank as a variable, for any number of ranks and bytes.
+# A plan file in which the rank is a variable, for any number of ranks and bytes.
 write_plans allreduce/f64/sum/8/p3
 expect 0 tutti check --plan flat.plan
 says out '^mine +proven: twice in flight'
-# Without the option, the error of the problem says what to do with a file.
+# Without the option --plan, a file name is a bad problem, and the error says how to name a file.
 for command in check sim draw bench; do
     expect 2 tutti "$command" flat.plan
     says err '^\(a file has this name; check, sim, draw and bench read a plan with --plan FILE\)$'
@@ -43,7 +44,7 @@ for p in 1 2 9 17; do
     expect 0 tutti check --plan flat.plan allreduce/f64/sum/1K/p$p
     says out '^mine +proven'
 done
-# A signal to nobody is left out, with the turn from which on it would be given.
+# On one rank, `signal all` signals nobody and is left out, together with its `from 2`.
 cat >nobody.plan <<'END'
 tutti plan 1
 plan allreduce algorithm x rank r of p type f64 op sum
@@ -65,7 +66,7 @@ says flat.svg 'allreduce/f64/sum/8/p3 by mine'
 expect 0 tutti draw --plan flat.plan allreduce/f64/sum/8/p4 -o flat.goal
 says flat.goal 'num_ranks 4'
 
-# What is wrong with a plan.
+# Plans with mistakes: the message says what is wrong.
 expect 1 tutti check --plan never.plan
 says out '^mine +refuted: deadlock'
 expect 1 tutti sim --plan never.plan

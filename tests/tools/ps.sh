@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 missing=$TUTTI_BUILD/tests/test-run-missing
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
-# shows PATTERN: whether `tutti ps` prints a matching line for this job.
+# shows PATTERN: returns whether `tutti ps` prints a matching line for this job.
 shows() { tutti ps "$job" >out 2>err && grep -qE -- "$1" out; }
 begin() {
     rm -f go
@@ -26,7 +26,8 @@ end() {
 # Processes: `tutti ps` shows the process number, state and activity of each rank. It stops no rank
 # and changes nothing.
 begin tutti run -n 4 "$missing" outside
-# On a busy machine the others may be in the next call while rank 2 still returns from the first.
+# On a busy machine the other ranks may be in the next call while rank 2 still returns from the
+# first.
 wait_for shows '^ +2 +[0-9]+ +(sleeping|running) +outside the library; it last completed barrier.* \(call 1\)$'
 wait_for shows '^ +0 +[0-9]+ +(sleeping|running) +in allreduce.* on the world \(call 2\), for [0-9.]+( to [0-9.]+)? s; waits for rank 2$'
 says out "^4 ranks of .*test-run-missing outside, started by tutti \(pid $job\), [0-9]+ s ago$"
@@ -61,14 +62,14 @@ expect 1 tutti ps "$job"
 says err 'no job has such a rank or launcher'
 expect 2 tutti ps soon
 
-# Ranks that are threads.
+# A job whose ranks are threads.
 begin "$missing" outside 3
 wait_for shows "^ +0 +$job +(sleeping|running) +in allreduce.*; waits for rank 2$"
 says out "^3 threads of .* \(pid $job\)"
 end
 
-# Ranks in blocking calls that last some microseconds are in these calls, and none of the calls
-# counts as a request under way.
+# The calls of these ranks are blocking and last some microseconds. The ranks are shown in the
+# calls, and none of the calls is shown as a request under way.
 begin tutti run -n 2 "$missing" brief
 wait_for shows '^ +0 +[0-9]+ +[a-z]+ +in barrier\(\) on the world \(call [0-9]+\)$'
 for _ in {1..20}; do tutti ps "$job"; done >out 2>err || fail "tutti ps ended with $?"
@@ -76,14 +77,15 @@ for _ in {1..20}; do tutti ps "$job"; done >out 2>err || fail "tutti ps ended wi
 [ "$(lines out 'under way')" -eq 0 ] || fail 'short calls are shown as requests'
 end
 
-# A rank that waits for a request is in that call. Between the start of the request and the wait for
-# it, the rank is outside the library. How often either is seen depends on the machine's other work.
+# A rank that waits for a request is shown in that call. Between the start of the request and the
+# wait, the rank is shown outside the library. The test tries until it has seen both, since how
+# often either is seen depends on the machine's other work.
 begin tutti run -n 2 "$missing" brief-requests
 wait_for shows '^ +0 +[0-9]+ +[a-z]+ +in barrier\(\) on the world \(call [0-9]+\)$'
 wait_for shows '^ +0 +[0-9]+ +[a-z]+ +outside the library, 1 request under way'
 end
 
-# A rank whose calls have failed and whose process has ended then.
+# Calls of a rank fail, and later its process ends: the line of the rank shows both.
 begin tutti run -n 4 --on-failure=continue "$missing" mismatch
 wait_for shows '^ +3 +[0-9]+ .* its calls fail: the calls of the ranks do not match; outside '
 kill -9 "$(awk '$1 == 3 { print $2 }' out)"
@@ -98,8 +100,8 @@ wait_for shows '^ +1 +[0-9]+ +(sleeping|running) +in no client of the library$'
 kill "$job"
 wait "$job" || true
 
-# `tutti ps` neither fails nor disturbs while jobs start and end, or beside memory that only looks
-# like a job's.
+# `tutti ps` neither fails nor disturbs jobs while they start and end, or if there is memory that
+# only looks like a job's.
 python3 -c '
 import os, time
 fd = os.memfd_create("tutti")
@@ -125,8 +127,8 @@ done
 wait "$job" || fail 'a job was disturbed'
 
 # A job whose ranks have ended is not shown, although a child of a rank still has the job's memory.
-# First a rank without a launcher, whose child has a copy. The rank becomes a zombie, because its
-# parent does not wait for it.
+# The first case is a rank without a launcher, whose child has a copy of the memory. The rank
+# becomes a zombie, because its parent does not wait for it.
 rm -f go
 sh -c '"$0" outlived >child & echo $! >ended; exec sleep 600' "$rank" &
 started+=("$!")
@@ -144,8 +146,8 @@ expect 1 tutti ps "$(cat ended)"
 expect 0 tutti ps
 [ "$(lines out "^ +0 +$(cat ended) ")" -eq 0 ] || fail 'a job that has ended is shown'
 
-# Then a rank of a launcher that is killed together with its guard, and so the rank. The child holds
-# the descriptor of the job's memory.
+# The second case: the launcher and its guard are killed, which ends the rank as well. The child of
+# the rank holds the descriptor of the job's memory.
 begin tutti run -n 1 "$rank" outlived
 wait_for has_lines job.out 1
 started+=("$(cat job.out)")
@@ -161,10 +163,12 @@ wait_for is_gone "$ended"
 expect 0 tutti ps
 [ "$(lines out "^ +0 +$ended ")" -eq 0 ] || fail 'a job that has ended is shown'
 
-# The processes of a job in another PID namespace have other numbers here. Nobody can look at them,
-# and a process that has such a number here is another one. The job runs until its ranks end.
+# The job runs in another PID namespace, so its processes have other numbers here. `tutti ps` cannot
+# look at them, and a process that has such a number here is another one. The job is shown until its
+# ranks have ended.
 spaces=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
-# there N DOING: whether the process in the other namespace has N ranks that do this.
+# there N DOING: returns whether `tutti ps` shows N ranks of the job in the other namespace that do
+# this.
 there() {
     inside=$(pgrep -P "$job") && tutti ps "$inside" >out 2>err &&
         [ "$(lines out "^ +[0-2] +[0-9]+ +unknown +in another PID namespace; $2")" -eq "$1" ]
@@ -177,7 +181,8 @@ if "${spaces[@]}" true 2>job.err; then
     expect 0 tutti ps --json "$inside"
     says out '"state":[[:space:]]*"unknown"'
     says out '"doing":[[:space:]]*"in another PID namespace; '
-    # Rank 0 has the number 3 there; the process with the number 3 here is not that rank.
+    # Rank 0 has the process number 3 in its namespace; the process number 3 here is another
+    # process.
     says out '"pid":[[:space:]]*3,'
     expect 1 tutti ps 3
     end
@@ -187,13 +192,13 @@ if "${spaces[@]}" true 2>job.err; then
     wait_for there 2 'in no client'
     kill -9 "$job"
     wait "$job" || true
-    # Ranks that are threads.
+    # A job whose ranks are threads.
     begin "${spaces[@]}" "$missing" outside 3
     wait_for there 3 '(in|outside) '
     says out "^3 threads of .* \\(pid $inside\\)"
     end
-    # A process whose /proc shows the numbers of a namespace above its own takes none of them for
-    # those of its ranks.
+    # Here /proc of the launching process shows the numbers of the namespace above. No process with
+    # one of these numbers counts as a rank.
     ln -s "$missing" below
     # shellcheck disable=SC2016
     begin unshare --user --map-root-user --pid --fork --kill-child bash -c '

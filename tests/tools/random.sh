@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Problems drawn at random over all collectives, types, operations, counts, numbers of ranks, roots
-# and algorithms, each compared with a serial reference. The problems find both mistakes of a
-# command that was broken on purpose (mutant.c), and what they print repeats the failure.
-# shellcheck source-path=SCRIPTDIR disable=SC1091
+# and algorithms, each compared with a serial reference. The random problems find two mistakes in a
+# command that was broken on purpose (mutant.c), and the command line that is printed then repeats
+# the failure. shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 seconds=20
@@ -14,7 +14,8 @@ expect 0 tutti bench --threads --random "$seconds" --seed 1
 tail -n 1 out
 [ "$(grep -c '/p' out)" -gt 10 ] || fail 'hardly any problem was tried'
 
-# The same seed gives the same problems, as many as the time allows, and another seed others.
+# The same seed gives the same problems, as many as there is time for, and another seed gives
+# others.
 cp out first
 expect 0 tutti bench --threads --random 0.3 --seed 1
 n=$(grep -c '/p' out)
@@ -35,7 +36,8 @@ for MUTANT in copy reduce gather; do
     echo "the mutant $MUTANT was found by: $again"
 done
 
-# The identities find an error of a gather in an allgather and a scatter that are right.
+# The mutant's gather is wrong, but its allgather and its scatter are right. The identities, which
+# compare a collective with other collectives, find the wrong gather in tests of these two.
 export MUTANT=gather
 for problem in allgather/f64/64/p3 scatter/i32/8/p4; do
     expect 0 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 $problem
@@ -45,8 +47,8 @@ for problem in allgather/f64/64/p3 scatter/i32/8/p4; do
 done
 unset MUTANT
 
-# Every identity, on equal and unequal parts, in both forms of a team, as threads and as processes
-# that behave as on several nodes.
+# Every identity holds: with equal and unequal pieces, with and without --beside, --reversed and
+# --gaps, on threads and on processes that behave as if they were on several nodes.
 all=(barrier/p4 bcast/u8/1003/p4/root=2 gather/i32/12/p4/root=3 allgather/f32/20/p4
     allgatherv/i64/40/p4/skew=zipf alltoall/u8/7/p4 alltoallv/i16/30/p4/skew=zipf
     scatter/f64/16/p4/root=1 gatherv/i32/28/p4/root=2/skew=zipf scatterv/i32/28/p4/root=2/skew=zipf)
@@ -64,7 +66,8 @@ expect 0 tutti bench --iterations 1 --identities --nodes 1,2,1 "${all[@]}"
 expect 2 tutti bench --threads --nodes 1,1 barrier/p2
 says err 'nodes'
 
-# An algorithm is forced in the calls of the problem, and not in those that make its team.
+# --algorithm forces an algorithm in the calls of the problem, and not in the calls that make its
+# team.
 expect 1 tutti bench --threads --reversed --algorithm neighbour allgather/f64/8/p3
 says err '--algorithm neighbour does not apply: it needs an even number of ranks$'
 expect 0 env TUTTI_ALGORITHM=neighbour tutti bench --threads --reversed bcast/f64/8/p3 --iterations 2

@@ -132,7 +132,7 @@ static int joined(tutti_client **client, tutti_team **world)
     return 0;
 }
 
-/* Calls allreduce until it fails, and prints the error. Rank 1 kills itself meanwhile. */
+/* Calls allreduce until it fails, and prints the error. Rank 1 kills itself after some calls. */
 static int add_until_peer_fails(void)
 {
     tutti_client *client;
@@ -149,8 +149,8 @@ static int add_until_peer_fails(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Rank 0 exits after a barrier without tutti_finalize. The others wait for it in the next barrier,
- * or are still in the first. */
+/* Rank 0 exits after a barrier without tutti_finalize. The other ranks wait for it in the next
+ * barrier, or are still in the first barrier. Prints the error. */
 static int desert(void)
 {
     static tutti_client *client; /* static, so that the leak check still finds it at the exit */
@@ -174,8 +174,8 @@ static int stay_away(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Replaces the function of the shared library, which calls it to learn its own version. With it
- * rank 1 acts as if linked to another version. */
+/* Replaces the function of the shared library, which calls tutti_version to learn its own version.
+ * So rank 1 can act as if it were linked to another version. */
 static const char *version = TUTTI_VERSION;
 const char *tutti_version(void)
 {
@@ -202,7 +202,7 @@ static int add(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* The number of connected TCP sockets whose send queue has this size. */
+/* Returns the number of connected TCP sockets whose send queue has this size. */
 static int sockets_with(int queue)
 {
     int n = 0;
@@ -243,7 +243,7 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
-/* Ranks 1 and 3 exit without tutti_finalize. The others go on without them. */
+/* Ranks 1 and 3 exit without tutti_finalize. The other ranks continue without them. */
 static int exit_two(void)
 {
     tutti_client *client;
@@ -257,14 +257,14 @@ static int exit_two(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-static char **arguments; /* of main */
+static char **arguments; /* the parameter argv of main */
 
 static void await_file(const char *name)
 {
     for (int i = 0; i < 60000 && access(name, F_OK) != 0; i++) usleep(10000);
 }
 
-/* A child of the rank, which has the job's memory, outlives it. */
+/* Forks a child, which has the job's memory and outlives this rank. */
 static int outlived(void)
 {
     tutti_client *client;
@@ -296,10 +296,10 @@ static bool make_file(const char *name)
     return file >= 0 && close(file) == 0;
 }
 
-/* The process that was started as rank 0 ends, and its child tries to join. Rank 1 keeps the job
- * alive meanwhile and does not join. `early`: the launcher's guard, the parent of both ranks, is
- * stopped until the child is in tutti_init, so it notices the end only then. Otherwise the guard
- * has collected the process before. */
+/* Rank 0: forks, ends the process that was started as the rank, and lets the child try to join.
+ * Rank 1 keeps the job alive meanwhile and does not join. `early`: the launcher's guard, the parent
+ * of both ranks, is stopped until the child is in tutti_init, so the guard notices the end of rank
+ * 0 only afterwards. Otherwise the guard has noticed it before the child joins. */
 static int join_left_behind(bool early)
 {
     tutti_client *client;
@@ -331,7 +331,7 @@ static int join_as_early_daemon(void)
     return join_left_behind(true);
 }
 
-/* A child process may not join the job beside its parent, which continues. */
+/* Forks a child that tries to join the job, which must be refused. The rank itself continues. */
 static int join_in_child(void)
 {
     tutti_client *client;
@@ -350,8 +350,8 @@ static int join_in_child(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
-/* Creates a second client while the first one lives and continues to work, and another one after
- * the end of both. */
+/* Creates a second client while the first one exists and continues to work, and another one after
+ * both have been finalized. */
 static int join_again(void)
 {
     tutti_client *client;

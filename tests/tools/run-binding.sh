@@ -48,13 +48,13 @@ done
 run -n $((2 * n))
 [ "$(sort out | uniq -c | awk '{ print $1 }' | sort -u)" = 2 ] || fail 'not evenly'
 
-# Ranks use no processor that the launcher may not use.
+# Ranks use only processors that the launcher may use.
 last=${processors[n - 1]}
 expect 0 taskset -c "$last" tutti run -n 3 python3 -c "$affinity"
 [ "$(lines out "^$last\$")" -eq 3 ] || fail 'elsewhere than allowed'
 
-# The report numbers the cores of the machine, also in a cpuset that has only some of them. The test
-# makes a cpuset where it may, with cgroups of version 1.
+# The report numbers the cores of the whole machine, also in a cpuset that has only some of its
+# cores. The test makes such a cpuset where it is allowed to, with cgroups of version 1.
 expect 0 taskset -c "$last" tutti run -n 1 --report-bindings true
 cp err outside
 if cpuset=$(mktemp -d /sys/fs/cgroup/cpuset/tutti.XXXXXX 2>err); then
@@ -75,8 +75,8 @@ for what in numa package; do
     run -n 2 --bind $what --report-bindings
     diff <(sort out) <(reported | sort) || fail "$what: reported is something else"
 done
-# A rank gets as many cores as the user asks for. If there are not enough for all ranks, it gets
-# fewer, and a line says so. If even a single rank could not have them, that is an error.
+# A rank gets as many cores as the user asks for. If there are not enough for all ranks, each rank
+# gets fewer, and a line says so. A number that even a single rank could not have is an error.
 run -n 1 --cores-per-rank "$n"
 [ "$(cat out)" = "$mine" ] || fail 'not all for one rank of many threads'
 [ ! -s err ] || fail 'something is said although the rank has what it asked for'
@@ -175,7 +175,7 @@ diff <(sort out) <(reported | sort) || fail 'reported is something else beside a
 cp err all
 sed -n '/rank 0:/p' all >first
 [ "$(places first)" != "$(places one)" ] || fail 'bound to what is taken, before what is free'
-# On a terminal, one line says so, and what to do about it.
+# On a terminal, one line says that too few processors are left, and what to do about it.
 on_terminal() { python3 -c 'import pty, sys
 pty.spawn(sys.argv[1:])' tutti run "$@" true </dev/null >out 2>&1; }
 on_terminal -n "$n"

@@ -14,8 +14,9 @@ says err '^tutti: rank [0-2] \(pid [0-9]+\) exited with code 1$'
 says err '^tutti: then ranks [0-9,-]+ exited with code 1$'
 [ "$(lines err)" -eq 2 ] || fail 'a line for each rank'
 
-# The first rank that fails decides the exit code, whatever the others exit with. Here rank 2 fails,
-# and the others exit later with another code, as programs do that notice the failure.
+# The first rank that fails decides the exit code, whatever codes the other ranks exit with. Here
+# rank 2 fails, and the other ranks exit later with another code, as programs do that notice the
+# failure.
 expect 7 tutti run -n 3 sh -c '[ $TUTTI_RANK = 2 ] && exit 7; sleep 0.3; exit 3'
 says err '^tutti: rank 2 \(pid [0-9]+\) exited with code 7$'
 says err '^tutti: then ranks 0-1 exited with code 3$'
@@ -25,9 +26,9 @@ says err '^tutti: rank 2 \(pid [0-9]+\) killed by signal 9 \(Killed\)$'
 says err '^tutti: ending ranks 0-1,3, still running 1 s later$'
 expect 143 tutti run -n 1 sh -c 'kill -TERM $$'
 
-# lost CODE HOW SCRIPT: rank 1 or others end early. With --on-failure=continue the other ranks run
-# to their own ends, and the job succeeds if they do; with continue-fail it does not succeed. Both
-# print the loss.
+# lost CODE HOW SCRIPT: runs a job of which some ranks end early (--on-failure=HOW), and expects
+# this exit code. With continue the other ranks run to their own ends, and the job succeeds if these
+# ranks do. With continue-fail the job does not succeed. In both cases the launcher prints the loss.
 lost() { expect "$1" tutti run -n 3 --on-failure="$2" sh -c "$3"; }
 for how in continue:0 continue-fail:5; do
     lost "${how#*:}" "${how%:*}" '[ $TUTTI_RANK = 1 ] && exit 5; sleep 1.5; echo rank $TUTTI_RANK done'
@@ -39,18 +40,19 @@ done
 lost 0 continue '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
 says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
 lost 137 continue-fail '[ $TUTTI_RANK != 1 ] && kill -9 $$; sleep 0.5'
-# Ranks that exit are lost, too, however many, and whether another one is killed before or after.
+# Ranks that exit with an error count as lost, too: any number of them, and whether another rank is
+# killed before or afterwards.
 lost 0 continue '[ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5'
 says err '^tutti: ranks 0-1 were lost; the others ended with code 0, and so does the job$'
 lost 0 continue '[ $TUTTI_RANK = 1 ] || exit 3'
 says err '^tutti: ranks 0,2 were lost; the others ended with code 0, and so does the job$'
-# A rank that has left the job by tutti_finalize and then exits decides the exit code, whether
-# another one is killed before or after it.
+# If a rank leaves the job by tutti_finalize and then exits, its exit code is that of the job,
+# whether another rank is killed before or afterwards.
 export RANK=$rank
 lost 3 continue '"$RANK" add || exit 9; [ $TUTTI_RANK = 0 ] && kill -9 $$; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; exit 0'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job that failed ended well'
 lost 3 continue '"$RANK" add || exit 9; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; [ $TUTTI_RANK = 0 ] && kill -9 $$; exit 0'
-# No rank is left.
+# All ranks end early, so no rank is left.
 lost 4 continue '[ $TUTTI_RANK = 0 ] && exit 4; sleep 0.5; [ $TUTTI_RANK = 1 ] && exit 3; sleep 0.5; kill -9 $$'
 lost 137 continue 'kill -9 $$'
 [ "$(lines err 'lost')" -eq 0 ] || fail 'says that a job of which nobody is left ended well'
@@ -120,7 +122,7 @@ says err '^    prun --host h1:3,h2:3 -n 6 --map-by slot ./app '
 says err "^    srun --mpi=pmix --nodelist=h1,h2 -n 6 ./app 'a b' .*    # of nodes of Slurm, where \`srun --mpi=list\` names pmix\$"
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:1,h2 -n 6 ./app
 says err '^    mpirun --host h1:1,h2:5 -n 6 --map-by slot ./app$'
-# Slurm's node list cannot hold numbers of ranks.
+# A node list of Slurm cannot contain a number of ranks for each host.
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:2,h2 -n 5 ./app
 says err '^    mpirun --host h1:2,h2:3 -n 5 --map-by slot ./app$'
 says err '^    srun --mpi=pmix --nodelist=h1,h2 -n 5 ./app    #'
@@ -166,7 +168,8 @@ says err '^Of the options of tutti run, these lines have -n, -x and --wdir only[
 expect 125 env PATH="$work/launchers" "$TUTTI_BUILD/bin/tutti" run --hosts h1:4,h2:2 -n 6 ./app
 [ "$(lines err '^But these|^Of the options')" -eq 0 ] || fail 'finds fault with what can be started'
 
-# Other users may not be allowed to enter the build folder.
+# Copies the programs that another user runs to a folder that all may enter, because other users may
+# not be allowed to enter the build folder.
 for_others() {
     install -m 755 "$TUTTI_BUILD/bin/tutti" "$work/tutti" && chmod 755 "$work" && command -v setpriv >/dev/null || return 1
     if setpriv --reuid "$uid" --clear-groups test -x "$work/tutti"; then return 0; fi
@@ -176,7 +179,7 @@ for_others() {
 
 # A limit on the number of processes is reported, and nothing is left behind. Root has no such
 # limit.
-uid=$((100000 + $$)) # nobody else's, other runs of this test included
+uid=$((100000 + $$)) # no user has this number, nor does another run of this test use it
 if [ "$(id -u)" -eq 0 ] && for_others; then
     expect 125 setpriv --reuid "$uid" --clear-groups bash -c 'ulimit -u 20; exec "$0" run -n 50 sleep 600' "$work/tutti"
     says err '^tutti: cannot start rank [0-9]+ of 50: Resource temporarily unavailable \(a limit'
@@ -184,8 +187,8 @@ if [ "$(id -u)" -eq 0 ] && for_others; then
 fi
 expect 125 bash -c 'ulimit -n 60; exec tutti run --tag -n 50 true'
 says err 'it takes [0-9]+ descriptors, 60 are allowed'
-# Whatever needs the descriptor that is too many, the error names the limit. With 127 the command
-# itself could not be loaded.
+# With ever more descriptors allowed, another part of the launch fails each time, and each error
+# must name the limit. With exit code 127 the command itself could not be loaded.
 refused=0
 for n in {4..20}; do
     got=0

@@ -6,14 +6,14 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
-# Prints the numbers of the processes whose environment holds this value of TUTTI_TEST; zombies have
-# no environment.
+# belonging NAME: prints the numbers of the processes whose environment holds this value of
+# TUTTI_TEST. Zombies have no environment.
 belonging() { grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ | sed 's|/proc/||; s|/.*||' || true; }
 none_belong() { [ -z "$(belonging "$1")" ]; }
 
-# begin NAME ARGUMENT...: starts a job of two ranks in the background which leave processes behind,
-# and waits until all of these run. Their numbers are in the file `pids`, and the launcher's is in
-# $launcher.
+# begin NAME ARGUMENT...: starts a job of two ranks in the background, whose ranks leave processes
+# behind, and waits until all of these run. The numbers of these processes are in the file `pids`,
+# and the launcher's number is in $launcher.
 begin() {
     local name=$1
     shift
@@ -24,8 +24,8 @@ begin() {
     wait_for has_lines pids 6
 }
 
-# all_gone NAME CODE: expects that the launcher exits with CODE and that nothing of the job is left
-# then.
+# all_gone NAME CODE: expects that the launcher exits with CODE and that then nothing of the job is
+# left.
 all_gone() {
     local name=$1 code=$2 got=0
     wait "$launcher" 2>/dev/null || got=$?
@@ -45,7 +45,7 @@ none_belong itself || fail "left when the launcher has returned: $(belonging its
 begin timeout --timeout 2 "$rank" escape-and-stay
 all_gone timeout 124
 
-# A rank is killed: the launcher ends the others and what they have started.
+# A rank is killed: the launcher ends the other ranks and the processes that these have started.
 begin rank "$rank" escape-and-stay
 kill -9 "$(a_rank)"
 all_gone rank 137
@@ -55,8 +55,8 @@ begin launcher "$rank" escape-and-stay
 kill -9 "$launcher"
 all_gone launcher 137
 
-# The guard does the same when the launcher's process group is killed; setsid above gave the
-# launcher its own group.
+# The launcher's process group is killed (setsid above gave the launcher a group of its own): the
+# guard ends everything.
 begin group "$rank" escape-and-stay
 kill -9 -- "-$launcher"
 all_gone group 137
@@ -77,7 +77,8 @@ bash -c 'sleep 600 & echo $! >before; exec tutti run -n 2 true'
 started+=("$(cat before)")
 ! is_gone "$(cat before)" || fail 'ended a process that is not of the job'
 
-# No files are left either, neither among temporary files nor in a /dev/shm that only the job uses.
+# No files are left either, neither among temporary files nor in /dev/shm. The job gets a /dev/shm
+# that no other process uses.
 mkdir temporary
 expect 0 env TMPDIR="$work/temporary" tutti run -n 2 "$rank" escape-and-go
 [ -z "$(ls -A temporary)" ] || fail 'a temporary file is left'

@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 expect 0 tutti run -n 3 sh -c 'echo "$TUTTI_RANK of $TUTTI_SIZE $#: $*"' name 'a b' c
 for i in 0 1 2; do says out "^$i of 3 2: a b c\$"; done
 
-# Without -n there is a rank for each core. Options behind the program's name belong to the program.
+# Without -n there is a rank for each core. Options after the program's name belong to the program.
 expect 0 tutti run sh -c 'echo $TUTTI_SIZE'
 [ "$(lines out)" -eq "$(head -n 1 out)" ] || fail 'not as many ranks as TUTTI_SIZE says'
 expect 0 tutti run -n 1 echo -n 5 --tag
@@ -20,7 +20,7 @@ says out '^--tag$'
 expect 0 tutti run -n 2 sh -c 'readlink /proc/self/fd/$TUTTI_JOB'
 [ "$(lines out '^/memfd:tutti \(deleted\)$')" -eq 2 ] || fail 'no memfd in TUTTI_JOB'
 
-# Ranks inherit no other descriptor of the launcher, only those that are open here.
+# Ranks inherit no descriptor that the launcher has opened, and all that were open before.
 open_descriptors='import os; print(sorted(set(map(int, os.listdir("/proc/self/fd"))) - {64}))'
 expect 0 python3 -c "$open_descriptors"
 mv out expected
@@ -30,16 +30,16 @@ for tag in '' --tag; do
     sed 's/^\[0\] //' out | diff - expected || fail "other descriptors are open ($tag)"
 done
 
-# Rank 0 reads standard input, the others read nothing.
+# Rank 0 reads standard input; the other ranks read an empty input.
 expect 0 bash -c 'seq 5 | tutti run -n 3 sh -c "echo \$TUTTI_RANK: \$(wc -l)"'
 says out '^0: 5$'
 says out '^1: 0$'
 says out '^2: 0$'
-# This also works when standard input is closed.
+# Standard input may be closed.
 expect 0 bash -c 'exec tutti run -n 2 sh -c "wc -l" <&-'
 
-# Signals are as they were: none is blocked, and none is ignored in addition, except SIGQUIT, which
-# asks for the roll call.
+# The ranks have the signal settings of the launcher's caller: no signal is blocked, and only
+# SIGQUIT is ignored in addition, which asks for the roll call.
 expect 0 env --default-signal tutti run -n 2 grep -E '^Sig(Blk|Ign):' /proc/self/status
 [ "$(lines out 'Sig(Blk:.0000000000000000|Ign:.0000000000000004)$')" -eq 4 ] || fail 'signals are blocked or ignored'
 expect 0 env --ignore-signal=PIPE --default-signal=CHLD tutti run -n 1 grep SigIgn: /proc/self/status

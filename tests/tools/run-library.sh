@@ -5,7 +5,8 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# A rank is killed during collectives: the calls of the others end with an error that names it.
+# A rank is killed during collectives: the calls of the other ranks end with an error that names the
+# killed rank.
 for n in 2 5; do
     expect 137 tutti run -n "$n" --timeout 3000 "$rank" add-until-peer-fails
     [ "$(lines out 'a member of the team failed: .*rank 1 died: signal 9 \(Killed\)')" -eq $((n - 1)) ] ||
@@ -16,14 +17,15 @@ for n in 2 5; do
     says err '^tutti: rank 1 was lost; the others ended with code 0, and so does the job$'
 done
 
-# A rank exits without tutti_finalize, or never joins.
+# A rank exits without tutti_finalize, or never joins the job.
 expect 0 tutti run -n 3 --timeout 3000 "$rank" desert
 [ "$(lines out 'a member of the team failed: .*rank 0 ')" -eq 2 ] || fail 'not every other rank knows'
 says err '^tutti: rank 0 exited without tutti_finalize$'
 expect 0 tutti run -n 3 --timeout 3000 "$rank" stay-away
 [ "$(lines out 'a member of the team failed: .*rank 1 ')" -eq 2 ] || fail 'not every other rank knows'
 
-# Two ranks exit at the same time without tutti_finalize, and the others recover: both are lost.
+# Two ranks exit at the same time without tutti_finalize, and the other ranks recover: the launcher
+# reports both as lost.
 expect 0 tutti run -n 5 --on-failure continue --timeout 3000 "$rank" exit-two
 says err '^tutti: ranks 1,3 were lost; the others ended with code 0, and so does the job$'
 expect 3 tutti run -n 5 --on-failure continue-fail --timeout 3000 "$rank" exit-two
@@ -46,7 +48,7 @@ for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
     expect 0 env "TUTTI_$name=$other" tutti run -n 3 "$rank" join
 done
 
-# The network must be the same on all ranks too, and must have a node for each rank.
+# The network must also be the same on all ranks, and must have a node for each rank.
 # shellcheck disable=SC2016
 expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NETWORK=ring:3; fi; exec "$1" join' sh "$rank"
@@ -57,7 +59,8 @@ says err '^init: TUTTI_NETWORK=ring:4 has 4 nodes for 3 ranks$'
 expect 1 env TUTTI_NETWORK=rong:4 tutti run -n 3 "$rank" join
 says err "^init: TUTTI_NETWORK=rong:4: unknown network 'rong', expected one of .* \(at character 1\)\$"
 
-# So must the nodes that TUTTI_NODES simulates.
+# The nodes that TUTTI_NODES simulates must be the same on all ranks, and must have room for all
+# ranks.
 for nodes in 2,1 '1*3' 3 '2*1,1'; do expect 0 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" add; done
 for nodes in 2 '1*2' 2,2 4 2,0 2,1,0 '2,' ',3' '2;1' 2x1 '1*0,3' -1,4 9999999999999999999; do
     expect 1 env "TUTTI_NODES=$nodes" tutti run -n 3 "$rank" join
@@ -68,8 +71,8 @@ expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
     'if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_NODES=1,2; fi; exec "$1" join' sh "$rank"
 says err "^init: TUTTI_NODES is '(1,2)?' here and something else on another rank: it must be the same on all\$"
 
-# A process may create clients repeatedly, beside a living client and after its end. But only one
-# process per rank may join.
+# A process may create clients repeatedly, while another client exists and after that client has
+# ended. But only one process per rank may join.
 expect 0 tutti run -n 3 --timeout 3000 "$rank" join-again
 [ "$(lines out '^living: done: $')" -eq 3 ] || fail 'no second client'
 [ "$(lines out '^left: done: $')" -eq 3 ] || fail 'not joined again'
@@ -80,8 +83,8 @@ says err '^init: rank 0 has joined this job before$'
 expect 0 tutti run -n 2 --timeout 3000 "$rank" join-in-child
 [ "$(lines out '^child: an argument is wrong: this process is a child of the one that joined the job')" -eq 2 ] ||
     fail 'a child joined'
-# A process that the started one leaves behind is no rank, whether it joins before or after the
-# launcher has noticed that the started one has ended.
+# A process that was started as a rank ends and leaves a child behind. The child is no rank, whether
+# it tries to join before or after the launcher has noticed the end of the rank.
 for when in join-as-daemon join-as-early-daemon; do
     rm -f go joins
     expect 0 tutti run -n 2 --timeout 3000 "$rank" $when
@@ -138,7 +141,7 @@ if [ "$(nproc)" -gt 1 ]; then
     TUTTI_LOG=boot expect 0 tutti run -n 2 --bind core hello
     says err '2 ranks on 2 cores$'
 fi
-# The log says which stores fill the windows.
+# The log says which kind of stores fills the windows.
 TUTTI_LOG=boot TUTTI_FILL=1 expect 0 tutti run -n 2 hello
 says err 'windows are filled by stores that bypass the caches$'
 TUTTI_LOG=boot TUTTI_FILL=0 TUTTI_CMA=0 expect 0 tutti run -n 2 hello

@@ -6,7 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 
 # The leak check attaches to the process like a debugger, and may wait for ever if all ranks get a
-# signal as they end.
+# signal while they end.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
 tutti run -n 2 --tag "$rank" signals >out 2>err &
@@ -34,7 +34,7 @@ code=0
 wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code, though the ranks took the signal well"
 
-# A signal to the guard, which has the same command line as the launcher, does the same.
+# A signal to the guard, whose command line is the launcher's, is passed on to the ranks as well.
 : >out
 tutti run -n 2 --tag "$rank" signals >out 2>err &
 launcher=$!
@@ -54,7 +54,7 @@ code=0
 wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code after SIGTERM to the guard"
 
-# A rank that does not handle the signal ends by it.
+# A rank that does not handle the signal is ended by it.
 : >out
 tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
 launcher=$!

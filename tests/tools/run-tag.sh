@@ -24,7 +24,7 @@ tr '\0' 0 <out | sort | diff - <(printf '[%d] %s\n' 0 '' 0 a 0 b0c 0 last 1 '' 1
 expect 0 tutti run -n 4 --tag true
 [ ! -s out ] || fail 'output of nothing'
 
-# A line that is longer than pipes and buffers.
+# A line that is longer than pipes and buffers stays whole.
 expect 0 tutti run -n 2 --tag python3 -c 'print("x" * 700000)'
 [ "$(awk '{ print length }' out | sort -u)" = 700004 ] || fail 'a long line is broken'
 # A line without end is broken into several, so that memory is bounded.
@@ -32,7 +32,7 @@ expect 0 tutti run -n 1 --tag python3 -c 'print("x" * 5000000)'
 [ "$(tr -d -c x <out | wc -c)" -eq 5000000 ] || fail 'bytes are lost'
 [ "$(lines out)" -gt 2 ] || fail 'a line without end is not broken'
 
-# If the reader goes away, the ranks end as they would without --tag.
+# If the reader of the output ends, the ranks end as they would without --tag.
 bash -c 'set -o pipefail; tutti run -n 2 --tag --timeout 3000 sh -c "while echo y; do :; done" 2>/dev/null | head -n 1' >out &&
     fail 'ranks without a reader exited with 0'
 says out '^\[[01]\] y$'

@@ -7,8 +7,8 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/lib.sh"
 
-# At its end a process is attached by LeakSanitizer with ptrace, which waits for ever if the process
-# is just being continued.
+# LeakSanitizer attaches to a process with ptrace when the process ends, and waits for ever if the
+# process is just being continued.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 
 python3 - "$rank" <<'PYTHON'

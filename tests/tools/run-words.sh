@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 
-# refused PATTERN ARGUMENT...: exit code 125, and nothing was started.
+# refused PATTERN ARGUMENT...: expects exit code 125 and this message, and that nothing was started.
 refused() {
     local says=$1
     shift
@@ -93,7 +93,7 @@ expect 0 tutti run -n 2 -x A=1 sh -c 'echo "$TUTTI_RANK of $TUTTI_SIZE <$A> $*"'
 printf '%s\n' '0 of 5 <1> x' '1 of 5 <1> x' '2 of 5 <> elsewhere y -n 7' '3 of 5 <> elsewhere y -n 7' \
     '4 of 5 <> elsewhere y -n 7' >expected
 sort out | diff - expected || fail 'several programs'
-# They form one job: ranks of all programs take part in collectives.
+# All programs form one job: their ranks take part in the same collectives.
 expect 0 tutti run -n 1 "$rank" add : -n 2 "$rank" add : -n 1 "$rank" add
 [ "$(lines out '^done: $')" -eq 4 ] || fail 'not one job'
 expect 0 tutti run -n 1 -- echo a : -n 2 b

@@ -57,19 +57,20 @@ each_once 'a job of one'
 expect 0 wrong tutti list barrier
 each_once 'a command without ranks'
 
-# Some ranks only: the lowest of them warns.
+# Some ranks only have the variables: for each variable the lowest of these ranks warns.
 # shellcheck disable=SC2016 # the shell that each rank starts expands this
 some='[ "$TUTTI_RANK" -lt 1 ] || export TUTTI_RADIX=x; [ "$TUTTI_RANK" -ne 2 ] || export TUTTI_EAGRE=1; exec hello'
 expect 0 tutti run -n 4 bash -c "$some"
 [ "$(lines err 'warning')" -eq 2 ] || fail 'not two warnings from some of the ranks'
 says err 'rank 1\] warning: TUTTI_RADIX=x .* \(on 3 of 4 ranks, from rank 1 on\)$'
 says err 'rank 2\] warning: TUTTI_EAGRE is not a setting .*TUTTI_EAGER\? \(only on rank 2\)$'
-# More of them than the ranks count: none is lost.
+# More unknown variables than the ranks can count: there is a warning about each.
 # shellcheck disable=SC2016
 many='for i in {1..20}; do export "TUTTI_NONE$i=$TUTTI_RANK"; done; exec hello'
 expect 0 tutti run -n 2 bash -c "$many"
 for i in {1..20}; do says err "TUTTI_NONE$i is not a setting"; done
-# A wrong value that makes the ranks differ explains why they cannot begin.
+# Because a value is wrong on one rank, the ranks differ and cannot begin. The warning about the
+# value says why.
 # shellcheck disable=SC2016
 expect 1 tutti run -n 2 bash -c '[ "$TUTTI_RANK" -eq 0 ] || export TUTTI_RING=x TUTTI_WINDOW=4K; exec hello'
 says err 'warning: TUTTI_RING=x is not a whole number from 4K to 1M: using the default \(256K\)'

@@ -51,8 +51,8 @@ fi
 # progress.
 progress='^tutti sim: [a-z-]+: [0-9.]+ million messages of [0-9.]+ \([0-9]+ %\) after [0-9]+ s$'
 gets_on() { grep -qsE "$progress" err || grep -qsE '^[a-z-]+ +[0-9]' out; }
-rm -f out err # on a busy machine, the output of the command before is still there for a while
-# Under sanitizers a million ranks have no plans for minutes.
+rm -f out err # otherwise gets_on might read the output of the previous command
+# A brief run has fewer ranks, because with a sanitizer the plans of a million ranks take minutes.
 ranks=1048576
 [ -z "${TUTTI_TEST_BRIEF-}" ] || ranks=131072
 tutti sim "allreduce/f64/sum/8/p$ranks" >out 2>err &
@@ -72,7 +72,8 @@ wrong() {
     says err "$says"
     [ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
 }
-# A higher cost of bytes in both directions at once affects the exchange, but not the tree.
+# A higher cost of bytes that are sent and received at the same time affects an exchange (ring), but
+# not a tree.
 expect 0 tutti sim allgather/u8/1000/p5 --algorithm ring --tw-both 1500ps
 says out '^ring +10\.000000 '
 expect 0 tutti sim bcast/u8/1000/p8 --algorithm binomial --tw-both 2ns

@@ -29,7 +29,7 @@ says out 'No wisdom for it: TUTTI_WISDOM=0'
 expect 0 tutti info
 says out 'wisdom +3 lines, of which 3 fit:'
 
-# The slice of a line is that of the plan.
+# The slice in a line of wisdom is the slice of the plan.
 grep -q 'bcast binomial' <<<"$(tutti list --names bcast)"
 sed -i 's/^\(bcast[^ ]*64K[^ ]*\) [a-z-]*\( slice=[^ ]*\)\?/\1 binomial slice=4K/' cache/tutti/*.wisdom
 expect 0 tutti plan bcast/u8/64K/p2
@@ -38,18 +38,19 @@ cp out with
 expect 0 env TUTTI_WISDOM=0 tutti plan bcast/u8/64K/p2/slice=4K -a binomial
 cmp -s out with || fail 'the plan has another slice than the wisdom'
 
-# What the wisdom has set does not decide how a problem is tuned again.
+# Tuning a problem again does not use the slice that the wisdom has for it.
 sed -i 's/^\(bcast[^ ]*64K[^ ]*\) binomial slice=4K/\1 binomial slice=8/' cache/tutti/*.wisdom
 expect 0 tutti tune bcast/u8/64K/p2 --time 0.001
 grep -q 'slice=8[,: ]' out && fail 'the slice of the wisdom is used again'
 
-# Ranks that cannot read each other's memory are known as such, and a slice is nothing to a barrier.
+# If ranks cannot read each other's memory, the wisdom records that. A barrier has no slice, so
+# TUTTI_SLICE has no effect on its line.
 expect 0 env TUTTI_CMA=0 TUTTI_SLICE=4K tutti tune barrier/p2 bcast/u8/64K/p2 --time 0.001 --output without
 [ "$(grep -c 'reach=window' without)" -eq 2 ] || fail 'the ranks seem to reach each other'
 expect 0 env TUTTI_CMA=0 TUTTI_WISDOM=without tutti explain bcast/u8/64K/p2
 says out 'It was measured to be the fastest on 20'
 
-# A signal of the user ends the command, and not just the job that it has started.
+# A signal of the user ends the command, and not only the job that the command has started.
 tutti tune --ranks 2 --time 0.05 --output ended >out 2>err &
 started+=($!)
 wait_for [ -s ended ]
@@ -58,7 +59,7 @@ code=0
 wait $! || code=$?
 [ "$code" -eq 143 ] || fail "exit code $code after SIGTERM"
 
-# What cannot be tuned says why.
+# For a problem that cannot be tuned, the message says why.
 for problem in alltoallv/u8/8/p2 allreduce/f64/sum/8/p4@nodes:2,2 bcast/u8/8/p2/root=1 barrier/p1; do
     expect 1 tutti tune "$problem" --time 0.001
     says err "tutti tune: $problem: "

@@ -50,8 +50,8 @@ says err "there is no command 'benchmark'; did you mean 'bench'\?"
 expect 2 tutti --vershun
 says err "tutti: there is no option '--vershun'; did you mean '--version'\?"
 
-# Each command except the launcher prints its help under each of the usual names, and suggests the
-# nearest word for a misspelled one.
+# Each command except the launcher prints its help under each of the usual names. For a misspelled
+# word it suggests the most similar one.
 for command in $commands; do
     expect 0 tutti help "$command"
     cp out help
@@ -70,8 +70,8 @@ expect 2 tutti help xyzzy
 says err "there is no command 'xyzzy'"
 expect 2 tutti sim --algoritm ring allreduce/f64/sum/8/p4
 says err "there is no option '--algoritm'; did you mean '--algorithm'\?"
-# A word that looks like an option is a value behind an option that takes one, and an argument
-# behind --.
+# A word that looks like an option is a value if it follows an option that takes one, and an
+# argument if it follows --.
 expect 2 tutti sim -a --hlep allreduce/f64/sum/8/p4
 says err "allreduce has no algorithm '--hlep'"
 expect 2 tutti sim -- --hlep
@@ -86,7 +86,7 @@ if [ -e /dev/full ]; then
     done
 fi
 
-# list
+# Lists of collectives and algorithms (tutti list).
 expect 0 tutti list
 [ "$(lines out)" -gt 10 ] || fail 'a short list'
 [ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'a list of more than 100 columns'
@@ -130,8 +130,8 @@ assert rows["hypercube"]["applicable"] is False and rows["hypercube"]["why"] == 
 assert rows["pairwise"]["applicable"] is True and rows["pairwise"]["why"] is None
 assert sum(row["chosen"] for row in rows.values()) == 1
 PYTHON
-# The costs are counted in the plans: log2 p messages of half of the blocks by dimensions, and p - 1
-# of a block each in pairs.
+# The costs are counted in the plans. On p ranks, `hypercube` sends log2 p messages, each with half
+# of the blocks; `pairwise` sends p - 1 messages of one block.
 expect 0 tutti list --costs alltoall/u8/1K/p16
 [ "$(awk 'length > 100' out | wc -l)" -eq 0 ] || fail 'costs of more than 100 columns'
 says out '^most of any rank +sent +received +reduced +copied +messages +steps$'
@@ -168,7 +168,7 @@ assert len({(row["collective"], row["name"]) for row in rows}) == len(rows)
 PYTHON
 python3 -c 'import json; [print(r["collective"], r["name"]) for r in json.load(open("out"))]' >algorithms
 
-# plan
+# Plans (tutti plan).
 expect 0 tutti plan allreduce/f64/sum/8/p3
 [ "$(lines out '^plan allreduce ')" -eq 3 ] || fail 'not a plan for each rank'
 expect 0 tutti plan allreduce/f64/sum/64K/p3 --rank 2 --algorithm ring
@@ -178,7 +178,7 @@ expect 0 tutti plan --unrolled bcast/u8/1M/p2/root=1
 [ "$(lines out 'loop')" -eq 0 ] || fail 'loops in an unrolled plan'
 expect 0 tutti plan --counts gather/u8/100/p4/root=1 -a flat
 says out '^# gather/u8/100/p4/root=1 algorithm flat$'
-says out '^0 +100 +0 +0 +100 +0 ' # the root reads from the windows of the others
+says out '^0 +100 +0 +0 +100 +0 ' # the root reads from the windows of the other ranks
 says out '^1 +0 +300 +0 +100 +3 '
 says out '^most +100 +300 +0 +100 +3 '
 says out '^sum +300 +300 +0 +400 +3 '
@@ -202,12 +202,12 @@ expect 2 tutti plan 'allreduce/f64/sum/9/p3'
 awk '/allreduce\/f64\/sum\/9\/p3/ { at = index($0, "/9/") + 1; getline; exit index($0, "^") != at }' err ||
     fail 'the caret is elsewhere'
 
-# info
+# What the library has found on this machine (tutti info).
 expect 0 tutti info
 for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' '  membarrier '; do
     says out "^$word"
 done
-# Facts are folded at 100 columns, and only a word that is longer than the rest of its line is not.
+# Lines are folded at 100 columns, except for a word that alone is longer than the rest of its line.
 HOME=$work/none XDG_CACHE_HOME='' TUTTI_PMIX='' expect 0 tutti info
 awk 'length > 100 && !/^ {15}[^ ]*$/ { exit 1 }' out || fail 'info prints lines of more than 100 columns'
 if ! grep -q '^  CMA  *forbidden' out; then

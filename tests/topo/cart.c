@@ -12,7 +12,7 @@
 
 #include "topo/cart.h"
 
-/* The least sum of n numbers with product q, by trying all. */
+/* Returns the least sum of n numbers whose product is q, by trying all. */
 static int64_t least_sum(int q, int n)
 {
     int64_t least = INT64_MAX;
@@ -54,7 +54,7 @@ static void some_dims_are_given(void **state)
     balanced(7, 2, (int[]){0, 0}, (int[]){7, 1});
     balanced(6, 2, (int[]){2, 3}, (int[]){2, 3});
     balanced(1, 3, (int[]){0, 0, 0}, (int[]){1, 1, 1});
-    balanced(INT_MAX, 2, (int[]){0, 0}, (int[]){INT_MAX, 1}); /* a prime number */
+    balanced(INT_MAX, 2, (int[]){0, 0}, (int[]){INT_MAX, 1}); /* INT_MAX is a prime number */
     balanced(2095133040, 2, (int[]){0, 0}, (int[]){46189, 45360});
 }
 
@@ -69,7 +69,8 @@ static void impossible_dims(void **state)
     assert_false(tt_cart_balance(6, 2, (int[]){3, 4}));
 }
 
-/* The search stays short for the numbers with most divisors and for many dimensions. */
+/* Checks that the search stays short for numbers with very many divisors and for many
+ * dimensions. */
 static void large_searches_end(void **state)
 {
     (void)state;
@@ -125,7 +126,8 @@ static void shifts(void **state)
 
 /* ---- A block for each node ---- */
 
-/* Counts pairs of neighbours on different nodes; -1: the members do not get all places once. */
+/* Returns the number of pairs of neighbours on different nodes; -1: the members do not have each
+ * place of the grid exactly once. */
 static int cut_of(const struct tt_cart *cart, const struct tt_map *map)
 {
     int node_at[64], cut = 0;
@@ -153,7 +155,8 @@ static void blocks_of_nodes(void **state)
     for (int order = 0; order < 2; order++) {
         cart.first_fastest = order;
         for (int r = 0; r < 16; r++) node[r] = r / 4;
-        assert_int_equal(cut_of(&cart, &map), 8); /* two lines through the grid, of 4 pairs each */
+        assert_int_equal(cut_of(&cart, &map), 8); /* two lines divide the grid, and each separates 4
+                                                   * pairs */
         for (int r = 0; r < 16; r++) node[r] = r % 4;
         assert_int_equal(cut_of(&cart, &map), 8);
     }
@@ -170,14 +173,14 @@ static void no_block(void **state)
     struct tt_cart cart = {.n = 2, .dims = {4, 4}};
     struct tt_map map = {.p = 16, .nodes = 2, .node = node};
     for (int r = 0; r < 16; r++) node[r] = r < 7;
-    assert_int_equal(cut_of(&cart, &map), -1); /* 7 and 9 members */
+    assert_int_equal(cut_of(&cart, &map), -1); /* nodes of 7 and 9 members get no blocks */
     map.nodes = 4;
     for (int r = 0; r < 16; r++) node[r] = r / 4;
     map.p = 12;
     cart.dims[1] = 3;
-    assert_int_equal(cut_of(&cart, &map), 8); /* columns of 4 */
+    assert_int_equal(cut_of(&cart, &map), 8); /* each node has a column of 4 */
     cart.dims[0] = 2, cart.dims[1] = 6;
-    assert_int_equal(cut_of(&cart, &map), 4); /* 2x2 */
+    assert_int_equal(cut_of(&cart, &map), 4); /* each node has a block of 2x2 */
     cart.dims[0] = 1, cart.dims[1] = 11;
     assert_true(tt_cart_block_rank(&cart, &map, 0, &rank) && rank == -1);
     map.node = NULL, map.nodes = 1, cart.dims[1] = 12;

@@ -42,7 +42,7 @@ static void routes_never_deadlock(void **state)
 }
 
 /* Tries 200 random tori with a few or many nodes missing. Each is either refused, or its routes
- * keep what the tests above check. */
+ * have the properties that the tests above check. */
 static void random_holes_are_routed_or_refused(void **state)
 {
     (void)state;

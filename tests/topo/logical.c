@@ -66,8 +66,8 @@ static int largest_size(const struct logical_drawn *d)
     return most;
 }
 
-/* Property 1: the identified node has the most ranks. The global root is one of them and the parent
- * of the others. */
+/* Checks property 1: the identified node has the most ranks. The global root is one of its ranks
+ * and the parent of its other ranks. */
 static void first_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int home = d->node[tree->global], most = largest_size(d);
@@ -82,8 +82,8 @@ static void first_property(const struct logical_drawn *d, const struct tt_logica
     assert_int_equal(tt_logical_place(tree, tree->global).parent, as_large ? -1 : d->root);
 }
 
-/* Property 2: exactly one rank of each node has no parent on that node, and it is the parent of the
- * node's other ranks. */
+/* Checks property 2: exactly one rank of each node has no parent on that node, and this rank is the
+ * parent of the node's other ranks. */
 static void second_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int roots[MOST] = {0};
@@ -99,8 +99,9 @@ static void second_property(const struct logical_drawn *d, const struct tt_logic
     for (int k = 0; k < d->map.nodes; k++) assert_int_equal(roots[k], size_of(d, k) > 0);
 }
 
-/* Property 3: local roots are children of the other ranks of the identified node, as long as these
- * may take more. No local root is a child of a rank that has other ranks of its node below it. */
+/* Checks property 3: local roots are children of the ranks of the identified node other than the
+ * global root, as long as these may take more children. No local root is a child of a rank that has
+ * other ranks of its own node below it. */
 static void third_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int spare = tt_nodes_size(&tree->nodes, tree->identified) - 1;
@@ -137,7 +138,7 @@ static void children_are_few_and_even(const struct logical_drawn *d, const struc
     assert_in_range(most - least, 0, 1);
 }
 
-/* Every rank reaches the top in at most two steps per level. */
+/* Checks that every rank reaches the top in at most two steps per level. */
 static void everyone_hangs_on_the_top(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     for (int r = 0; r < d->map.p; r++) {
@@ -147,15 +148,15 @@ static void everyone_hangs_on_the_top(const struct logical_drawn *d, const struc
     }
 }
 
-/* Whether node k is node `above`, or below its local root. */
+/* Returns whether node k is node `above`, or below the local root of that node. */
 static bool is_below(const struct tt_logical *tree, int k, int above)
 {
     while (k != above && tree->parent[k] >= 0) k = tree->nodes.of[tree->parent[k]];
     return k == above;
 }
 
-/* The nodes below each local root form a run that starts at `begin`. Those below the global root
- * may form two runs, on either side of the top's node. */
+/* Checks that the nodes below each local root form a run of consecutive nodes that starts at
+ * `begin`. The nodes below the global root may form two runs, on either side of the top's node. */
 static void subtrees_are_runs(const struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], home = tree->identified;
@@ -177,9 +178,9 @@ static void subtrees_are_runs(const struct tt_logical *tree)
     }
 }
 
-/* The bound on levels: at the first level, the nodes on either side form runs of at most half of
- * all of them. Below, a run of n nodes consists of one node and runs of at most a third of the
- * rest. */
+/* Checks the bound on levels: at the first level, the nodes on either side form runs of at most
+ * half of all nodes. Below, a run of n nodes consists of one node and of runs of at most a third of
+ * the other n - 1 nodes. */
 static void runs_are_not_deep(const struct tt_logical *tree)
 {
     int levels = 1 + (tree->top != tree->global), n = (tree->nodes.n - levels + 1) / 2;
@@ -218,10 +219,10 @@ static void random_maps(void **state)
         handed += tree.top != tree.global;
         tt_logical_free(&tree);
     }
-    assert_true(deep > 100 && handed > 1000 && cut > 500); /* the rare cases did occur */
+    assert_true(deep > 100 && handed > 1000 && cut > 500); /* the rare cases have occurred */
 }
 
-/* The tree in the picture of topo/logical.h. */
+/* Checks the tree in the picture of topo/logical.h. */
 static void the_pictures_tree(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static void the_pictures_tree(void **state)
     tt_logical_free(&tree);
 }
 
-/* The depth grows with the logarithm: 1 + 4 + 16 + ... nodes of one rank each. */
+/* Checks that the depth grows with the logarithm: 1 + 4 + 16 + ... nodes of one rank each. */
 static void nodes_of_one_rank(void **state)
 {
     (void)state;

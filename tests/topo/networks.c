@@ -96,8 +96,8 @@ static void follow_all(struct networks_graph *g, const struct tt_net *net)
             if (i != j) follow(g, net, tt_net_node(net, i), tt_net_node(net, j));
 }
 
-/* Repeatedly removes a channel on which no other one depends. Returns whether all channels can be
- * removed, that is, whether the dependencies have no cycle. */
+/* Repeatedly removes a channel on which no other channel depends. Returns whether all channels can
+ * be removed, that is, whether the dependencies have no cycle. */
 static bool has_order(struct networks_graph *g)
 {
     int *free_ones = malloc((size_t)g->n * sizeof *free_ones), top = 0, gone = 0;

@@ -21,7 +21,7 @@ extern const char *const networks_whole[], *const networks_holed[];
 struct tt_net network(const char *text);
 void networks_each(const char *const *texts, void (*check)(const struct tt_net *net));
 
-/* Whether the dependencies of channels, over the routes of all pairs, have no cycle. */
+/* Returns whether the dependencies of channels, over the routes of all pairs, have no cycle. */
 bool network_is_deadlock_free(const struct tt_net *net);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The distances from a vertex, by breadth-first search. */
+/* Writes the distances from a vertex to all others, by breadth-first search. */
 static void distances(const struct tt_net *net, int from, int *distance, int *list)
 {
     int n = 0;
@@ -68,7 +68,7 @@ static void routes_are_shortest(void **state)
     networks_each(networks_whole, leads_by_shortest_ways);
 }
 
-/* On these tori, up/down routing with two channels finds shortest paths. */
+/* Checks that up/down routing with two channels finds shortest paths on these tori. */
 static void routes_round_holes_are_shortest(void **state)
 {
     (void)state;
@@ -120,8 +120,8 @@ static void one_channel_round_a_ring_deadlocks(void **state)
     tt_net_free(&net);
 }
 
-/* Grama et al., section 4.5: in step j of a total exchange, where i exchanges with i XOR j, E-cube
- * routes share no link. */
+/* Checks Grama et al., section 4.5: in step j of a total exchange, where node i exchanges with node
+ * i XOR j, E-cube routes share no link. */
 static void pairs_of_a_step_share_no_link(const struct tt_net *net, int j, char *taken)
 {
     struct tt_hop hop;
@@ -146,7 +146,8 @@ static void pairwise_on_a_hypercube_is_free_of_congestion(void **state)
     }
 }
 
-/* Messages that go half around a ring use both directions, so that both carry the same load. */
+/* Checks that messages that go half around a ring use both directions, so that both carry the same
+ * load. */
 static void halfway_round_goes_both_ways(void **state)
 {
     (void)state;
@@ -162,14 +163,16 @@ static void halfway_round_goes_both_ways(void **state)
     tt_net_free(&net);
 }
 
-/* D-mod-k routing: messages to different nodes below a switch come down on different paths. */
+/* Checks D-mod-k routing: messages to different nodes below a switch come down on different
+ * paths. */
 static void fat_trees_spread_by_destination(void **state)
 {
     (void)state;
     struct tt_net net = network("fattree:4x4x4");
     char *taken = calloc((size_t)net.vertices * (size_t)net.ports, 1);
     struct tt_hop hop;
-    for (int i = 0; i < net.nodes; i++) { /* a shift: one message to each, one from each */
+    for (int i = 0; i < net.nodes; i++) { /* in a shift each node sends one message and receives
+                                           * one */
         struct tt_route route = tt_route(i, (i + 16) % net.nodes);
         while (tt_route_next(&net, &route, &hop)) assert_int_equal(taken[hop.link]++, 0);
     }

@@ -125,7 +125,7 @@ static void networks_from_files(void **state)
     unlink(path + strlen("file:"));
 }
 
-/* Every allocation fails once. */
+/* Checks that an error for lack of memory has a status of its own: every allocation fails once. */
 static void memory_that_is_short_has_its_own_status(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* loop PROBLEM: calls the collective until it fails, at most 100,000 times. A survivor exits with 0
- * if a peer failed. The time printed is that of the failed call. */
+ * if a peer failed, and prints how long the call that failed took. */
 static int loop(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -37,9 +37,9 @@ static void depart(const char *how, tutti_client *client)
     if (strcmp(how, "finalize") == 0) tutti_finalize(client);
 }
 
-/* late HOW PROBLEM CALLS [first]: the last rank makes CALLS calls fewer than the others; `first`:
- * after one that all make. It waits until they sleep, records the time and departs. The others
- * print how long afterwards they were notified. */
+/* late HOW PROBLEM CALLS [first]: the last rank makes CALLS calls fewer than the other ranks. It
+ * waits until these sleep, records the time and departs. The other ranks print how long afterwards
+ * they were notified. With `first`, all ranks make a call before that. */
 static int late(int argc, char **argv)
 {
     if (argc < 3) return 7;
@@ -54,7 +54,8 @@ static int late(int argc, char **argv)
         usleep(1200000);
         note_time("when");
         depart(argv[0], client);
-        usleep(4000000); /* a rank that has finalized stays alive longer than the others may take */
+        usleep(4000000); /* stay alive after tutti_finalize for longer than the other ranks may
+                          * take */
         return 0;
     }
     for (int i = 0; i < calls && status == TUTTI_OK; i++) status = call_run(world, c);
@@ -76,8 +77,8 @@ static int leave(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* part PROBLEM: the last rank calls the collective once and finalizes. The others continue for a
- * second on a team of their own. No rank may get an error. */
+/* part PROBLEM: the last rank calls the collective once and finalizes. The other ranks continue for
+ * a second on a team of their own. No rank may get an error. */
 static int part(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -100,8 +101,8 @@ static int part(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* free-late: the last rank finalizes, which frees its team. The others free the same team, which
- * waits for all members. */
+/* free-late: the last rank finalizes, which frees its teams. The other ranks free the same team
+ * with tutti_team_free, rank 0 later than that. No rank may get an error. */
 static int free_late(int argc, char **argv)
 {
     (void)argc;
@@ -117,19 +118,20 @@ static int free_late(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* Waits until both files exist, and then for as long as a rank may take from the file to the call
- * that follows it. */
+/* Waits until both files exist, and then for as long as a rank may need from writing its file to
+ * the call that follows. */
 static void await_both(const char *first, const char *second)
 {
     while (access(first, F_OK) != 0 || access(second, F_OK) != 0) usleep(1000);
     usleep(300000);
 }
 
-/* unmade HOW: rank 1 drops out without having made the last call of the others, in which rank 2
- * waits for it. Rank 0 has done its part in that call, and makes no other one before it leaves. If
- * rank 1 has ended in order, rank 0 learns then that it made one call too many. Rank 1 waits until
- * rank 2 is in the call: if that rank learned of the end of rank 1 before, it would not make the
- * call, and rank 0 would learn that from it. */
+/* unmade HOW: all ranks but rank 1 make a last call, in which rank 2 waits for rank 1. Rank 1 waits
+ * until rank 2 is in the call, and then drops out without having made it. Rank 0 has done its part
+ * in the call, and makes no other call before it leaves. If rank 1 has ended in order, rank 0
+ * learns from tutti_finalize that it made one call too many. (If rank 2 learned of the end of rank
+ * 1 before its call, it would not make the call, and rank 0 would hear of the failure from rank
+ * 2.) */
 static int unmade(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -185,7 +187,8 @@ static int chain(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* absent HOW: rank 1 departs before it joins the job. The others are notified while they join. */
+/* absent HOW: rank 1 departs before it joins the job. The other ranks are notified while they
+ * join. */
 static int absent(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -201,8 +204,8 @@ static int absent(int argc, char **argv)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* in-flight: nonblocking calls on two teams are in flight when the last rank is killed. Each of
- * them must report it, through tutti_test or tutti_wait. */
+/* in-flight: nonblocking calls on two teams are in flight when the last rank is killed. Each of the
+ * calls must report it, through tutti_test or tutti_wait. */
 static int in_flight(int argc, char **argv)
 {
     enum { CALLS = 7 };
@@ -233,8 +236,8 @@ static int in_flight(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* polled PROBLEM: the last rank starts the collective, never advances it and is killed. The others
- * only poll, and each must get the error from tutti_test. */
+/* polled PROBLEM: the last rank starts the collective, never advances it and is killed. The other
+ * ranks only poll, and each must get the error from tutti_test. */
 static int polled(int argc, char **argv)
 {
     tutti_client *client = join();
@@ -255,7 +258,8 @@ static int polled(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, noted_time("when"));
 }
 
-/* Makes a team by each function that makes one, calls a barrier on it, and frees it. */
+/* Calls a barrier on a team that a function has made, and frees the team. Does nothing if `status`,
+ * the result of that function, is an error. */
 static tutti_status use_team(tutti_status status, tutti_team **team)
 {
     if (status == TUTTI_OK && *team) status = tutti_barrier(*team);
@@ -292,7 +296,7 @@ static int makers(int argc, char **argv)
     return end(client, status, TUTTI_ERR_PEER, begin);
 }
 
-/* One call of each neighbourhood collective, in a ring, and an alltoallw. */
+/* Makes one call of each neighbourhood collective, in a ring, and an alltoallw. */
 static tutti_status exchange_lists(tutti_team *world, tutti_team *ring)
 {
     enum { RANKS = 8 };
@@ -337,9 +341,9 @@ static void sum_some(tutti_client *client, void *arg)
             tutti_allreduce(tutti_world(client), in, out, i % 2 ? 4096 : 1, TUTTI_F64, TUTTI_SUM);
 }
 
-/* Rank 0 brings one thread and the others two, so that rank 1 of the new job is a thread of the
- * process that is rank 1. The errors of the new job name its own ranks, so the error of the next
- * call on the world is returned. */
+/* Makes a job of threads: rank 0 brings one thread and the other ranks bring two, so that rank 1 of
+ * the new job is a thread of the process that is rank 1 of the old job. The errors of the new job
+ * name its own ranks, so the function returns the error of the next call on the world. */
 static tutti_status bring_threads(tutti_team *world)
 {
     tutti_status inside = tutti_team_threads(world, tutti_rank(world) == 0 ? 1 : 2, sum_some, NULL);

@@ -13,12 +13,12 @@ common=$TUTTI_BUILD/tests/test-run-common
 go() { tutti run -n 3 --timeout 3000 "$@"; }
 hows=(readv writev cma) moments=(5 60 300) teams=(2 3 5)
 errors=(22 5 0 3 4 12 14) kernels=(22 3 4 12 14) some=(3 14)
-# The library tells three cases apart: that no byte was moved, the four errors that the kernel also
-# returns for other reasons, and all other errors. In a brief run, 0 and ESRCH stand for the first
-# two, and the usual errors of a filter for the third.
+# The library distinguishes three cases: no byte was moved, one of the four errors that the kernel
+# also returns for other reasons, and any other error. A brief run tries the first two cases, with
+# the results 0 and 3 (ESRCH); the third one is what `without` does if FORBID_ERROR is not set.
 [ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev) moments=(60) teams=(3) errors=(0 3) kernels=(3) some=(3)
-# The shapes of a brief run reach every protocol, and a wait always makes this many yields before it
-# sleeps (tests/run/nodes.sh).
+# With TUTTI_TEST_BRIEF, the shapes that are tried still reach every protocol. A wait always makes
+# 20 yields before it sleeps (tests/run/nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
 
 # Forbidden from the start: the library notices it and uses what works.
@@ -36,8 +36,9 @@ expect 0 tutti info
 says out '^ +CMA .*allowed'
 
 # If only writing is forbidden, algorithms that only read run, and those that write are refused. If
-# only reading is forbidden, it is the other way round.
-# refuses HOW ACCESS PROBLEM...: without HOW, `direct` is refused because it needs this access.
+# only reading is forbidden, algorithms that only write run, and those that read are refused.
+# refuses HOW ACCESS PROBLEM...: expects that `direct` is refused for each problem because it needs
+# this ACCESS (read or write), where HOW is forbidden.
 direct() { env TUTTI_ALGORITHM="${2%%/*}=direct" tutti run -n 3 --timeout 3000 "$trouble" without "$1" "$trouble" visit "$2"; }
 refuses() {
     local how=$1 access=$2 problem
@@ -72,8 +73,8 @@ for error in "${errors[@]}"; do
 done
 for error in "${kernels[@]}"; do FORBID_ERROR=$error FORBID=cma expect 0 go "$collectives"; done
 for error in "${some[@]}"; do FORBID_ERROR=$error FORBID=readv FORBID_RANK=1 expect 0 go "$messages"; done
-# Forbidden in the middle of a step, at each of the first reads; then at some time, whatever the
-# rank is doing.
+# Access that becomes forbidden in the middle of a step, at each of the first reads; and access that
+# becomes forbidden after some milliseconds, whatever the rank is doing then.
 for algorithm in direct halving; do
     TUTTI_ALGORITHM=allreduce=$algorithm expect 0 go "$trouble" refused
     [ "$(lines out 'often refused$')" -eq 3 ] || fail "$algorithm: hardly anything was refused"

@@ -5,12 +5,12 @@
 # a later one. All other ranks must get an error that says which rank died and why (with the
 # argument `nodes`, also on other nodes). A rank whose operation fails must notify the others too.
 # Each algorithm meets every moment with short messages, and in turn with long ones and with memory
-# that others may not read. A brief run tries the third operation only, and of short, long,
-# unreadable and failing one for each algorithm, another one on several nodes.
+# that others may not read. A brief run tries the third operation only, and for each algorithm one
+# of the four kinds short, long, unread and fails: on several nodes another kind than on one node.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# The number of ranks: three, or four for an algorithm that refuses three and not four.
+# The number of ranks: three, or four for an algorithm that accepts four ranks but not three.
 ranks=3
 moments=(1 3 60)
 least=100
@@ -20,18 +20,18 @@ problem() {
     case $1 in
     barrier) echo "barrier/p$ranks" ;;
     allreduce | reduce | scan | exscan | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p$ranks" ;;
-    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # others may have nothing to do but read
+    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # the other ranks may only read
     *) echo "$1/f64/$2/p$ranks" ;;
     esac
 }
 
-# The launcher lets the survivors go on, because on a busy machine they may need longer than the
-# second that it grants by default before they print what they know.
+# The launcher lets the survivors go on after a death. By default it grants them one second, which
+# may be too short on a busy machine to print their errors.
 go() { tutti run -n $ranks --timeout 3000 --on-failure continue-fail "$trouble" "$@"; }
 applies() { grep -qx "$coll $algorithm" <<<"$(TUTTI_ALGORITHM="" tutti list --for "$(problem "$coll" 80)" --applicable --names)"; }
 
-# Expects that rank 1 dies and that the others get the error. If the algorithm does not support the
-# problem on this machine, the case is not counted.
+# Expects that rank 1 dies and that the other ranks get the error. If the algorithm does not support
+# the problem on this machine, the case is not counted.
 killed() {
     local got=0
     go loop "$1" >out 2>err || got=$?
@@ -41,7 +41,8 @@ killed() {
     n=$((n + 1))
 }
 
-# try KIND: one job, killed at this moment or failing.
+# try KIND: runs one job, in which rank 1 is killed at the operation of TUTTI_FAULT or (`fails`) its
+# fifth operation fails.
 try() {
     case $1 in
     short) killed "$(problem "$coll" 80)" ;;
@@ -76,15 +77,15 @@ while read -r coll algorithm; do
         fi
     done
     [ -z "$TUTTI_TEST_BRIEF" ] || continue
-    [ -z "$apart" ] || [ "$n" -gt "$before" ] || continue # for one node
+    [ -z "$apart" ] || [ "$n" -gt "$before" ] || continue # the algorithm may be for one node only
     [ "$n" -ge $((before + ${#moments[@]})) ] || fail "$coll $algorithm does not run"
     try fails
 done < <("$trouble" algorithms)
 
 # On a busy machine the launcher may learn of a death late. Here its guard, the parent of the ranks,
 # is stopped for two seconds. A rank that cannot read the dead rank's memory, or whose connection to
-# it has ended, must wait for the cause, which only the guard knows.
-# late AFTER PROBLEM: rank 1 dies at this operation.
+# the dead rank has ended, must wait for the cause, which only the guard knows.
+# late AFTER PROBLEM: kills rank 1 at operation number AFTER, while the guard is stopped.
 late() {
     local got=0
     # shellcheck disable=SC2016

@@ -14,8 +14,8 @@ RANDOM=${1:-1}
 mapfile -t collectives < <("$trouble" algorithms | cut -d ' ' -f 1 | sort -u)
 [ "${#collectives[@]}" -ge 16 ] || fail 'collectives are missing'
 
-# problem COLLECTIVE RANKS BYTES: with three ranks or more, rank 1 signals, reads or writes in each
-# call, so it reaches the operation at which it kills itself.
+# problem COLLECTIVE RANKS BYTES: prints a problem. If there are three ranks or more, rank 1
+# signals, reads or writes in each call, so it reaches the operation at which it kills itself.
 problem() {
     case $1 in
     barrier) echo "barrier/p$2" ;;
@@ -25,7 +25,7 @@ problem() {
     esac
 }
 
-# killed RANKS COMMAND...: rank 1 kills itself, and the others report it.
+# killed RANKS COMMAND...: rank 1 kills itself; expects that all other ranks report it.
 killed() {
     local ranks=$1 got=0
     shift

@@ -25,7 +25,8 @@ exits_without_a_word() {
     expect_reported 0 "$exited" late exit allgather/f64/8/p3 1
     says err '^tutti: rank 2 exited without tutti_finalize$'
 }
-# When the missing rank is noticed, a rank that is still in the previous call may get the error too.
+# Rank 0 calls one barrier more than ranks 1 and 2, and must get an error. Ranks 1 and 2 may get one
+# too: a rank may still be in the previous barrier when another rank's leaving is noticed.
 once_more() {
     go once-more >"$work/out" 2>"$work/err" || [ $? -eq 8 ] || fail 'something else went wrong'
     says out '^rank 0: a member of the team failed .*: rank [12] left the job while it was still needed$'
@@ -34,7 +35,9 @@ leaves_while_they_join() {
     expect_reported 0 'rank 1 exited with code 0 without tutti_init' absent exit
     [ ! -s "$work/err" ] || fail 'something is said of a good end'
 }
-# unmade CODE HOW PATTERN [PATTERN]: what rank 2 is told, and rank 0 when it leaves (nothing).
+# unmade CODE HOW PATTERN [PATTERN]: runs `unmade HOW` (deaths.c). The first pattern is the error
+# that rank 2 gets. The second one is the error that rank 0 gets from tutti_finalize; without it,
+# rank 0 gets none.
 unmade() {
     expect "$1" go unmade "$2"
     says out "^rank 2: a member of the team failed .*: $3\$"
@@ -52,18 +55,18 @@ beside 4 expect_reported 0 "$left" late finalize allreduce/f64/sum/1M/p3 1
 beside 4 expect_reported 134 'rank 2 died: signal 6 \(Aborted\)' late abort allgather/f64/8/p3 1
 beside 4 expect_reported 3 'rank 2 exited with code 3' late exit3 allgather/f64/8/p3 1
 beside 4 exits_without_a_word
-# The root of a broadcast waits for nobody, until it has used all slots.
+# The root of a broadcast does not wait until it has used all slots, so it makes 300 calls.
 beside 4 expect_reported 0 "$left" late finalize bcast/f64/8/p3 300
 beside 4 expect_reported 137 "$killed" late kill bcast/f64/8/p3 300
-# A rank that has made a call of pairs compares its pieces before it leaves, and does not wait for
-# those of later calls.
+# Before it leaves, a rank that has made a call of pairs (alltoallv, gatherv) compares the counts of
+# this call, and does not wait for the counts of calls that only the other ranks made.
 beside 4 expect_reported 0 "$left" late finalize alltoallv/f64/1000/p3 1 first
 beside 4 expect_reported 0 "$left" late finalize gatherv/f64/1000/p3 100 first
 beside 4 expect_reported 0 "$left" chain
 beside 4 expect_reported 137 "$killed" in-flight
 beside 4 once_more
-# A rank that made one call more than one that ended in order learns that when it leaves; that the
-# other one died is no news to it.
+# If rank 0 made one call more than rank 1 and rank 1 ended in order, rank 0 gets an error when it
+# leaves. If rank 1 died, rank 0 gets no error from leaving.
 one_more='rank 1 left the team without the call of rank 0: scan\(n=1 of f64, sum\)'
 beside 4 unmade 0 exit 'rank 1 exited with code 0 without tutti_finalize' "$one_more"
 beside 4 unmade 0 finalize 'rank 1 left the job while it was still needed' "$one_more"
@@ -78,7 +81,7 @@ beside 4 expect_reported 137 'rank 1 died: signal 9 \(Killed\)' absent kill
 beside 4 expect_reported 3 'rank 1 exited with code 3' absent exit3
 beside 4 leaves_while_they_join
 for problem in allreduce/f64/sum/8/p3 allreduce/f64/sum/300000/p3 bcast/u8/100/p3; do
-    beside 4 expect 0 go part "$problem" # whoever is not needed may leave
+    beside 4 expect 0 go part "$problem" # a rank that the other ranks do not need may leave
 done
 all_beside
 
@@ -94,7 +97,7 @@ ran=0
 turns=(1 2)
 [ -z "$TUTTI_TEST_BRIEF" ] || turns=(1)
 # All ranks leave at once after their last call. This must work with each algorithm: data from a
-# rank that has left may have arrived without the receiver having looked for them yet.
+# rank that has left may have arrived although the receiver has not looked for them yet.
 while read -r coll algorithm; do
     case $coll in
     barrier) problem=barrier/p4 ;;

@@ -30,14 +30,14 @@ reported() {
     [ "$slow" -eq 0 ] || fail 'reported late'
 }
 
-# Expects that nothing of a job is left: no process whose environment holds this word, and no
-# temporary file.
+# nothing_left WORD: expects that nothing of a job is left: no process whose environment holds this
+# value of TUTTI_TEST, and no temporary file.
 nothing_left() {
     [ -z "$(grep -lsFz "TUTTI_TEST=$1" /proc/[0-9]*/environ || true)" ] || fail "$1: processes are left"
     [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: files are left"
 }
 
-# Sets n to how many background commands are running, and starts no process for that.
+# Sets n to the number of background commands that run, without starting a process to count them.
 running() {
     local each
     jobs -r >"$work/.running"
@@ -64,9 +64,9 @@ beside() {
     in_folder "$work/$places" "$@" &
     sides+=($!)
 }
-# Waits for all commands that `beside` started, and fails if one of them has failed. The command
-# itself leaves a file if it passes: on a busy machine the kernel soon gives the number of an ended
-# process to another one, and the shell then forgets its exit status.
+# Waits for all commands that `beside` started, and fails if one of them has failed. Each command
+# leaves a file if it passes, because its exit status may be lost: on a busy machine the kernel soon
+# gives the number of an ended process to another process, and the shell then forgets the status.
 all_beside() {
     local n
     wait "${sides[@]}" 2>/dev/null || true

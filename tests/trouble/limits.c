@@ -19,7 +19,7 @@
 
 #include "../kept.h"
 
-/* Sums vectors of n elements and compares the result. Returns TUTTI_OK if it is right. */
+/* Sums vectors of n elements and compares the result. Returns TUTTI_OK if the result is right. */
 static tutti_status sums(tutti_team *team, int64_t n)
 {
     int p = tutti_size(team);
@@ -46,7 +46,7 @@ static int sum_all(tutti_client *client)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* A sandbox forbids process_vm_readv to rank 1. */
+/* sandboxed: a sandbox forbids process_vm_readv to rank 1. */
 static int sandboxed(int argc, char **argv)
 {
     (void)argc;
@@ -55,8 +55,8 @@ static int sandboxed(int argc, char **argv)
     return sum_all(join());
 }
 
-/* Rank 1 makes its memory inaccessible to others. Needs a user other than root, because root may
- * access it all the same. */
+/* undumpable: rank 1 makes its memory inaccessible to others. Needs a user other than root, because
+ * root may access such memory, too. */
 static int undumpable(int argc, char **argv)
 {
     (void)argc;
@@ -80,7 +80,8 @@ static tutti_status read_so_far(const struct tt_fabric_ops *self, struct tt_fabr
     return sound->read(sound, f, rank, to, from, len);
 }
 
-/* The sum is in place, so the library must not combine any part of it a second time. */
+/* Calls a sum in place, in which the library must not combine any part of the data a second
+ * time. */
 static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
 {
     int p = tutti_size(team);
@@ -92,7 +93,7 @@ static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
     return TUTTI_OK;
 }
 
-/* Makes the k-th read the first one that is refused, for k = 1 .. READS. */
+/* refused: makes the k-th read the first one that is refused, for k = 1 .. READS. */
 static int refused(int argc, char **argv)
 {
     enum { N = 300000, READS = 20 };
@@ -136,14 +137,14 @@ static int without(int argc, char **argv)
  * job, so each i runs a job of threads. */
 struct starved {
     int64_t i;
-    bool nested;      /* in tutti_team_threads, instead of in calls of new shapes */
-    atomic_int again; /* local calls that failed, and were made once more */
+    bool nested;      /* allocations fail in tutti_team_threads instead of in calls of new shapes */
+    atomic_int again; /* number of local calls that failed and were repeated */
     tutti_status status[3];
     char text[3][200];
 };
 
-/* A local call that fails changes nothing: it works the next time. The other ranks do not learn of
- * the failure. */
+/* Calls tutti_client_share, and once more if it lacks memory: a local call that fails changes
+ * nothing, so the second call must work. The other ranks do not learn of the failure. */
 static tutti_status share(tutti_client *client, struct starved *s)
 {
     tutti_status status = tutti_client_share(client);
@@ -152,7 +153,8 @@ static tutti_status share(tutti_client *client, struct starved *s)
     return tutti_client_share(client);
 }
 
-/* Exchanges with types for each rank, in place, and between neighbours. */
+/* Calls exchanges with types for each rank, exchanges in place, and exchanges between
+ * neighbours. */
 static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *graph)
 {
     static const int64_t counts[3] = {1, 1, 1}, displs[3] = {0, 1, 2}, bytes[3] = {0, 8, 16};
@@ -164,7 +166,8 @@ static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *g
     return tutti_neighbor_alltoallv(graph, in, counts, displs, out, counts, displs, TUTTI_I64);
 }
 
-/* A team of the ranks in the reverse order, made without the old team's collectives. */
+/* Makes a team of the ranks in reverse order by tutti_team_of, which uses no collectives of the old
+ * team. */
 static tutti_status team_of(tutti_team *world)
 {
     static const int ranks[3] = {2, 1, 0};
@@ -174,7 +177,7 @@ static tutti_status team_of(tutti_team *world)
     return tutti_team_free(part);
 }
 
-/* Calls whose roots have lists, scans, and teams with neighbours. */
+/* Makes calls with lists at the root, scans, and teams with neighbours. */
 static tutti_status more_shapes(tutti_team *world)
 {
     static const int64_t counts[3] = {1, 2, 3}, displs[3] = {0, 1, 3};
@@ -221,8 +224,9 @@ static void nested(tutti_client *client, void *arg)
         snprintf(inside->text, sizeof inside->text, "%s", tutti_error());
 }
 
-/* A thread that gets an error from its client returns it by its argument, with its text, since each
- * thread has a tutti_error() of its own. The process returns it then. */
+/* Brings a thread to a job of all threads, and returns the first error. Since each thread has a
+ * tutti_error() of its own, the thread stores the status and the text in its argument, and the
+ * calling thread returns them as its own error. */
 static tutti_status threads(tutti_client *client)
 {
     struct inside inside = {TUTTI_OK, ""};
@@ -241,8 +245,9 @@ static void starve(tutti_client *client, void *arg)
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
-/* The threads share the allocator, so the failing allocation may be another rank's. At least one
- * rank must get TUTTI_ERR_MEMORY, and all must get an error. */
+/* Runs jobs of three threads in which one allocation fails. The threads share the allocator, so the
+ * failing allocation may be that of any rank. At least one rank must get TUTTI_ERR_MEMORY, and all
+ * must get an error. */
 static int starving(int argc, char **argv)
 {
     (void)argv;
@@ -266,7 +271,8 @@ static int starving(int argc, char **argv)
     return 8;
 }
 
-/* Calls as often as a team has windows, so that later calls of this length need no more memory. */
+/* Makes as many calls as a team has windows, so that later calls of this length need no more
+ * memory. */
 static tutti_status sums_in_all_windows(tutti_team *team, int64_t n)
 {
     tutti_status status = TUTTI_OK;
@@ -293,8 +299,8 @@ static int full(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* full-window: rank 1 has no memory for its window when it begins a call that is longer than those
- * before. No rank touches that window: all of them get an error, and none is killed. */
+/* full-window: rank 1 has no memory for its window when it begins a call that is longer than all
+ * calls before. No rank touches that window: all ranks get an error, and none is killed. */
 static int full_window(int argc, char **argv)
 {
     (void)argc;
@@ -327,8 +333,8 @@ static int full_split(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* cramped: rank 1 has too little address space for the job. It cannot join, and the others are
- * notified although it stays alive. */
+/* cramped: rank 1 has too little address space for the job. It cannot join, and the other ranks are
+ * notified although rank 1 stays alive. */
 static int cramped(int argc, char **argv)
 {
     (void)argc;
@@ -345,7 +351,7 @@ static int cramped(int argc, char **argv)
 
 /* ---- Memory and descriptors do not grow ---- */
 
-/* A sanitizer keeps freed memory for a while. */
+/* Whether the build keeps freed memory for a while, as a sanitizer does. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define QUARANTINE true
 #elif defined(__has_feature)
@@ -358,8 +364,9 @@ struct footprint {
     long pss_kib, shared_kib, descriptors;
 };
 
-/* Private memory, and this rank's part of shared memory. The pages of files are left out: this
- * rank's part of them grows whenever another process ends that has mapped the same library. */
+/* Returns the KiB of private memory and of this rank's part of shared memory. The pages of files do
+ * not count: this rank's part of them grows whenever another process that has mapped the same
+ * library ends. */
 static long pss_kib(void)
 {
     char line[256];
@@ -374,8 +381,8 @@ static long pss_kib(void)
     return sum;
 }
 
-/* The memory behind the segment, without what the ranks keep for their next teams: see
- * tests/run/teams.c, which also checks that they keep little. */
+/* Returns in *kib the memory of the job's segment, without the pages that the ranks keep for their
+ * next teams. tests/run/teams.c checks that these pages are few. */
 static tutti_status shared_kib(tutti_client *client, long *kib)
 {
     struct stat st;
@@ -393,9 +400,9 @@ static long descriptors(void)
 }
 
 /* Measures between two barriers, while all ranks exist, because Pss divides shared pages by the
- * number of processes. A team's memory is given back when all members have freed it and have then
- * advanced context 0: the first time they compare their calls, the second time they find that all
- * have done so. */
+ * number of processes. A team's memory is given back when all members have freed the team and have
+ * then advanced context 0 twice: the first time they compare their calls, the second time they find
+ * that all members have compared theirs. */
 static tutti_status measure(tutti_client *client, struct footprint *f)
 {
     for (int i = 0; i < 2; i++) {
@@ -419,8 +426,8 @@ static tutti_status one_team(tutti_team *world, int i)
     return status == TUTTI_OK ? tutti_team_free(part) : status;
 }
 
-/* splits N: creates and frees N teams. Memory and descriptors in use must be the same after all as
- * after the first twenty. */
+/* splits N: creates and frees N teams. The rank must use as much memory and as many descriptors
+ * after all N teams as after the first twenty. */
 static int splits(int argc, char **argv)
 {
     tutti_client *client = join();

@@ -44,7 +44,7 @@ for n in 4 6 8; do
     says err '^tutti: .*Too many open files'
 done
 expect 0 bash -c "$closed; ulimit -n 16; exec tutti run -n 2 '$trouble' visit barrier/p2"
-if [ -z "$TUTTI_SANITIZE" ]; then # which take terabytes
+if [ -z "$TUTTI_SANITIZE" ]; then # sanitizers need terabytes of address space
     expect 0 bash -c "ulimit -v 1000000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     expect 125 bash -c "ulimit -v 100000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     says err '^tutti: .*address space.*: Cannot allocate memory \(memory for processes, or a limit on address space: ulimit -v\)$'
@@ -55,7 +55,7 @@ fi
 expect 125 bash -c "ulimit -f 64; exec tutti run -n 2 '$trouble' visit barrier/p2"
 says err '^tutti: .*: File too large \(a limit on the size of files: ulimit -f\)$'
 
-# Full memory: the call that needs memory fails, and the others still work.
+# Shared memory is full: the call that needs memory fails, and all other calls still work.
 expect 0 go full
 says out '^rank 1: out of memory .*: cannot get 1048576 bytes of shared memory: No space left on device$'
 expect 0 go full-split
@@ -68,7 +68,7 @@ says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: N
 expect 0 "$trouble" starving
 expect 0 "$trouble" starving threads
 
-# Hundreds of teams.
+# Hundreds of teams, after which no more memory may be in use than after a few.
 expect 0 go splits 400
 TUTTI_CMA=0 expect 0 go splits 400
 nothing_left "$TUTTI_TEST"

@@ -47,8 +47,9 @@ static tutti_client *use(void)
 
 /* ---- A core dump ---- */
 
-/* Includes shared memory in core dumps even where the machine's default leaves it out. Otherwise
- * the test would not notice whether the library excludes it. */
+/* Lets the kernel include shared memory in core dumps, even where the machine's default leaves
+ * shared memory out. Otherwise the test would not notice whether the library excludes its memory.
+ * Returns whether that is possible. */
 static bool dumps_all(void)
 {
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -95,8 +96,8 @@ static int count_mappings(int pid, int *dumped)
     return n;
 }
 
-/* mapped: prints the mappings of the rank and of its guard. Each must have one, which no core dump
- * contains. */
+/* mapped: prints the mappings of the rank and of its guard. Each of these processes must have one,
+ * and no core dump may contain it. */
 static int mapped(int argc, char **argv)
 {
     (void)argc;
@@ -115,8 +116,9 @@ static int mapped(int argc, char **argv)
 
 /* ---- Locked memory ---- */
 
-/* locked BEFORE AFTER: calls mlockall before and after joining, each of them none, current, future
- * or onfault. The shared file must then hold what was used, and no more. */
+/* locked BEFORE AFTER: calls mlockall before joining as BEFORE says, and after joining as AFTER
+ * says: none, current, future or onfault. The file of the shared memory must then hold what was
+ * used, and no more. */
 static int lock(const char *how)
 {
     if (strcmp(how, "none") == 0) return 0;
@@ -125,7 +127,7 @@ static int lock(const char *how)
     return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 
-/* Memory that was freed while locked must be zero when it is allocated again. */
+/* Checks that memory which was freed while it was locked is zero when it is allocated again. */
 static tutti_status again(tutti_client *client)
 {
     char *memory;
@@ -155,7 +157,7 @@ static int locked(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* Does the same with threads of one process, and measures the resident memory. */
+/* Returns the KiB of resident memory of this process. */
 static long resident_kib(void)
 {
     long pages = 0;

@@ -11,12 +11,12 @@ source "$(dirname "$0")/lib.sh"
 limit=$((768 << 20))
 skipped() { echo "skipped: $*" >&2; }
 
-# The mappings need no limit.
+# The number of mappings can be checked without a limit on memory.
 expect 0 tutti run -n 2 --timeout 3000 "$trouble" mapped
 [ "$(lines out 'mappings 1, of the guard 1, dumped 0; not more than there is$')" -eq 2 ] ||
     fail 'mappings'
 
-# ---- A cgroup below the one of this script, of version 1 or 2 ----
+# ---- A cgroup below the cgroup of this script, of version 1 or 2 ----
 
 own_group() { sed -nE "s|^[0-9]+:$1:||p" /proc/self/cgroup; }
 make_group() {
@@ -30,7 +30,8 @@ remove_group() {
     group=
 }
 trap 'remove_group; clean_up' EXIT
-# A setting that fails is noticed below.
+# set_to FILE VALUE: sets a value of the cgroup. The script checks further below whether that
+# worked.
 set_to() { { echo "$2" >"$group/$1"; } 2>/dev/null || true; }
 if [ -f /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
     killed_by=memory.oom_control
@@ -61,17 +62,17 @@ code() {
     echo $got
 }
 
-# Locked memory: no more than was used.
+# With locked memory, the job must hold no more memory than it has used.
 for how in 'none current' 'none future' 'none onfault' 'current none' 'future none' \
     'future current' 'onfault none'; do
     # shellcheck disable=SC2086
     case $(code job locked $how) in
     0) [ "$(lines out 'no more than that$')" -eq 2 ] || fail "locked $how" ;;
-    77 | 9) skipped "locked $how: $(head -n 1 out)" ;; # may not lock so much
+    77 | 9) skipped "locked $how: $(head -n 1 out)" ;; # this user may not lock so much memory
     *) fail "locked $how" ;;
     esac
     nobody_killed "locked $how"
-    [ -z "$TUTTI_SANITIZE" ] || continue # whose own memory would be locked too
+    [ -z "$TUTTI_SANITIZE" ] || continue # the sanitizer's own memory would be locked too
     # shellcheck disable=SC2086
     case $(code limited "$trouble" locked-threads $how) in
     0) says out '^threads: no more than that$' ;;
@@ -81,11 +82,12 @@ for how in 'none current' 'none future' 'none onfault' 'current none' 'future no
     nobody_killed "locked threads $how"
 done
 
-if [ -n "$TUTTI_SANITIZE" ]; then # it would look at what a sanitizer keeps
+if [ -n "$TUTTI_SANITIZE" ]; then # the tools below would also visit the sanitizer's own memory
     exit 0
 fi
 
-# A crash: the exit code of its signal, and a small core file.
+# A rank crashes: the job must end with the exit code of the signal, and the core file must be
+# small.
 mkdir core
 cd core
 expect 139 job crash
@@ -103,7 +105,7 @@ esac
 cd "$work"
 rm -rf core
 
-# A preloaded library that has every mapping populated at once.
+# A preloaded library that changes mmap so that every mapping is populated at once.
 cat >populate.c <<'END'
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -124,7 +126,7 @@ LD_PRELOAD=$work/populate.so expect 0 limited "$trouble" locked-threads none non
 says out '^threads: no more than that$'
 nobody_killed 'mappings that are filled at once'
 
-# A debugger that writes a core file of a live rank.
+# A debugger (gcore) writes a core file of a live rank.
 if command -v gcore >/dev/null; then
     job looked-at "$work/pid" >out 2>err &
     looked=$!
@@ -143,7 +145,7 @@ else
     skipped 'no gcore (gdb)'
 fi
 
-# A memory checker under which every rank runs.
+# All ranks run under a memory checker (valgrind).
 if command -v valgrind >/dev/null && [ -z "$TUTTI_TEST_BRIEF" ]; then
     expect 0 limited tutti run -n 2 --timeout 3000 valgrind -q --error-exitcode=6 "$trouble" \
         visit barrier/p2 bcast/u8/64K/p2

@@ -12,15 +12,15 @@ source "$(dirname "$0")/../ucx.sh"
 on_nodes 3
 go() { tutti run -n 3 --timeout 3000 --on-failure continue-fail "$trouble" "$@"; }
 
-# Says whether a brief run leaves this pair out. `pairs` is the number of the pair, counted from
-# where the matrix began.
+# Returns whether a brief run leaves this pair of calls out. `pairs` is the number of the pair,
+# counted from the start of the matrix.
 left_out() {
     pairs=$((pairs + 1))
     [ -n "$TUTTI_TEST_BRIEF" ] && [ $((pairs % 3)) -ne 0 ]
 }
 
-# differ PATTERN PATTERN PROBLEM...: expects a message that names both calls, in either order. The
-# problems are those of the ranks.
+# differ PATTERN PATTERN PROBLEM...: rank r calls the r-th problem. Expects a message that names
+# both calls, in either order.
 differ() {
     if left_out; then return 0; fi
     local one=$1 other=$2 call='rank [0-9] called'
@@ -30,7 +30,8 @@ differ() {
     [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
 }
 
-# matrix PHASE: of three phases, each tries another third of the pairs in a brief run.
+# matrix PHASE: tries all pairs of calls; in a brief run a third of them, another one for each of
+# the phases 0, 1 and 2.
 matrix() {
     local pairs=$1
     # Counts, types, operations and roots, as the user gave them.
@@ -58,7 +59,7 @@ matrix() {
     differ 'alltoall\(n=1024 of u8\)' 'alltoall\(n=2048 of u8\)' alltoall/u8/1K/p3 alltoall/u8/2K/p3
     differ 'alltoall\(n=102400 of u8\)' 'alltoall\(n=204800 of u8\)' alltoall/u8/100K/p3 alltoall/u8/200K/p3
     differ 'allgatherv\(counts=[0-9,]* of u8\)' 'allgatherv\(counts=[0-9,]* of u8\)' allgatherv/u8/1K/p3 allgatherv/u8/2K/p3
-    # Different collectives, whichever of them waits.
+    # Different collectives: one that waits for all ranks and one that does not, in either order.
     differ 'barrier.*' 'allreduce.*' barrier/p3 allreduce/f64/sum/1M/p3
     differ 'barrier.*' 'allreduce.*' allreduce/f64/sum/8/p3 barrier/p3
     differ 'barrier.*' 'bcast.*' barrier/p3 barrier/p3 bcast/u8/8/p3
@@ -84,17 +85,18 @@ for pair in 'allreduce/f64/sum/8/p3 allreduce/f64/sum/16/p3' 'barrier/p3 allredu
     TUTTI_ALGORITHM=doubling,ring,pairwise,binomial expect 0 "$trouble" each-thread $pair
 done
 
-# Counts of which each rank knows only its own. The mismatch is reported where a rank would
-# otherwise read or write too far.
+# uneven ALGORITHM COLLECTIVE MORE: one rank passes a count that does not match, in a collective in
+# which each rank knows only its own counts. The mismatch is reported where a rank would otherwise
+# read or write too far.
 uneven() {
-    [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # for one node
+    [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # these are for one node only
     TUTTI_ALGORITHM=$1 expect 0 go uneven "$2" "$3"
     says out '^rank [0-9]: the calls of the ranks do not match .*: rank .*'
     [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
 }
 uneven alltoallv=flat alltoallv -3000
 uneven alltoallv=exchange alltoallv 3000
-# In these algorithms the ranks compare their counts before they make their plans.
+# With padded and composed the ranks compare their counts before they make their plans.
 for algorithm in padded composed; do
     for more in 3000 -3000; do
         uneven alltoallv=$algorithm alltoallv $more
@@ -112,7 +114,7 @@ done
 # The last rank passes another count to a gatherv than the root expects, or to a scatterv than the
 # root sends: a little more or less, nothing, or a multiple.
 for algorithm in flat direct linear slices; do
-    [ -z "$apart" ] || [[ $algorithm != @(flat|slices) ]] || continue # for one node
+    [ -z "$apart" ] || [[ $algorithm != @(flat|slices) ]] || continue # these are for one node only
     if [ $algorithm = slices ]; then
         export TUTTI_READ_COST=9 TUTTI_WINDOW=8K TUTTI_SLICE=1K
         algorithm=flat
@@ -149,21 +151,23 @@ for n in 1 40; do
     under_way $n 'bcast\(n=131072 of f64, root [0-2]\)' bcast/f64/1M/p3/root={0,1,2}
     under_way $n '(reduce|barrier)\(.*\)' reduce/f64/sum/8/p3/root=1 barrier/p3
 done
-# Calls that match are no error, also if more are started than there are slots.
+# Calls that match give no error, also if more calls are started than there are slots.
 expect 0 go under-way 40 bcast/f64/8/p3
 [ "$(lines out '^rank [0-2]: done')" -eq 3 ] || fail 'calls under way that match'
 
-# A v-collective that is still under way behind a later call: both ranks concerned hear of it.
+# An alltoallv that does not match is still under way when the ranks wait for a later barrier: both
+# ranks that the count concerns must get the error.
 expect 0 go behind-barrier 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a mismatch under way was lost'
 says err '^tutti: \[rank [0-2]\] error: tutti_finalize: the calls of the ranks do not match: '
 
-# A piece that its receiver expects, and that is never sent.
+# A rank expects a piece that no rank sends.
 expect 0 go unsent 10
 [ "$(lines out '^heard 10 of 10$')" -ge 2 ] || fail 'a piece that is not sent was lost'
 
-# A mismatch on a new team, while some ranks are still making it. They get their team, and the error
-# from it; so do ranks that are making another team by the same call, which works.
+# A call on a new team does not match, while some ranks are still making that team. These ranks get
+# their team, and then the error from it. Ranks that make another team by the same call get their
+# team and no error.
 for nodes in '1*6' 3,2,1; do
     [ -n "$apart" ] || break
     export TUTTI_NODES=$nodes
@@ -174,13 +178,14 @@ for nodes in '1*6' 3,2,1; do
 done
 on_nodes 3
 
-# pointer RANK TEXT [allreduce]: an invalid pointer of this rank in a call whose data move by single
-# copy. Whoever finds out, its owner gets ARG and the others hear that it failed, and why.
+# pointer RANK TEXT [allreduce]: RANK passes an invalid pointer to a call whose data move by single
+# copy. Whichever rank finds the error, RANK gets ARG, and the other ranks get an error that names
+# RANK and the cause.
 pointer() {
     local of=$1 text=$2
     shift 2
     TUTTI_ALGORITHM=bcast=direct expect 0 go pointer "$of" "$@"
-    ! grep -q 'not supported here' out || return 0 # where memory of others cannot be read
+    ! grep -q 'not supported here' out || return 0 # here no rank can read the memory of another one
     says out "^rank $of: an argument is wrong .*: $text\$"
     [ "$(lines out "^rank [^$of]: a member of the team failed .*: rank $of cannot go on: an argument is wrong: $text\$")" -eq 2 ] ||
         fail "pointer of rank $of: not reported to the others: $text"
@@ -191,9 +196,10 @@ if [ -z "$apart" ]; then
     pointer 0 "bcast\(n=20000 of f64, root 0\): rank 0 gave [0-9]+ bytes at 0x1000 that $none read"
 fi
 
-# maybe RANK COLLECTIVE FOUND: here the owner of the pointer reads its memory too, and may die
-# before another rank finds out. A sanitizer must not replace the signal by an exit code. If UCX
-# stops another rank then, the job is run again, at most twice.
+# maybe RANK COLLECTIVE FOUND: RANK passes an invalid pointer to a call in which it also reads that
+# memory itself, so it may die by a signal before another rank finds the error (FOUND). A sanitizer
+# must not replace the signal by an exit code. If UCX stops another rank as well, the job is run
+# again, at most twice.
 maybe() {
     local left
     for left in 2 1 0; do
@@ -204,11 +210,12 @@ maybe() {
     [ "$(lines out "^rank [^$1]: a member of the team failed .*: rank $1 (died: signal 11|$3)")" -eq 2 ] ||
         fail "pointer of $2: blamed wrongly"
 }
-# An algorithm may have copied a part of the message before it comes to the pointer's owner.
+# An algorithm may copy a part of the message before it uses the invalid pointer.
 maybe 1 bcast 'cannot go on: an argument is wrong: buffer of bcast\(n=20000 of f64, root 0\): [0-9]+ bytes at 0x[0-9a-f]+ are no memory that can be written'
 maybe 1 allreduce 'cannot go on: an argument is wrong: (in of )?allreduce\(n=100000 of f64, sum\): (rank 1 gave|[0-9]+ bytes at)'
-# The network library cannot read the memory either. It must not take that for the end of the rank
-# that the data go to. The others learn of the death from the network first, or from the launcher.
+# The network library cannot read the invalid memory either. It must not take that error for the end
+# of the rank that receives the data. The other ranks learn of the death from the network or from
+# the launcher, whichever is first.
 if [ -n "$apart" ] && TUTTI_WIRE=1 go under-way 1 barrier/p3 >out 2>&1; then
     export TUTTI_WIRE=1 TUTTI_NODES=1,1,1
     maybe 0 bcast 'cannot be reached|its process ended'

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rank r calls the r-th problem; ranks beyond the last problem call the last one. If the call
+/* Calls the r-th problem on rank r; ranks beyond the last problem call the last one. If the call
  * succeeds, a barrier follows. At the latest in this barrier every rank must get an error. */
 static struct call *call_mine(tutti_team *world, int argc, char **argv, tutti_status *status)
 {
@@ -51,8 +51,9 @@ static void call_in_thread(tutti_client *client, void *arg)
     all->mismatches += status == TUTTI_ERR_MISMATCH;
 }
 
-/* each-thread: the same with threads. Buffers are freed at the end only, because other ranks may
- * still use them until they notice the error. */
+/* each-thread PROBLEM0 PROBLEM1 ...: each rank calls its problem once, as `each` does, but ranks
+ * are threads. Buffers are freed at the end only, because other ranks may still use them until they
+ * notice the error. */
 static int each_thread(int argc, char **argv)
 {
     enum { P = 3 };
@@ -91,8 +92,8 @@ static int uneven(int argc, char **argv)
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Lets all ranks connect to each other. If a rank dies while another one connects to it, UCX 1.13
- * often stops the latter (docs/open.md). */
+/* Lets all ranks connect to each other. If a rank dies while a second one connects to it, UCX 1.13
+ * often stops the second rank (docs/open.md). */
 static tutti_status connect_all(tutti_team *world)
 {
     static double in[100], out[100];
@@ -102,8 +103,8 @@ static tutti_status connect_all(tutti_team *world)
     return status;
 }
 
-/* pointer RANK [bcast | allreduce]: this rank passes an invalid address to a bcast from rank 0,
- * or as the input of an allreduce. Each rank prints its error. */
+/* pointer RANK [bcast | allreduce]: this RANK passes an invalid address to a bcast from rank 0, or
+ * as the input of an allreduce. Each rank prints its error. */
 static int pointer(int argc, char **argv)
 {
     static double good[100000], out[100000];
@@ -113,7 +114,7 @@ static int pointer(int argc, char **argv)
     bool bad = tutti_rank(world) == atoi(argv[0]);
     void *buffer = bad ? (void *)(uintptr_t)4096 : good;
     int64_t begin = tt_clock_ns();
-    /* A rank may still be in this when the one with the pointer dies. */
+    /* Another rank may still be in connect_all when the rank with the invalid pointer dies. */
     tutti_status status = connect_all(world);
     if (status == TUTTI_OK)
         status = argc > 1 && !strcmp(argv[1], "allreduce")
@@ -151,10 +152,10 @@ static int under_way(int argc, char **argv)
     return 0;
 }
 
-/* Starts an alltoallv, in which the last rank expects `more` elements more from rank 0 than that
+/* Starts an alltoallv, in which the last rank expects `more` elements more from rank 0 than rank 0
  * has for it, and a barrier. Waits for the barrier only, and finalizes. The last rank starts both
- * before rank 0 comes, and is then away until rank 0 has gone on, so that nobody compares the calls
- * while it waits. Returns the first error. */
+ * calls before rank 0 does, and then sleeps until rank 0 has gone on, so that nobody compares the
+ * counts while the last rank waits. Returns the first error. */
 static tutti_status finalize_after_barrier(tutti_client *client, int64_t more)
 {
     enum { LONG = 70000, MOST = 16, NAP_US = 20000 };
@@ -175,9 +176,10 @@ static tutti_status finalize_after_barrier(tutti_client *client, int64_t more)
     return status == TUTTI_OK ? ended : status;
 }
 
-/* behind-barrier TIMES: that often, one client after the other. Each rank counts its errors. At the
- * end the calls match, so that nobody may hear of a mismatch. A rank that waits for the barrier may
- * then get PEER, because rank 0 finalizes while the alltoallv is in flight. */
+/* behind-barrier TIMES: creates TIMES clients, one after the other, and leaves a mismatch under way
+ * behind a barrier on each. Each rank prints how often it got the error. On a last client the calls
+ * match, so no rank may get a mismatch there. A rank that waits for the barrier may get PEER there,
+ * because rank 0 finalizes while the alltoallv is in flight. */
 static int behind_barrier(int argc, char **argv)
 {
     int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -187,9 +189,9 @@ static int behind_barrier(int argc, char **argv)
     return finalize_after_barrier(join(), 0) == TUTTI_ERR_MISMATCH ? 8 : 0;
 }
 
-/* unsent TIMES: that often, one client after the other, the last rank expects elements in an
- * alltoallv from rank 0, which has none for it. Nobody waits for the call before it finalizes. Each
- * rank counts its errors. */
+/* unsent TIMES: creates TIMES clients, one after the other. On each, the last rank expects elements
+ * from rank 0 in an alltoallv, and rank 0 has none for it. Nobody waits for the call before
+ * tutti_finalize. Each rank prints how often it got the error. */
 static int unsent(int argc, char **argv)
 {
     enum { MOST = 16, EXPECTED = 5 };
@@ -212,7 +214,8 @@ static int unsent(int argc, char **argv)
     return 0;
 }
 
-/* Calls one of several collectives. `odd`: the call does not match. */
+/* Calls one of several collectives, chosen by i. With `odd`, the call does not match the calls of
+ * ranks without. */
 static tutti_status call_nth(tutti_team *team, int i, bool odd)
 {
     static double in[64], out[64];
@@ -226,9 +229,10 @@ static tutti_status call_nth(tutti_team *team, int i, bool odd)
 }
 
 /* Makes a call on a new team that does not match at one rank. Returns the first error of the call
- * and tutti_finalize. No rank leaves the barrier before every rank has the new team. The news of
- * the error may overtake the barrier, so its status says nothing. `at_once`: there is no barrier,
- * so some ranks are still making the team when others get the error. */
+ * and of tutti_finalize. No rank leaves the barrier before every rank has the new team. The notice
+ * of a rank's failure may arrive before the end of the barrier, so the status of the barrier is
+ * ignored. With `at_once` there is no barrier, so some ranks are still making the team when others
+ * get the error. */
 static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
 {
     tutti_team *world = tutti_world(client), *team;
@@ -240,8 +244,8 @@ static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
     return status == TUTTI_OK ? ended : status;
 }
 
-/* duplicate TIMES [at-once]: that often, one client after the other. Each rank counts its
- * mismatches. */
+/* duplicate TIMES [at-once]: tries call_on_duplicate with TIMES clients, one after the other. Each
+ * rank prints how often it got the mismatch. */
 static int duplicate(int argc, char **argv)
 {
     int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -253,8 +257,8 @@ static int duplicate(int argc, char **argv)
     return 0;
 }
 
-/* Makes two teams, and a call on each, which does not match on one of them. Returns whether the
- * ranks of that team get the error, and the others none. */
+/* Makes two teams, and a call on each. On the team of the even ranks one call does not match.
+ * Returns whether this rank got the error there, or no error on the other team. */
 static bool call_on_half(tutti_client *client, int i)
 {
     tutti_team *world = tutti_world(client), *team;
@@ -267,7 +271,7 @@ static bool call_on_half(tutti_client *client, int i)
     return status == (half == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
 }
 
-/* halves TIMES: that often, one client after the other. */
+/* halves TIMES: tries call_on_half with TIMES clients, one after the other. */
 static int halves(int argc, char **argv)
 {
     int good = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -276,7 +280,7 @@ static int halves(int argc, char **argv)
     return 0;
 }
 
-/* once-more: rank 0 calls one barrier more than the others, which leave. */
+/* once-more: rank 0 calls one barrier more than the other ranks, which leave. */
 static int once_more(int argc, char **argv)
 {
     (void)argc;

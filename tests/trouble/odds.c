@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * odds threads|processes P SLICES SLICE [MICROSECONDS [COLLECTIVE]]: one of P ranks makes a
- * different call from the others, so many microseconds later than they do. The others call this
- * collective, or each collective in turn.
+ * different call from the others, MICROSECONDS later. The other ranks call COLLECTIVE, or without
+ * it each collective in turn.
  *
  * The test tries each collective, each argument that may differ, each rank as the odd one, as the
- * last call or as one that others follow, and each way to complete it. Every affected rank must get
- * TUTTI_ERR_MISMATCH from one of its calls, or at the latest when it leaves, with a message that
- * names both calls. The cases are divided into SLICES slices, of which slice SLICE is run.
+ * last call or as one that others follow, and each way to complete the call. Every affected rank
+ * must get TUTTI_ERR_MISMATCH from one of its calls, or at the latest when it leaves, with a
+ * message that names both calls. The cases are divided into SLICES slices, of which slice SLICE is
+ * run.
  *
  * Ranks that are processes create a client for each case, so that one job tries many cases.
  */
@@ -28,9 +29,10 @@ enum { MOST_RANKS = 17, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE
 
 /* ---- Cases ---- */
 
-/* How the call of the odd rank differs. From AGREE to FREE it is a call without buffers. The kinds
- * from GIVES_MORE on are for alltoallv, gatherv and scatterv: the odd rank sends to one rank, or
- * expects from it, more, less, nothing, or something where nothing is expected or sent. */
+/* How the call of the odd rank differs. With AGREE to FREE the odd rank makes a call without
+ * buffers. The kinds from GIVES_MORE on are for alltoallv, gatherv and scatterv: the odd rank sends
+ * to one rank, or expects from it, more, less, nothing, or something where nothing is expected or
+ * sent. */
 enum odds_kind {
     OTHER_COLL,
     BARRIER,
@@ -136,7 +138,7 @@ static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l
     return c;
 }
 
-/* The rank for which the odd rank changes its counts. */
+/* Returns the rank for which the odd rank changes its counts. */
 static int other_of(const struct a_case *k)
 {
     return (k->odd + 1) % k->p;
@@ -155,8 +157,9 @@ static void make_uneven(const struct a_case *k, struct lists *l)
     }
 }
 
-/* Whether the odd rank passes a count for what it gives to (or else expects from) the other rank.
- * In a gatherv or scatterv only the root and one other rank exchange data. */
+/* Returns whether the odd rank passes a count of what it sends to the other rank (`gives`), or of
+ * what it expects from the other rank. In a gatherv or scatterv only the root and one other rank
+ * exchange data. */
 static bool has_count(const struct a_case *k, bool gives)
 {
     const int root = 0;
@@ -165,7 +168,8 @@ static bool has_count(const struct a_case *k, bool gives)
     return k->coll == TT_COLL_scatterv ? giver == root : k->coll == TT_COLL_alltoallv;
 }
 
-/* Returns false if the collective has no such argument. */
+/* Changes the argument of the odd rank's call that the kind names. Returns false if the collective
+ * has no such argument. */
 static bool alter(const struct a_case *k, struct tt_call *c, struct lists *l)
 {
     bool moves = c->coll != TT_COLL_barrier;
@@ -200,8 +204,8 @@ static bool odd_call(const struct a_case *k, int me, struct lists *l, struct tt_
 
 struct heard {
     tutti_status status;
-    bool cut_short; /* the case ended before it made the calls that do not match */
-    bool concerned; /* it has to get the error */
+    bool cut_short; /* the case ended before this rank made the call on the team */
+    bool concerned; /* this rank has to get the error */
     char text[512];
 };
 
@@ -275,7 +279,7 @@ static bool lane_names(const struct tt_plan *plan, int lane, int rank)
     return named;
 }
 
-/* Whether rank `me` exchanges data or signals with another rank in this call. */
+/* Returns whether rank `me` exchanges data or signals with rank `other` in this call. */
 static bool exchanges(struct tt_call call, const struct tt_map *map, int me, int other)
 {
     const struct tt_algorithm *algorithm;
@@ -293,9 +297,10 @@ static bool exchanges(struct tt_call call, const struct tt_map *map, int me, int
     return named;
 }
 
-/* In a small team, or on one node, every rank gets an error. In a large team on several nodes at
- * least the odd rank gets it, and those whose call exchanges something with the odd rank. If the
- * odd rank only passes another count for another rank, these two are concerned. */
+/* Returns whether this rank has to get an error. If the odd rank passes a count for another rank
+ * that does not match, only these two ranks have to. Otherwise every rank has to in a small team or
+ * on one node; in a large team on several nodes only the odd rank and the ranks that exchange data
+ * or signals with it. */
 static bool is_concerned(const struct a_case *k, const tutti_team *team, int me)
 {
     enum { FEW = 8 };
@@ -359,7 +364,8 @@ static tutti_status make_team(tutti_team *team, enum odds_kind kind, tutti_team 
     }
 }
 
-/* Makes a call without buffers. A call that creates a team here is an error of the library. */
+/* Makes a call without buffers. No such call may create a team here, because the calls do not
+ * match. */
 static tutti_status other_call(tutti_team *team, enum odds_kind kind)
 {
     int64_t value = 1;
@@ -371,7 +377,7 @@ static tutti_status other_call(tutti_team *team, enum odds_kind kind)
     return status;
 }
 
-static useconds_t late_us; /* how late the odd rank makes its call */
+static useconds_t late_us; /* microseconds that the odd rank waits before its call */
 
 /* Buffers are never freed, because other ranks may not have noticed the error yet. */
 static double buffers[MOST_RANKS][2][ROOM];
@@ -399,9 +405,10 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
         hear(h, tutti_bcast(world, &one, 1, TUTTI_F64, 0));
 }
 
-/* The world cannot be freed, so cases of kind FREE use a team of all ranks. Between nodes a member
- * may fail in its later calls before the end of the split has arrived at this rank. Then this rank
- * gets TUTTI_ERR_PEER from the split and makes no call on the team. */
+/* Makes the calls of a case. The world cannot be freed, so cases of kind FREE use a team of all
+ * ranks. Between nodes another member may already fail in its later calls on that team before the
+ * split has ended at this rank. This rank then gets TUTTI_ERR_PEER from the split and makes no call
+ * on the team. */
 static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     tutti_team *team = world;
@@ -417,8 +424,8 @@ static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 
 static _Atomic int wrong, tried;
 
-/* tutti_threads returns the status of one rank only, so each thread makes the comparison of
- * tutti_finalize here, which includes teams that were freed. */
+/* Tries a case at one rank. tutti_threads returns the status of one rank only, so each thread makes
+ * the comparison of tutti_finalize here, which includes teams that were freed. */
 static void in_thread(tutti_client *client, void *arg)
 {
     const struct a_case *k = arg;
@@ -432,8 +439,9 @@ static void in_thread(tutti_client *client, void *arg)
     wrong++;
 }
 
-/* tutti_finalize may report a mismatch that others found after the comparison of this rank: to a
- * rank whose split was cut short, and to a rank that neither sends nor expects the other count. */
+/* Returns whether tutti_finalize may return this error although the rank's own comparison passed.
+ * Another rank may find the mismatch later; then a rank gets the error whose split was cut short,
+ * or that neither sends nor expects the count that differs. */
 static bool may_end_late(const struct a_case *k, tutti_status status)
 {
     if (status != TUTTI_ERR_MISMATCH) return false;

@@ -12,7 +12,8 @@ odds=$TUTTI_BUILD/tests/trouble-odds
 try() {
     local slices=$1 slice
     shift
-    # One run takes the first slice, and the next run the one in the middle.
+    # Every second call of try runs the first slice of the cases, and the other calls run the slice
+    # in the middle.
     slice=$((runs++ % 2 * (slices / 2)))
     if ! "$@" "$slices" "$slice" >out 2>err; then
         grep -v 'error: tutti_finalize: the calls' err >&2 || true
@@ -43,8 +44,8 @@ done
 # Algorithms that use messages, and calls in which no rank waits for all others.
 TUTTI_ALGORITHM=pairwise,binomial,dissemination,doubling try "$few" "$odds" threads 3
 # In a large team on several nodes, tutti_finalize compares the calls of some ranks only. The odd
-# rank makes its call when the others could have left. With `linear`, the root of a scatter sends
-# something to every rank and waits for none.
+# rank makes its call 20,000 us late, when the other ranks could have left. With `linear`, the root
+# of a scatter sends something to every rank and waits for none.
 late() { "$@" 20000 scatter; }
 for nodes in 4,4,3 1,1,1,1,1,1,1,1,1,1,1; do
     TUTTI_NODES=$nodes TUTTI_ALGORITHM=scatter=linear try $((2 * few)) late "$odds" threads 11

@@ -17,7 +17,8 @@ struct call {
     void *in, *out;
 };
 
-/* Joins the job. On failure prints the cause in the format of print_status() and exits with 9. */
+/* Joins the job. If that fails, prints the cause in the format of print_status() and exits with
+ * 9. */
 tutti_client *join(void);
 int rank_number(void);
 
@@ -33,7 +34,8 @@ void print_status(tutti_status status, int64_t since_ns);
  * 8 otherwise. */
 int end(tutti_client *client, tutti_status status, tutti_status expected, int64_t since_ns);
 
-/* Store and read a time of the monotonic clock, which all ranks share, in a file. */
+/* note_time stores the current time of the monotonic clock, which all ranks share, in a file;
+ * noted_time reads it from there. */
 void note_time(const char *file);
 int64_t noted_time(const char *file);
 

@@ -12,9 +12,9 @@ source "$(dirname "$0")/../ucx.sh"
 times=${1:-1} step=1 many=25 some=10
 [ -z "$TUTTI_TEST_BRIEF" ] || step=3 many=8 some=4
 
-# survive RANKS RANK:AFTER...: each RANK dies at its operation number AFTER, if it gets so far.
-# Every rank that lives must exit with 0, and all must print the same lines. If UCX stops one of
-# them, the job is run again, at most twice.
+# survive RANKS RANK:AFTER...: each RANK dies at its operation number AFTER, if it makes so many.
+# Every rank that survives must exit with 0, and all of these must print the same lines. If UCX
+# stops a rank, the job is run again, at most twice.
 survive() {
     local n=$1 got fault left
     shift
@@ -39,8 +39,9 @@ survive() {
     [ "$killed" -lt $# ] || all_killed=$((all_killed + 1))
 }
 
-# Each round prints one line, the same on all ranks that lived at that time. At least as many ranks
-# as are left at the end must print it, and no two lines of a round may differ.
+# Checks the lines of the rounds. In each round all ranks that are still alive print the same line.
+# At least as many ranks as are left at the end must print it, and no two lines of a round may
+# differ.
 check_rounds() {
     local n=$1 killed=$2 round
     for round in 0 1 2 3; do
@@ -58,7 +59,8 @@ all_killed=0
 for after in $(seq 1 "$step" 40); do
     survive 4 "$((after % 4)):$after"
 done
-# A second death at each operation of the recovery from the first; the leader may be among the dead.
+# A second rank dies at each operation of the recovery from the first death. The leader of the
+# agreement may be among the dead.
 for after in $(seq 8 "$step" 30); do
     survive 4 0:9 "1:$after"
     survive 5 3:9 "0:$after"
@@ -82,8 +84,8 @@ TUTTI_NODES=1,3,1
 for ((i = 0; i < some * times; i++)); do
     survive 5 "$((RANDOM % 3)):$((1 + RANDOM % 40))" "$((3 + RANDOM % 2)):$((1 + RANDOM % 40))"
 done
-# Between nodes over a real network, where its library is installed. Fewer messages count as
-# operations there.
+# Several nodes with a real network between them, where its library is installed. There fewer
+# messages count as operations.
 export TUTTI_NODES=2,2
 if TUTTI_WIRE=1 tutti run -n 4 "$trouble" survive 1 >out 2>err; then
     export TUTTI_WIRE=1
@@ -97,8 +99,8 @@ unset TUTTI_NODES
 [ "$all_killed" -gt $((jobs / 2)) ] || fail "only in $all_killed of $jobs jobs did all die that were to"
 echo "$jobs jobs, in $all_killed of which all died that were to"
 
-# An allocation of one rank fails. All ranks must end: either with a team of the others (and an
-# error at the rank that failed), or with no team at all.
+# An allocation of one rank fails in tutti_team_shrink. All ranks must end: either with a team of
+# the other ranks (and an error at the rank that failed), or with no team at all.
 hurt=0
 for n in $(seq 0 15); do
     expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$trouble" no-memory "$n"
@@ -117,11 +119,11 @@ expect 0 tutti run -n 4 --timeout 3000 "$trouble" texts 100
 expect 0 tutti run -n 3 --timeout 3000 "$trouble" null
 TUTTI_NODES=2,1 expect 0 tutti run -n 3 --timeout 3000 "$trouble" null
 
-# A rank that makes no call does not delay calls that have failed already, and takes part in the
-# agreement when it calls it.
+# While a failure makes the calls of the other ranks fail, a rank that makes no call does not delay
+# them. It takes part in their agreement when it calls tutti_team_agree.
 expect 0 tutti run -n 4 --timeout 3000 --on-failure=continue "$trouble" idle
 [ "$(lines out '^rank [013]: done')" -eq 3 ] || fail 'an idle rank'
-# Where the launcher ends the job after a failure, it ends this one too.
+# If the launcher ends the job after a failure, it also ends the rank that makes no call.
 got=0
 # shellcheck disable=SC2016
 tutti run -n 3 --timeout 3000 bash -c 'TUTTI_FAULT=kill,rank=1,after=3 "$0" idle' "$trouble" >out 2>err || got=$?

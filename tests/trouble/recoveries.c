@@ -69,7 +69,7 @@ static int survive(int argc, char **argv)
 }
 
 /* no-memory N: the N-th allocation of rank 1 in tutti_team_shrink fails. Either no rank gets a
- * team, or all others get one, in which rank 1 counts as failed. */
+ * team, or all other ranks get one, in which rank 1 counts as failed. */
 static int no_memory(int argc, char **argv)
 {
     int64_t begin = tt_clock_ns(), one = 1, sum;
@@ -85,8 +85,8 @@ static int no_memory(int argc, char **argv)
     return 0;
 }
 
-/* idle: rank 1 makes no call while rank 2 is killed. It is notified at its next call, and the
- * agreement of the others waits for it. */
+/* idle: rank 1 makes no call while rank 2 is killed. Rank 1 is notified at its next call, and the
+ * agreement of the other ranks waits for rank 1. */
 static int idle(int argc, char **argv)
 {
     (void)argc;
@@ -94,8 +94,8 @@ static int idle(int argc, char **argv)
     int64_t begin = tt_clock_ns(), value = -1;
     tutti_client *client = join();
     tutti_team *world = tutti_world(client);
-    tutti_status first = tutti_barrier(world); /* a rank that is late may get the error already
-                                                * in this barrier */
+    tutti_status first = tutti_barrier(world); /* a slow rank may get the error already in this
+                                                * barrier */
     if (first != TUTTI_OK && first != TUTTI_ERR_PEER) return 8;
     if (rank_number() == 2) raise(SIGKILL);
     if (rank_number() == 1) usleep(1500000);
@@ -104,8 +104,8 @@ static int idle(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-/* texts TIMES: each rank leaves as soon as it has agreed, when others may still send it messages of
- * the agreement. An agreement that succeeds leaves the text of the error before it. */
+/* texts TIMES: each rank leaves as soon as it has agreed, when other ranks may still send it
+ * agreement messages. An agreement that succeeds keeps the text of the error before it. */
 static int texts(int argc, char **argv)
 {
     int64_t value;

@@ -36,7 +36,10 @@
 
 #include "boot/share.h"
 
-enum { DESCRIPTORS = 256 }; /* descriptors per process that are tried, from 0 */
+enum {
+    DESCRIPTORS = 256
+}; /* number of descriptors of a process that the stranger tries, from 0
+                             * on */
 
 static int tried, got;
 
@@ -121,7 +124,7 @@ static void try_process(const char *text)
 
 /* ---- The socket that hands out shared memory ---- */
 
-/* Sends the request of tt_share_take, but without checking the user of the other side. Returns
+/* Sends the request of tt_share_take, but without checking the user at the other end. Returns
  * whether no descriptor comes back. */
 static bool is_turned_away(int door)
 {
@@ -157,7 +160,7 @@ static void try_door(const char *name)
 
 /* ---- Ports ---- */
 
-/* The listener may close the connection, or never read from it. */
+/* Sends garbage to a port. The listener may close the connection, or never read from it. */
 static void try_port(const char *text)
 {
     char address[64], rubbish[1000];
@@ -175,7 +178,8 @@ static void try_port(const char *text)
 
 /* ---- Offering memory ---- */
 
-/* The opposite case: a rank asks another user's socket for memory, and must refuse the offer. */
+/* Lets a child process, as the user nobody, offer memory over a socket, and asks this socket for
+ * memory as a rank does. The request must fail because the socket belongs to another user. */
 static void offer(void)
 {
     struct tt_share share;

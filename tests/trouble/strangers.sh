@@ -21,7 +21,8 @@ echo >open
 "$stranger" files "$work/open" >out && fail 'the stranger does not even open what is open'
 grep -qx '2 attempts, 2 not refused' out || skip 'folders above the temporary one are closed to others'
 
-# refused LEAST ARGUMENT...: at least so many attempts are made, and each is refused.
+# refused LEAST ARGUMENT...: runs stranger.c; expects that it makes at least LEAST attempts, and
+# that each is refused.
 refused() {
     local least=$1
     shift
@@ -48,7 +49,8 @@ end() {
     [ "$(lines said '^rank [0-9]+: all sums are right$')" -eq "$1" ] || fail 'not all ranks ended well'
 }
 
-# Checks that the job's files and memory which a rank has open or mapped are closed to other users.
+# closed PID...: checks that other users cannot open the files and the memory of the job that these
+# processes have open or mapped.
 closed() {
     local pid at kind
     for pid; do
@@ -65,7 +67,8 @@ closed() {
     done
 }
 
-# Checks that a rank has no port: a job on one machine must not be reachable over the network.
+# no_ports PID...: checks that these ranks have no port: a job on one machine must not be reachable
+# over the network.
 no_ports() {
     local pid at inode
     for pid; do
@@ -87,10 +90,10 @@ end 3
 [ "$(find trace -name 'rank-*.json' | wc -l)" -eq 3 ] || fail 'there are no traces'
 [ -z "$(find trace -perm /077)" ] || fail 'traces are open to others'
 refused 6 files "$work"/trace/rank-*.json
-chmod 755 trace # not even then
+chmod 755 trace # the files stay closed if others may enter their folder
 refused 6 files "$work"/trace/rank-*.json
 
-# With UCX, which creates memory and files of its own.
+# A job with UCX, which creates memory and files of its own.
 if TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3 --timeout 60 "$TUTTI_BUILD/bin/hello" >/dev/null 2>&1; then
     begin 3 env TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3
     closed "${ranks[@]}"
@@ -107,7 +110,7 @@ if TUTTI_WIRE=1 TUTTI_NODES=2,1 tutti run -n 3 --timeout 60 "$TUTTI_BUILD/bin/he
     parts+=', memory with a network'
 fi
 
-# ---- Under another launcher: shared memory is handed over a socket whose name all can see ----
+# ---- Under another launcher: ranks pass shared memory over a socket whose name all users see ----
 
 refused 1 offer
 tutti info >reported
@@ -122,7 +125,7 @@ if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' reported; then
         started+=("$launcher")
     }
     # Sets `door` to the name of the socket of this job's rank 0. Other jobs of the machine have
-    # sockets of this kind too, which come and go.
+    # such sockets too, which may appear and vanish meanwhile.
     finds_door() {
         local inode
         for inode in $(for pid in $(pgrep -P "$launcher"); do readlink "/proc/$pid"/fd/*; done |

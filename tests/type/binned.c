@@ -59,7 +59,7 @@ static tutti_binned defined_sum(const double *values, int64_t n)
 
 enum { LIMBS = 70, LIMB = 32 };
 
-/* limb[i] counts in units of 2^(32 i - 1074); the limbs are not normalised. */
+/* An exact sum: limb[i] counts units of 2^(32 i - 1074). The limbs are not normalised. */
 struct exact {
     int64_t limb[LIMBS];
 };
@@ -69,7 +69,7 @@ static void exact_add(struct exact *to, double value, int sign)
     int exponent;
     int64_t mantissa = (int64_t)ldexp(frexp(fabs(value), &exponent), 53);
     int at = exponent - 53 - LOWEST;
-    if (at < 0) { /* a denormal number: the bits that go are 0 */
+    if (at < 0) { /* a denormal number: the lowest bits, which are lost here, are 0 */
         mantissa >>= -at;
         at = 0;
     }
@@ -79,11 +79,11 @@ static void exact_add(struct exact *to, double value, int sign)
         to->limb[i] += sign * (int64_t)(wide & UINT32_MAX);
 }
 
-/* Returns the magnitude, rounded a little. */
+/* Returns the magnitude of the sum, with a small rounding error. */
 static double exact_magnitude(struct exact *of)
 {
     double sum = 0;
-    for (int i = 0; i + 1 < LIMBS; i++) { /* a remainder in [-2^31, 2^31) stays in each limb */
+    for (int i = 0; i + 1 < LIMBS; i++) { /* leave a remainder in [-2^31, 2^31) in each limb */
         int64_t carry = (of->limb[i] + (INT64_C(1) << 31)) >> LIMB;
         of->limb[i] -= carry * (INT64_C(1) << LIMB);
         of->limb[i + 1] += carry;
@@ -92,8 +92,8 @@ static double exact_magnitude(struct exact *of)
     return fabs(sum);
 }
 
-/* The value may be wrong by n * 2^-56 times the largest magnitude, and by half a unit of its last
- * place. */
+/* Checks that the value differs from the exact sum by at most n * 2^-56 times the largest
+ * magnitude, plus half a unit of the value's last place. */
 static void check_accuracy(double value, const double *values, int64_t n)
 {
     static struct exact rest;
@@ -141,7 +141,7 @@ static void shuffle(int64_t n)
     }
 }
 
-/* Shares the values out over up to 9 sums, and merges these in an order drawn at random. */
+/* Shares the values out over up to 9 sums, and merges these in a random order. */
 static tutti_binned sum_somehow(int64_t n)
 {
     tutti_binned part[9] = {0};
@@ -198,7 +198,8 @@ static void known_sums(void **state)
 {
     (void)state;
     assert_true(VALUE_OF(1.0, 2.0, 3.5) == 6.5);
-    assert_true(VALUE_OF(1.0, 1e100, 1.0, -1e100) == 0); /* 1.0 lies below the window */
+    assert_true(VALUE_OF(1.0, 1e100, 1.0, -1e100) == 0); /* 1.0 is too small for the window of
+                                                          * 1e100 */
     assert_true(VALUE_OF(1e16, 1.0, -1e16) == 1);
     assert_true(VALUE_OF(DBL_MAX, DBL_MAX) == HUGE_VAL);
     assert_true(VALUE_OF(DBL_MAX, DBL_MAX, -DBL_MAX) == DBL_MAX);
@@ -207,7 +208,7 @@ static void known_sums(void **state)
     assert_true(VALUE_OF(-DBL_MIN, 0x1p-1074) == -DBL_MIN + 0x1p-1074);
     assert_true(VALUE_OF(0.0) == 0);
     assert_false(signbit(VALUE_OF(-0.0, -0.0)));
-    assert_true(VALUE_OF(1.0, 0x1p-53) == 1); /* rounds to even, once */
+    assert_true(VALUE_OF(1.0, 0x1p-53) == 1); /* is rounded to even, and only once */
     assert_true(VALUE_OF(1.0, 0x1p-53, 0x1p-54) == 1 + 0x1p-52);
 }
 
@@ -234,7 +235,7 @@ static void floats_are_added_as_doubles(void **state)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-/* Rows of many sums are added as each sum on its own would be. */
+/* Checks that rows of many sums give the same as each sum added on its own. */
 static void rows_are_added_element_by_element(void **state)
 {
     (void)state;
@@ -272,7 +273,7 @@ static void fill_operands(int turn)
     }
 }
 
-/* The merges of a kernel agree with merges of single sums. */
+/* Checks that the merges of a kernel agree with merges of single sums. */
 static void check_kernel(tt_reduce_fn *kernel, int k, size_t n)
 {
     static unsigned char out[sizeof operand[0]];
@@ -313,7 +314,8 @@ static void kernels_merge_as_single_merges_do(void **state)
     check_kernels(36, fill_operands);
 }
 
-/* A double of any bits: mostly of any exponent, sometimes subnormal, zero, infinite or a NaN. */
+/* Returns a double of random bits: mostly of any exponent, sometimes subnormal, zero, infinite or a
+ * NaN. */
 static double any_double(void)
 {
     static const uint64_t ends[] = {0, 0x7fe, 0x7ff};
@@ -325,16 +327,16 @@ static double any_double(void)
     return value;
 }
 
-/* A bin that is close to the ends of what fits into a word, so that sums of two overflow or carry
- * from one end to the other. */
+/* Returns a bin that is close to the ends of what fits into a word, so that sums of two bins
+ * overflow or carry from one end to the other. */
 static int64_t extreme_bin(void)
 {
     int64_t near = (int64_t)below(4), end = below(2) ? INT64_MAX >> 3 : INT64_MIN >> 3;
     return below(3) ? (end > 0 ? end - near : end + near) / (1 + (int64_t)below(3)) : -near;
 }
 
-/* Words with any bins, also where the window is that of an infinity or a NaN, and with windows that
- * are close to each other, or far apart, or of no double. */
+/* Returns a sum with any bins, also in the window of an infinity or a NaN. Its window is close to
+ * the windows of other sums, or far from them, or one that no double has. */
 static tutti_binned any_words(int turn)
 {
     tutti_binned sum;
@@ -358,7 +360,8 @@ static void fill_with_hostile_sums(int turn)
     }
 }
 
-/* The bits of any two sums can be merged, also of such as no addition of values makes. */
+/* Checks that kernels merge the bits of any two sums, also of sums that no addition of values
+ * gives. */
 static void kernels_merge_hostile_sums(void **state)
 {
     (void)state;
@@ -366,7 +369,7 @@ static void kernels_merge_hostile_sums(void **state)
     check_kernels(240, fill_with_hostile_sums);
 }
 
-/* The result may take the place of any operand. */
+/* Checks that the result may take the place of any operand. */
 static void kernels_merge_in_place(void **state)
 {
     (void)state;
@@ -386,12 +389,13 @@ static void kernels_merge_in_place(void **state)
     }
 }
 
-/* A sum of too many values becomes a NaN and not a wrong number. */
+/* Checks that a sum of too many values becomes a NaN and not a wrong number. */
 static void too_many_values_become_nan(void **state)
 {
     (void)state;
     static tutti_binned sums[40];
-    double largest = 0x1.fffffffffffffp31; /* all bits of its bins are set */
+    double largest = 0x1.fffffffffffffp31; /* sets all bits of its bins, so that these overflow
+                                            * first */
     for (int i = 0; i < 40; i++) (void)tutti_sum_local(&sums[i], 1, TUTTI_F64, &largest, 1);
     for (int doubling = 0; doubling < 40; doubling++) {
         const void *in[] = {sums, sums};

@@ -49,7 +49,8 @@ static void every_half_has_its_value(void **state)
     }
 }
 
-/* A NaN comes back as a quiet NaN, every other value unchanged. */
+/* Checks that every 16-bit float that is converted and back is unchanged, except that a NaN becomes
+ * a quiet NaN. */
 static void every_half_comes_back(void **state)
 {
     const struct format *f = *state;

@@ -25,12 +25,12 @@ static const char *const isas[] = {"base", "avx2", "avx512"};
 static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 33, 100, 1000};
 static const int counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, K};
 
-/* work[] equals input[] whenever no kernel runs. The last buffer of each is for a result in its own
- * memory. */
+/* The operands before and during a kernel: work[] equals input[] whenever no kernel runs. The last
+ * buffer of each array is for a result in its own memory. */
 static unsigned char input[K + 1][ROOM], work[K + 1][ROOM], expected[N * SZ];
 
-/* The bits of a special value of a float format (zero, denormal, infinity, NaN, ...). Special
- * values have to be rare: in long sums and products one of them would decide the result. */
+/* Returns the bits of a special value of a float format (zero, denormal, infinity, NaN, ...).
+ * Special values have to be rare: in long sums and products one of them would decide the result. */
 static uint64_t special_bits(struct tt_random *random, int significand_bits, int bits)
 {
     uint64_t infinity = ((UINT64_C(1) << (bits - 1 - significand_bits)) - 1) << significand_bits;
@@ -39,7 +39,7 @@ static uint64_t special_bits(struct tt_random *random, int significand_bits, int
     return some[tt_random_below(random, 6)] | sign;
 }
 
-/* A number between -2 and 2, a multiple of 1/64. */
+/* Returns a number between -2 and 2, a multiple of 1/64. */
 static double plain_value(struct tt_random *random)
 {
     return ((double)tt_random_below(random, 256) - 128) / 64;
@@ -60,7 +60,8 @@ static void put_f64(void *to, struct tt_random *random)
 }
 
 #if TT_HAS_F80
-/* The first bit of a significand is stored: it is 0 in the first two special values only. */
+/* Writes a random f80. This format stores the first bit of a significand, which is 0 in the first
+ * two special values only. */
 static void put_f80(void *to, struct tt_random *random)
 {
     static const struct {
@@ -101,8 +102,8 @@ static void put_half(void *to, struct tt_random *random, bool f16)
     memcpy(to, &bits, 2);
 }
 
-/* Either a small number, so that logical and comparing operations meet equal numbers and zeros, or
- * any bits. */
+/* Writes either a small number, so that logical operations and comparisons meet equal numbers and
+ * zeros, or random bits. */
 static void put_integer(void *to, struct tt_random *random, size_t sz)
 {
     uint64_t value = tt_random_next(random);
@@ -110,7 +111,8 @@ static void put_integer(void *to, struct tt_random *random, size_t sz)
     memcpy(to, &value, sz);
 }
 
-/* Either a small number or any bits, and both halves of a number of 128 bits. */
+/* Writes either a small number or random bits, in the low half of 128 bits. The high half is the
+ * sign or random bits. */
 static void put_i128(void *to, struct tt_random *random)
 {
     uint64_t value[2];
@@ -119,7 +121,8 @@ static void put_i128(void *to, struct tt_random *random)
     memcpy(to, value, sizeof value);
 }
 
-/* Two values of a wide type, or one and an index with padding. */
+/* Writes one or two values of a wide type, or one value and an index with padding. Returns false if
+ * the type is not such a type. */
 static bool put_wide(unsigned char *to, struct tt_random *random, tutti_type type)
 {
     (void)to, (void)random;
@@ -136,7 +139,7 @@ static bool put_wide(unsigned char *to, struct tt_random *random, tutti_type typ
     return type == TUTTI_F80 || type == TUTTI_F128 || tutti_type_size(type) == 32;
 }
 
-/* A sum of two numbers, most of which have the same window. */
+/* Writes a reproducible sum of two numbers, most of which have the same window. */
 static void put_binned(void *to, struct tt_random *random)
 {
     tutti_binned sum = {{0}};
@@ -190,7 +193,7 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
         break;
     case TUTTI_I128:
     case TUTTI_U128: put_i128(to, random); break;
-    case TUTTI_F32_F32: /* as index a number, which is not a NaN */
+    case TUTTI_F32_F32: /* the index is a number, and no NaN */
         put_f32(to, random);
         memcpy(to + 4, &(float){(float)plain_value(random)}, 4);
         break;
@@ -207,7 +210,8 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
     }
 }
 
-/* Enough elements for the longest of lengths[] and for several blocks of the kernels. */
+/* Returns the number of elements for the longest of lengths[] and for several blocks of the
+ * kernels. */
 static size_t elements(tutti_type type)
 {
     size_t in_blocks = 9001 / tutti_type_size(type);
@@ -246,7 +250,8 @@ static void check_elements(const struct situation *s, const char *isa, int alias
     }
 }
 
-/* The result replaces operand `alias`, or, with -1, has its own memory with another alignment. */
+/* Checks a kernel whose result replaces operand `alias`, or, with -1, has its own memory with
+ * another alignment. */
 static void check_alias(const struct situation *s, const char *isa, tt_reduce_fn *kernel, int alias)
 {
     const void *in[K];
@@ -270,7 +275,8 @@ static void check_situation(const struct situation *s)
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
         const struct tt_kernels *kernels = tt_kernels_find(isas[i]);
         if (!kernels) continue;
-        int step = s->n <= 100 ? 1 : 5; /* tries each operand at lengths where this is cheap */
+        int step = s->n <= 100 ? 1 : 5; /* each operand is the result in turn; for long operands,
+                                         * only every fifth */
         for (int alias = -1; alias < s->k; alias += step) {
             check_alias(s, isas[i], kernels->fn[s->type][s->op], alias);
         }
@@ -278,15 +284,16 @@ static void check_situation(const struct situation *s)
 }
 
 /* Tries all counts with all lengths, half of them aligned; and one length of several blocks. Under
- * sanitizers, which look for accesses outside the operands, it tries one in seven of the former:
- * the loops of a kernel depend on the count or on the length, and the sample has all of both. */
+ * sanitizers, which look for accesses outside the operands, one in seven pairs of a count and a
+ * length is tried: the loops of a kernel depend on the count or on the length, and the sample has
+ * each count and each length. */
 static void check_pair(tutti_type type, tutti_op op)
 {
     enum {
         COUNTS = sizeof counts / sizeof counts[0],
         LENGTHS = sizeof lengths / sizeof lengths[0]
     };
-    int cases = (int)type + (int)op; /* the sample begins elsewhere for each operation */
+    int cases = (int)type + (int)op; /* start the sample at another case for each operation */
     for (size_t shift = 0; shift < 2; shift++) {
         fill_inputs(type, shift);
         for (size_t i = shift; i < COUNTS * LENGTHS; i += 2) {

@@ -25,7 +25,7 @@ static unsigned char *filled(int64_t bytes, struct tt_random *random)
     return memory;
 }
 
-/* Packs n elements, and unpacks other ones over them. The memory has exactly the bytes that the
+/* Packs n elements, and unpacks other data over them. The memory has exactly the bytes that the
  * elements span, so that a sanitizer notices accesses beyond it. */
 static void check_packing(const struct typemap *map, int64_t n, struct tt_random *random)
 {
@@ -90,8 +90,8 @@ static void each_kind_packs_by_its_definition(void **state)
     typemap_free(&base);
 }
 
-/* MPI's example for resized types: a lower bound and an extent that differ from those of the data
- * place the elements of the next type. */
+/* Checks MPI's example for resized types: a lower bound and an extent that differ from those of the
+ * data decide where the elements of the next type lie. */
 static void bounds_enter_into_bounds(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void random_nests_pack_by_their_definition(void **state)
     assert_true(nested > ROUNDS && overlapped > ROUNDS / 100);
 }
 
-/* ---- What is contiguous is joined ---- */
+/* ---- Pieces that are contiguous are joined ---- */
 
 static const struct tt_layout *layout_of(tutti_status status, const tutti_type *type)
 {
@@ -168,7 +168,8 @@ static void contiguous_fields_are_joined(void **state)
     assert_int_equal(tutti_type_free(type), TUTTI_OK);
 }
 
-/* Types that pack to the same sequence have the same signature, however they are made. */
+/* Checks that types that pack to the same sequence have the same signature, however they are
+ * made. */
 static void equal_sequences_have_equal_signatures(void **state)
 {
     (void)state;

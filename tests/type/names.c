@@ -32,7 +32,8 @@ static void types_have_names_and_sizes(void **state)
     assert_string_equal(tt_type_name(TUTTI_TYPES), "?");
 }
 
-/* The alias of a C type has the size of that type, and is signed exactly if that type is. */
+/* Checks that the alias of a C type has the size of that type, and is signed exactly if that type
+ * is. */
 #define CHECK_INTEGER(name, type)                                                                  \
     do {                                                                                           \
         _Static_assert((TUTTI_##name) < TUTTI_TYPES, "a constant");                                \
@@ -89,7 +90,7 @@ static void other_numbers_of_c_have_names(void **state)
     assert_int_equal(tutti_type_size(TUTTI_U128), sizeof(tt_u128));
 }
 
-/* The alias of a pair of MPI is laid out as this C struct. */
+/* Checks that the alias of a pair of MPI is laid out as this C struct. */
 #define CHECK_PAIR(name, value_type)                                                               \
     do {                                                                                           \
         struct {                                                                                   \
@@ -171,7 +172,8 @@ static void operations_have_names(void **state)
     assert_string_equal(tt_op_name(TUTTI_OP_USER_END), "?");
 }
 
-/* A row per type and a column per operation, in the order of their lists. */
+/* Which operations are defined: a row for each type and a column for each operation, in the order
+ * of their lists. */
 static const char *const defined[TUTTI_TYPES] = {
     /*            sum prod min max  land lor lxor  band bor bxor  minloc maxloc */
     [TUTTI_I8] = "++++"

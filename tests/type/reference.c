@@ -8,11 +8,11 @@
 #include "type/reference.h"
 #include "type/wide.h"
 
-/* ---- 16-bit floats with `bits` bits of significand and the least exponent `least` ---- */
+/* ---- 16-bit floats ---- */
 
 struct reference_format {
-    int bits, least, greatest; /* the range of normal numbers: [1, 2) * 2^least .. [1, 2) *
-                                * 2^greatest */
+    int bits, least, greatest; /* bits of the significand; the least and greatest exponent of normal
+                                * numbers */
 };
 static const struct reference_format f16_format = {10, -14, 15}, bf16_format = {7, -126, 127};
 
@@ -33,14 +33,15 @@ static uint16_t encode(double value, struct reference_format f)
     value = fabs(value);
     int exponent = value > 0 && !isinf(value) ? ilogb(value) : f.least;
     if (exponent < f.least) exponent = f.least;
-    /* The value in units of the last place, rounded to nearest even, which is the processor's
+    /* The value in units of the last place. nearbyint rounds to nearest even, the processor's
      * default. */
     double units = nearbyint(ldexp(value, f.bits - exponent));
     if (isinf(value) || ldexp(units, exponent - f.bits) >= ldexp(1, f.greatest + 1)) {
         return (uint16_t)(sign | infinite);
     }
     unsigned below = (unsigned)(exponent - f.least)
-                     << f.bits; /* the lowest exponent needs no offset */
+                     << f.bits; /* numbers with the lowest exponent, denormal ones too, need no
+                                 * offset */
     return (uint16_t)(sign | (below + (unsigned)units));
 }
 
@@ -105,7 +106,7 @@ static tt_u128 fold_integer(tt_u128 a, tt_u128 b, tutti_type type, tutti_op op)
 
 /* ---- Floats ---- */
 
-/* min and max return one of the two operands; -0 counts as less than +0. */
+/* Returns whether min or max returns the second one of the operands; -0 counts as less than +0. */
 static bool second_is_chosen(double a, double b, tutti_op op)
 {
     if (isnan(a) || isnan(b)) return !isnan(a);
@@ -181,7 +182,7 @@ static void fold_c128(double *a, const double *b, tutti_op op)
         memcpy(&value, at, sizeof value);                                                          \
         return value != value;                                                                     \
     }                                                                                              \
-    /* As compare_values. */                                                                       \
+    /* Does for F what compare_values does for other types. */                                     \
     static int compare_##F(const void *a, const void *b)                                           \
     {                                                                                              \
         tt_##F x, y;                                                                               \
@@ -275,9 +276,9 @@ static bool second_pair_is_chosen(const void *a, const void *b, tutti_type type,
 
 /* ---- One element, combined over all operands ---- */
 
-/* A reproducible sum in the words of its definition (type/binned.h). */
+/* A reproducible sum, divided into the parts of its definition (type/binned.h). */
 struct binned {
-    int window; /* from 509: infinities and NaN */
+    int window; /* window numbers from 509 on mean infinities and NaN */
     int64_t bin[3];
 };
 
@@ -302,7 +303,7 @@ static void store_binned(char *to, const struct binned *sum)
     }
 }
 
-/* Returns what a sum holds in a bin of the scale. */
+/* Returns the value of a sum in one bin of the scale. */
 static int64_t binned_at(const struct binned *sum, int bin)
 {
     int k = bin - sum->window;
@@ -444,13 +445,13 @@ static bool both_nan(const char *a, const char *b, tutti_type type)
     }
 }
 
-/* The bytes of a value without its padding. */
+/* Returns the number of bytes of a value without its padding. */
 static size_t significant(tutti_type type)
 {
     return type == TUTTI_F80 ? 10 : tutti_type_size(type);
 }
 
-/* The type of both parts of a complex number; TUTTI_TYPES for other types. */
+/* Returns the type of both parts of a complex number; TUTTI_TYPES for other types. */
 static tutti_type part_of(tutti_type type)
 {
     switch (type) {
@@ -466,7 +467,7 @@ bool reference_same(const void *a, const void *b, tutti_type type)
 {
     if (memcmp(a, b, significant(type)) == 0) return true;
     struct pair_parts p = parts_of(type);
-    if (p.at > 0) /* what is between and behind the parts is padding */
+    if (p.at > 0) /* the bytes between the parts and after them are padding */
         return memcmp(a, b, significant(p.value)) == 0 &&
                memcmp((const char *)a + p.at, (const char *)b + p.at, significant(p.index)) == 0;
     tutti_type part = part_of(type);

@@ -13,11 +13,12 @@
 void reference_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type,
                       tutti_op op);
 
-/* Whether two elements are equal bit by bit, except that all NaNs count as equal, and that the
- * padding of pairs does not count. */
+/* Returns whether two elements are equal bit by bit, except that all NaNs count as equal, and that
+ * the padding of pairs does not count. */
 bool reference_same(const void *a, const void *b, tutti_type type);
 
-/* Conversions by arithmetic in f64: to f64 exactly, from f64 rounded to nearest even. */
+/* Convert by arithmetic in f64: 16-bit floats to f64 exactly, and f64 to 16-bit floats with
+ * rounding to nearest even. */
 double reference_f16_value(uint16_t half);
 double reference_bf16_value(uint16_t half);
 uint16_t reference_f16(double value);

@@ -105,11 +105,13 @@ static void floats(void **state)
         is_f32(cases[i].op, (float)cases[i].a, (float)cases[i].b, (float)cases[i].want);
     }
     is_f64(TUTTI_SUM, 0x1p1023, 0x1p1023, INFINITY);
-    is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a tie, rounded to even */
+    is_f64(TUTTI_PROD, 0x1p-1074, 0.5, 0); /* a value halfway between two numbers is rounded to
+                                            * even */
     is_f32(TUTTI_SUM, 0x1p-149f, 0x1p-149f, 0x1p-148f);
 }
 
-/* The cases for wide floats. One value is compared at a time, by its sign and as a number. */
+/* Checks the cases for wide floats. One value is compared at a time, by its sign and as a
+ * number. */
 #define CHECK_WIDE(F, TYPE)                                                                        \
     do {                                                                                           \
         const tt_##F nan = (tt_##F)NAN, inf = (tt_##F)INFINITY, zero = 0;                          \
@@ -165,7 +167,8 @@ static void wide_integers(void **state)
     assert_true(out == 0);
 }
 
-/* An unsigned number with its first bit set is large, and a sum of 8 bits wraps around. */
+/* Checks that an unsigned number with its first bit set is large, and that a sum of 8 bits wraps
+ * around. */
 static void small_unsigned(void **state)
 {
     (void)state;
@@ -179,7 +182,7 @@ static void small_unsigned(void **state)
     assert_int_equal(out, 44);
 }
 
-/* A fold goes from the left: 1 is lost if it is added to 2^53 first. */
+/* Checks that a reduction goes from the left: 1 is lost if it is added to 2^53 first. */
 static void from_the_left(void **state)
 {
     (void)state;
@@ -191,7 +194,7 @@ static void from_the_left(void **state)
     assert_true(out == 1);
 }
 
-/* 2048 + 1 is not an f16, but 2048 + 1 + 1 is: the sum must be rounded once, at the end. */
+/* Checks that a sum is rounded once, at the end: 2048 + 1 is not an f16, but 2048 + 1 + 1 is. */
 static void halves_round_once(void **state)
 {
     (void)state;
@@ -199,7 +202,7 @@ static void halves_round_once(void **state)
     const void *in[] = {&big, &one, &one};
     tt_reduce(&out, in, 3, 1, TUTTI_F16, TUTTI_SUM);
     assert_int_equal(out, 0x6801);
-    uint16_t big_bf16 = 0x4380, one_bf16 = 0x3f80; /* 256; the next number is 258 */
+    uint16_t big_bf16 = 0x4380, one_bf16 = 0x3f80; /* the number 256; the next larger bf16 is 258 */
     const void *in_bf16[] = {&big_bf16, &one_bf16, &one_bf16};
     tt_reduce(&out, in_bf16, 3, 1, TUTTI_BF16, TUTTI_SUM);
     assert_int_equal(out, 0x4381);
@@ -279,7 +282,8 @@ static void pairs(void **state)
     }
 }
 
-/* Equal pairs of a value and a short index with different padding: the padding decides nothing. */
+/* Checks equal pairs of a value and a short index whose padding differs: the padding decides
+ * nothing. */
 #define CHECK_PADDING(pair_type, value_type)                                                       \
     do {                                                                                           \
         struct {                                                                                   \

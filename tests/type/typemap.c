@@ -23,8 +23,8 @@ static void add_block(struct typemap *map, const struct typemap *base, int64_t o
     for (int64_t i = 0; i < count; i++) add_element(map, base, offset + i * base->extent);
 }
 
-/* Makes the bounds reach over a block. `extent` holds the upper bound until all blocks are
- * there. */
+/* Extends the bounds of the map to a block of `count` elements. `extent` holds the upper bound
+ * until all blocks have been added. */
 static void reach(struct typemap *map, const struct typemap *base, int64_t offset, int64_t count)
 {
     int64_t lower = offset + base->lower, upper = lower + count * base->extent;

@@ -14,9 +14,9 @@
 #include "base/base.h"
 
 struct typemap {
-    tutti_type type;       /* the type that the library made */
+    tutti_type type;       /* the handle that the library returned */
     int64_t n;             /* bytes of an element */
-    int64_t lower, extent; /* the bounds by MPI's definition */
+    int64_t lower, extent; /* lower bound and extent by MPI's definition */
     int64_t *at;           /* byte k lies at[k] bytes into the element */
 };
 
@@ -25,7 +25,8 @@ struct typemap {
 tutti_status typemap_basic(tutti_type type, struct typemap *map);
 tutti_status typemap_vector(const struct typemap *base, int64_t count, int64_t block,
                             int64_t stride, struct typemap *map);
-/* `unit` is 1 for tutti_type_hindexed, and the extent of the base for tutti_type_indexed. */
+/* `unit` is the bytes that a displacement counts: 1 for tutti_type_hindexed, and the extent of the
+ * base for tutti_type_indexed. */
 tutti_status typemap_indexed(const struct typemap *base, int n, const int64_t *blocks,
                              const int64_t *displs, int64_t unit, struct typemap *map);
 tutti_status typemap_subarray(const struct typemap *base, int n, const int64_t *sizes,
@@ -33,16 +34,17 @@ tutti_status typemap_subarray(const struct typemap *base, int n, const int64_t *
                               struct typemap *map);
 tutti_status typemap_resized(const struct typemap *base, int64_t lower, int64_t extent,
                              struct typemap *map);
-/* All fields are of the base. */
+/* All fields have the type of the base. */
 tutti_status typemap_struct(const struct typemap *base, int n, const int64_t *counts,
                             const int64_t *offsets, int64_t extent, struct typemap *map);
-/* Wraps the type of the map, which is replaced, in a type of a random kind. Returns false, and
- * leaves *map as it was, if the library refused the type because fields overlap, and they do.
- * Aborts if the library refuses anything else, or accepts fields that overlap. */
+/* Replaces the type of the map by a random type that contains it. Returns false, and leaves *map as
+ * it was, if the library refused the type because fields overlap, and they do overlap. Aborts if
+ * the library refuses any other type, or accepts fields that overlap. */
 bool typemap_wrap(struct typemap *map, struct tt_random *random);
-/* Whether n elements, `extent` bytes apart, share bytes. */
+/* Returns whether n elements, `extent` bytes apart, share bytes. */
 bool typemap_overlaps(const struct typemap *map, int64_t n);
-/* The first byte that n > 0 elements use, and the end of the last one. */
+/* Return the offset of the first byte that n > 0 elements use, and the offset after the last
+ * byte. */
 int64_t typemap_begin(const struct typemap *map, int64_t n);
 int64_t typemap_end(const struct typemap *map, int64_t n);
 void typemap_free(struct typemap *map);

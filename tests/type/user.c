@@ -34,7 +34,7 @@ static bool overlap(const void *a, const void *b, size_t bytes)
     return x < y + bytes && y < x + bytes;
 }
 
-/* Sets *arg if it was not called as promised. */
+/* Composes maps. Sets *arg if the library has not called this function as it promises. */
 static void compose(const void *left, const void *right, void *out, size_t n, tutti_type type,
                     void *arg)
 {
