@@ -18,8 +18,9 @@
 #include "api/api.h"
 #include "type/layout.h"
 
-static tutti_status tell(tutti_team *team, enum tt_coll coll, const void *mine, void *all,
-                         int64_t n)
+/* Runs a collective of n 64-bit words among the ranks, which counts as no call of the user. */
+static tutti_status exchange(tutti_team *team, enum tt_coll coll, const void *mine, void *all,
+                             int64_t n)
 {
     return tt_team_step(team, TT_SIGNATURE_COUNTING, coll, mine, all, n);
 }
@@ -118,11 +119,11 @@ static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
     int p = team->run.map.p;
     struct counts_piece *sent = pieces + p;
     for (int r = 0; r < p; r++) pieces[r] = piece(call, false, r);
-    TT_TRY(tell(team, TT_COLL_alltoall, pieces, sent, 2));
+    TT_TRY(exchange(team, TT_COLL_alltoall, pieces, sent, 2));
     for (int r = 0; r < p; r++)
         TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
     /* A rank that has found the difference does not come here, and its error reaches this rank. */
-    TT_TRY(tell(team, TT_COLL_barrier, NULL, NULL, 0));
+    TT_TRY(exchange(team, TT_COLL_barrier, NULL, NULL, 0));
     (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
     return give_up(team);
 }
@@ -159,7 +160,7 @@ static tutti_status exchange_counts(tutti_team *team, const struct tt_args *args
     uint64_t balance = 0;
     memcpy(mine, call.in_counts, (size_t)p * sizeof *mine);
     mine[p] = (int64_t)balance_of(&call, p, me);
-    TT_TRY(tell(team, TT_COLL_allgather, TUTTI_IN_PLACE, all->n, all->row));
+    TT_TRY(exchange(team, TT_COLL_allgather, TUTTI_IN_PLACE, all->n, all->row));
     for (int r = 0; r < p; r++) balance += (uint64_t)count_of(&all->head, r, p);
     if (balance != 0) return find_difference(team, &call);
     call.all_counts = &all->head;
@@ -213,9 +214,9 @@ static tutti_status spread_counts(tutti_team *team, const struct tt_args *args,
                  .root = root},
         .out = all->piece};
     TT_TRY(tt_collective_run(team, &step));
-    struct counts_piece own = piece(&call, !gathers, root), told = all->piece[me];
-    TT_TRY(gathers ? compare(team, &call, me, root, own, told)
-                   : compare(team, &call, root, me, told, own));
+    struct counts_piece own = piece(&call, !gathers, root), theirs = all->piece[me];
+    TT_TRY(gathers ? compare(team, &call, me, root, own, theirs)
+                   : compare(team, &call, root, me, theirs, own));
     call.all_counts = &all->head;
     return tt_prepare(&team->cache, &team->run, &call, prepared);
 }
@@ -235,28 +236,28 @@ static tutti_status prepare_with_root(tutti_team *team, const struct tt_args *ar
 
 /* ---- The longest piece ---- */
 
-struct counts_told {
+struct counts_summary {
     int64_t longest;
     uint64_t balance;
 };
-_Static_assert(sizeof(struct counts_told) == 2 * sizeof(int64_t), "it is sent as two integers");
+_Static_assert(sizeof(struct counts_summary) == 2 * sizeof(int64_t), "it is sent as two integers");
 
-static struct counts_told told_by(const struct tt_call *call, int p, int me)
+static struct counts_summary summary_of(const struct tt_call *call, int p, int me)
 {
-    struct counts_told told = {.balance = balance_of(call, p, me)};
+    struct counts_summary summary = {.balance = balance_of(call, p, me)};
     for (int r = 0; r < p; r++)
-        told.longest = tt_max(told.longest, tt_max(call->in_counts[r], call->out_counts[r]));
-    return told;
+        summary.longest = tt_max(summary.longest, tt_max(call->in_counts[r], call->out_counts[r]));
+    return summary;
 }
 
 /* Sets *longest to the longest piece of all ranks. `all` has room for what p ranks tell. */
-static tutti_status agree(tutti_team *team, const struct tt_call *call, struct counts_told *all,
+static tutti_status agree(tutti_team *team, const struct tt_call *call, struct counts_summary *all,
                           int64_t *longest)
 {
     int p = team->run.map.p;
-    const struct counts_told mine = told_by(call, p, team->run.me);
+    const struct counts_summary mine = summary_of(call, p, team->run.me);
     uint64_t balance = 0;
-    TT_TRY(tell(team, TT_COLL_allgather, &mine, all, 2));
+    TT_TRY(exchange(team, TT_COLL_allgather, &mine, all, 2));
     *longest = 0;
     for (int r = 0; r < p; r++) {
         *longest = tt_max(*longest, all[r].longest);
@@ -270,8 +271,8 @@ static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args 
                                          struct tt_as_given given, struct tt_prepared **prepared)
 {
     struct tt_call call = args->call;
-    struct counts_told *all = tt_alloc((size_t)team->run.map.p * sizeof *all);
-    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for what all ranks tell");
+    struct counts_summary *all = tt_alloc((size_t)team->run.map.p * sizeof *all);
+    if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for what all ranks exchange");
     tutti_status status = agree(team, &call, all, &call.longest);
     tt_free(all);
     if (status != TUTTI_OK) return status;

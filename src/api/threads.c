@@ -157,7 +157,7 @@ static tutti_status attach(const struct offer *offer, int64_t pid, int first,
 
 /* Finds the greatest of each word of all ranks. Rank 0 alone contributes words other than 0, or all
  * contribute a status. */
-static tutti_status tell(tutti_team *team, const int64_t *mine, int64_t *all, int64_t n)
+static tutti_status find_greatest(tutti_team *team, const int64_t *mine, int64_t *all, int64_t n)
 {
     return tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allreduce, mine, all, n);
 }
@@ -168,7 +168,7 @@ static tutti_status all_have(tutti_team *team, tutti_status mine)
     int64_t code = mine, worst;
     char text[256];
     snprintf(text, sizeof text, "%s", mine == TUTTI_OK ? "" : tutti_error());
-    TT_TRY(tell(team, &code, &worst, 1));
+    TT_TRY(find_greatest(team, &code, &worst, 1));
     if (mine != TUTTI_OK) return tt_fail(mine, "%s", text);
     if (worst == TUTTI_OK) return TUTTI_OK;
     return tt_fail((tutti_status)worst, "another rank could not get the memory of the threads");
@@ -184,14 +184,14 @@ static tutti_status share_memory(tutti_team *team, const struct brought *of, int
     bool has = makes && status == TUTTI_OK;
     if (has) mine = (struct offer){0, segment->fd, tt_segment_page(segment)->stamp};
     mine.status = status;
-    tutti_status told = tell(team, &mine.status, &offer.status, sizeof offer / 8);
-    if (told == TUTTI_OK && !makes && offer.status == TUTTI_OK) {
+    tutti_status found = find_greatest(team, &mine.status, &offer.status, sizeof offer / 8);
+    if (found == TUTTI_OK && !makes && offer.status == TUTTI_OK) {
         status = attach(&offer, of[0].pid, first, segment);
         has = status == TUTTI_OK;
     }
-    if (told == TUTTI_OK) told = all_have(team, status);
-    if (told != TUTTI_OK && has) tt_segment_close(segment);
-    return told;
+    if (found == TUTTI_OK) found = all_have(team, status);
+    if (found != TUTTI_OK && has) tt_segment_close(segment);
+    return found;
 }
 
 /* Gets the memory of the new job; *first is the rank of this process' first thread. */

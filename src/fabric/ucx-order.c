@@ -37,7 +37,7 @@ struct tt_ucx_order {
     bool open, delivering, warned;
 };
 
-enum { FIRST_ROOM = 16, TOLD_EACH = 1000 };
+enum { FIRST_ROOM = 16, LOGGED_EACH = 1000 };
 
 struct tt_ucx_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg)
 {
@@ -220,7 +220,7 @@ bool tt_order_ready(const struct tt_ucx_order *order)
 
 __attribute__((cold, noinline)) static tutti_status stranger(struct tt_ucx_order *order)
 {
-    if (order->strangers++ % TOLD_EACH == 0 && tt_log_on(TT_LOG_fabric))
+    if (order->strangers++ % LOGGED_EACH == 0 && tt_log_on(TT_LOG_fabric))
         tt_log("a packet without this port's pass is dropped: its sender is not of the job (%llu "
                "by now)",
                (unsigned long long)order->strangers);

@@ -35,7 +35,7 @@ struct tt_mpi_later {
     bool has_host; /* whether `host` is made: freeing it frees this struct */
     struct copies packs, deliveries;
     int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
-    bool told;         /* the error handler was called for call.status */
+    bool reported;     /* the error handler was called for call.status */
     char error[256];
     /* The following is for persistent calls, which do not use `host`. */
     int tag;            /* of the message that completes the stand-in */
@@ -134,8 +134,8 @@ static int query(void *state, MPI_Status *status)
     status->MPI_TAG = MPI_UNDEFINED;
     tt_host.Status_set_elements(status, tt_handle.byte, 0);
     tt_host.Status_set_cancelled(status, 0);
-    if (call->status == TUTTI_OK || later->told) return call->code;
-    later->told = true;
+    if (call->status == TUTTI_OK || later->reported) return call->code;
+    later->reported = true;
     bool removed = atomic_load_explicit(&call->record->removed, memory_order_relaxed);
     if (removed || call->comm == tt_handle.world) call->comm = tt_handle.no_comm;
     call->code = tt_mpi_failed(call, later->error);
@@ -183,7 +183,7 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     if (!later) return NULL;
     later->call.later = later;
     later->next = NULL;
-    later->has_host = later->told = false;
+    later->has_host = later->reported = false;
     later->packs = later->deliveries = (struct copies){0};
     later->failed_ns = 0;
     later->freed = false;

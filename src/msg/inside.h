@@ -227,7 +227,7 @@ struct tt_msg {
     struct tt_endpoints **endpoints; /* by rank; NULL: no endpoint to the rank was made */
     tutti_region *regions;
     uint64_t regions_made;
-    struct tt_mark *free_marks; /* marks that no region uses: region.h */
+    struct tt_region_mark *free_marks; /* marks that no region uses: region.h */
     pthread_mutex_t region_lock;
     /* how packets travel within the node (`ring`) and to other nodes (`network`, which is used if
      * `ops` is not NULL) */

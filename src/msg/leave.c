@@ -179,12 +179,12 @@ static void go_on(struct tt_msg *msg)
 
 /* Sends BYE to the peers on other nodes, and gives up on those to which it cannot be sent within
  * TT_PARTING_NS. */
-static void say_goodbye(struct tt_msg *msg)
+static void say_bye(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;
     bool failed;
-    tt_wired_goodbye(msg);
-    while (tt_wired_is_unsaid(msg) && tt_clock_ns() < end) (void)advance_all(msg, &failed);
+    tt_wired_say_bye(msg);
+    while (tt_wired_is_sending(msg) && tt_clock_ns() < end) (void)advance_all(msg, &failed);
 }
 
 void tt_msg_leave(struct tt_msg *msg)
@@ -192,5 +192,5 @@ void tt_msg_leave(struct tt_msg *msg)
     tt_assert(tt_msg_outside(msg, "tutti_finalize"));
     begin(msg);
     go_on(msg);
-    say_goodbye(msg);
+    say_bye(msg);
 }

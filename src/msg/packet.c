@@ -19,14 +19,15 @@ struct packet_origin {
 static const struct {
     signed char args; /* -1: there is no such kind */
     bool message;     /* has a dispatch id and may have a header */
-} kinds[TT_PACKET_KINDS] = {[TT_PACKET_NOTHING] = {-1, false},  [TT_PACKET_EAGER] = {0, true},
-                            [TT_PACKET_EAGER_TOLD] = {1, true}, [TT_PACKET_RTS] = {3, true},
-                            [TT_PACKET_ACK] = {2, false},       [TT_PACKET_PULL] = {4, false},
-                            [TT_PACKET_DATA] = {2, false},      [TT_PACKET_GET] = {4, false},
-                            [TT_PACKET_PUT] = {3, false},       [TT_PACKET_FENCE] = {1, false},
-                            [TT_PACKET_ADDRESS] = {1, false},   [TT_PACKET_ADDRESS_IS] = {1, false},
-                            [TT_PACKET_BYE] = {0, false},       [TT_PACKET_LEAVING] = {0, false},
-                            [TT_PACKET_SPLIT] = {5, false},     [TT_PACKET_PLAN] = {0, true}};
+} kinds[TT_PACKET_KINDS] = {
+    [TT_PACKET_NOTHING] = {-1, false},   [TT_PACKET_EAGER] = {0, true},
+    [TT_PACKET_EAGER_ACKED] = {1, true}, [TT_PACKET_RTS] = {3, true},
+    [TT_PACKET_ACK] = {2, false},        [TT_PACKET_PULL] = {4, false},
+    [TT_PACKET_DATA] = {2, false},       [TT_PACKET_GET] = {4, false},
+    [TT_PACKET_PUT] = {3, false},        [TT_PACKET_FENCE] = {1, false},
+    [TT_PACKET_ADDRESS] = {1, false},    [TT_PACKET_ADDRESS_IS] = {1, false},
+    [TT_PACKET_BYE] = {0, false},        [TT_PACKET_LEAVING] = {0, false},
+    [TT_PACKET_SPLIT] = {5, false},      [TT_PACKET_PLAN] = {0, true}};
 
 _Static_assert(TT_DISPATCHES <= 1 << 12, "a dispatch has 12 bits of a mark");
 _Static_assert(TUTTI_HEADER_BYTES < 1 << 8, "a header's length has 8");

@@ -18,8 +18,8 @@
  * context that receives the packet (receiver's id) or sends it (sender's id). */
 enum tt_packet_kind {
     TT_PACKET_NOTHING,
-    TT_PACKET_EAGER,      /* a whole message */
-    TT_PACKET_EAGER_TOLD, /* a whole message that the receiver acknowledges; args: sender's id */
+    TT_PACKET_EAGER,       /* a whole message */
+    TT_PACKET_EAGER_ACKED, /* a whole message that the receiver acknowledges; args: sender's id */
     /* request to send a long message; args: sender's id, bytes, address; data: the network key, if
      * any */
     TT_PACKET_RTS,

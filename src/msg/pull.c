@@ -75,7 +75,7 @@ static bool is_full(uint64_t word, int n)
 
 /* Returns the index of the first claim word in the peer's ring that no message uses; -1: all are
  * used. */
-static int free_seat(const struct tt_peer *peer)
+static int free_claim_word(const struct tt_peer *peer)
 {
     for (int i = 0; peer->from && i < TT_CLAIM_WORDS; i++)
         if (!(peer->claim_words & 1u << i)) return i;
@@ -117,7 +117,7 @@ static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
 
 /* Takes claim word i for the message, with the next serial number of that word. The word starts
  * with the count of the pieces that the target has claimed before. */
-static void sit_down(struct tutti_pending *r, int i)
+static void take_claim_word(struct tutti_pending *r, int i)
 {
     struct tt_pull_range *range = may_split(r);
     struct tt_claim_word *claim = &r->peer->from->claim[i];
@@ -130,7 +130,7 @@ static void sit_down(struct tutti_pending *r, int i)
     r->peer->claim_words |= 1u << i;
 }
 
-static void stand_up(struct tutti_pending *r)
+static void return_claim_word(struct tutti_pending *r)
 {
     r->peer->claim_words &= ~(1u << (may_split(r)->claim - r->peer->from->claim));
 }
@@ -149,12 +149,12 @@ static tutti_status post(tutti_context *c, const struct tutti_pending *r,
 
 static bool ask_split(tutti_context *c, struct tutti_pending *r)
 {
-    int i = free_seat(r->peer);
+    int i = free_claim_word(r->peer);
     struct tt_pending *pending = i >= 0 ? tt_pending_new(c, TT_PENDING_SPLIT, r->peer) : NULL;
     if (!pending) return false;
-    sit_down(r, i);
+    take_claim_word(r, i);
     if (post(c, r, pending) != TUTTI_OK) {
-        stand_up(r);
+        return_claim_word(r);
         may_split(r)->claim = NULL;
         tt_pending_free(c, pending);
         return false;
@@ -207,7 +207,7 @@ static void split_end(tutti_context *c, struct tutti_pending *r)
 {
     struct tt_pending *pending = r->split_copy;
     r->split_copy = NULL;
-    stand_up(r);
+    return_claim_word(r);
     tt_pending_free(c, pending);
     tt_receipt_unref(r);
 }
@@ -537,7 +537,7 @@ static int claim_any(struct tutti_pending *r)
 
 /* Claims a piece of the first message in the list that has one left. Returns that message, with a
  * new reference; NULL: there is none. Removes messages without a piece left from the list. */
-static struct tutti_pending *help_others(struct tt_shared_pulls *pulls, int *piece)
+static struct tutti_pending *claim_shared(struct tt_shared_pulls *pulls, int *piece)
 {
     struct tutti_pending *r;
     pthread_mutex_lock(&pulls->lock);
@@ -771,7 +771,7 @@ void tt_pull_advance(tutti_context *c)
     if (c->pulling >= ASKED_MOST) return;
     if (c->msg->splits) split_ask_next(c);
     struct tutti_pending *r = own(c, &piece);
-    if (!r) r = help_others(&c->msg->pulls, &piece);
+    if (!r) r = claim_shared(&c->msg->pulls, &piece);
     if (!r) return;
     pull(c, r, piece);
     tt_receipt_unref(r);

@@ -254,7 +254,7 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     r->peer = peer;
     r->bytes = (int64_t)p->bytes;
     r->is_long = false;
-    r->id = p->kind == TT_PACKET_EAGER_TOLD ? p->arg[0] : 0;
+    r->id = p->kind == TT_PACKET_EAGER_ACKED ? p->arg[0] : 0;
     call(c, p, r, &into);
     if (tt_unlikely(into.put_off)) {
         keep_payload(c, r, p);
@@ -262,7 +262,7 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
     }
     tutti_status status = into.to ? copy_in(&into, p->data, r->bytes) : TUTTI_OK;
     if (into.done) call_done(c, &into, status);
-    if (p->kind == TT_PACKET_EAGER_TOLD)
+    if (p->kind == TT_PACKET_EAGER_ACKED)
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
     if (tt_unlikely(status != TUTTI_OK && !into.done)) tt_context_fault(c, status);
 }
@@ -484,7 +484,7 @@ static void take_plan(tutti_context *c, struct tt_peer *peer, const struct tt_pa
 /* The functions that handle packets, by the kind of the packet. */
 typedef void take_fn(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p);
 static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packet,
-                                               [TT_PACKET_EAGER_TOLD] = receive_packet,
+                                               [TT_PACKET_EAGER_ACKED] = receive_packet,
                                                [TT_PACKET_RTS] = receive_packet,
                                                [TT_PACKET_ACK] = take_ack,
                                                [TT_PACKET_PULL] = take_pull,

@@ -50,12 +50,12 @@ static _Atomic uint64_t *word_at(const struct tt_fabric *f, int64_t offset)
 static tutti_status add_marks(struct tt_msg *msg)
 {
     int64_t page;
-    struct tt_mark *made = NULL;
+    struct tt_region_mark *made = NULL;
     TT_TRY(tt_arena_alloc(&msg->f->arena, MARKS_AT_ONCE * 8, &page));
     for (int i = 0; i < MARKS_AT_ONCE; i++) {
-        struct tt_mark *mark = tt_alloc(sizeof *mark);
+        struct tt_region_mark *mark = tt_alloc(sizeof *mark);
         if (!mark) break; /* the rest of the page stays unused */
-        *mark = (struct tt_mark){page + i * 8, made};
+        *mark = (struct tt_region_mark){page + i * 8, made};
         made = mark;
     }
     if (!made) {
@@ -75,7 +75,7 @@ static tutti_status take_mark(struct tt_msg *msg, tutti_region *region)
     return TUTTI_OK;
 }
 
-static void give_mark(struct tt_msg *msg, struct tt_mark *mark)
+static void give_mark(struct tt_msg *msg, struct tt_region_mark *mark)
 {
     atomic_store_explicit(word_at(msg->f, mark->offset), 0, memory_order_release);
     mark->next = msg->free_marks;
@@ -141,7 +141,7 @@ tutti_status tt_msg_region_free(tutti_region *region)
 void tt_region_close(struct tt_msg *msg)
 {
     while (msg->regions) (void)tt_msg_region_free(msg->regions);
-    for (struct tt_mark *mark; (mark = msg->free_marks) != NULL;) {
+    for (struct tt_region_mark *mark; (mark = msg->free_marks) != NULL;) {
         msg->free_marks = mark->next;
         tt_free(mark);
     }

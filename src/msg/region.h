@@ -10,15 +10,15 @@
 /* The mark of a region: a word in the owner's shared memory that holds the region's id while the
  * region is registered. The client uses the word again for other regions and for nothing else, so
  * the word never again holds the id of a region that was freed. */
-struct tt_mark {
+struct tt_region_mark {
     int64_t offset; /* offset in the segment */
-    struct tt_mark *next;
+    struct tt_region_mark *next;
 };
 
 struct tutti_region {
     struct tt_handle head;
     struct tt_msg *msg;
-    struct tt_mark *mark;
+    struct tt_region_mark *mark;
     char *memory;
     size_t bytes;
     uint64_t id; /* no id is given twice */

@@ -175,7 +175,7 @@ static bool keep_data(struct tt_transfer *entry, int64_t bytes)
 static bool is_users(const struct tt_packet *p)
 {
     bool message =
-        p->kind == TT_PACKET_EAGER || p->kind == TT_PACKET_EAGER_TOLD || p->kind == TT_PACKET_RTS;
+        p->kind == TT_PACKET_EAGER || p->kind == TT_PACKET_EAGER_ACKED || p->kind == TT_PACKET_RTS;
     return (message && p->dispatch < TUTTI_DISPATCHES) || p->kind == TT_PACKET_PUT;
 }
 
@@ -465,7 +465,7 @@ static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const t
     if (!pending) return TUTTI_ERR_MEMORY;
     pending->packed = packed;
     if (packed) p.data = packed;
-    p.kind = send->delivered ? TT_PACKET_EAGER_TOLD : TT_PACKET_EAGER;
+    p.kind = send->delivered ? TT_PACKET_EAGER_ACKED : TT_PACKET_EAGER;
     p.arg[0] = pending->id;
     p.bytes = (size_t)bytes;
     peer->risked += !send->delivered;

@@ -474,7 +474,7 @@ static void end_lost(tutti_context *c, struct tt_peer *peer)
 
 /* ---- Leaving ---- */
 
-static void say_goodbye(tutti_context *c, struct tt_peer *peer)
+static void say_bye(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->transport->shares || peer->gone) return;
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
@@ -482,13 +482,13 @@ static void say_goodbye(tutti_context *c, struct tt_peer *peer)
 
 /* Sends BYE to all peers on other nodes, so that they do not take the end of the links for a
  * failure. */
-void tt_wired_goodbye(struct tt_msg *msg)
+void tt_wired_say_bye(struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
-    for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_goodbye);
+    for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], say_bye);
 }
 
-static bool is_unsaid(const tutti_context *c)
+static bool is_sending(const tutti_context *c)
 {
     for (int r = 0; r < c->f->size; r++)
         for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
@@ -496,11 +496,11 @@ static bool is_unsaid(const tutti_context *c)
     return false;
 }
 
-bool tt_wired_is_unsaid(const struct tt_msg *msg)
+bool tt_wired_is_sending(const struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
     for (int i = 0; i < n; i++)
-        if (is_unsaid(msg->context[i])) return true;
+        if (is_sending(msg->context[i])) return true;
     return false;
 }
 

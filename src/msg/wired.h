@@ -23,11 +23,11 @@ void tt_wired_publish(const tutti_context *context);
 /* The longest time that each step of closing the connections may take. */
 #define TT_PARTING_NS INT64_C(1000000000)
 
-/* tt_wired_goodbye notifies the other ranks that this rank leaves, so that they do not take the end
- * of the connections for a failure. tt_wired_is_unsaid returns whether packets or puts to other
+/* tt_wired_say_bye notifies the other ranks that this rank leaves, so that they do not take the end
+ * of the connections for a failure. tt_wired_is_sending returns whether packets or puts to other
  * ranks are still waiting. */
-void tt_wired_goodbye(struct tt_msg *msg);
-bool tt_wired_is_unsaid(const struct tt_msg *msg);
+void tt_wired_say_bye(struct tt_msg *msg);
+bool tt_wired_is_sending(const struct tt_msg *msg);
 /* Closes all links. Takes up to a second if other ranks do not receive what was sent to them. After
  * that, closing the contexts does not wait. */
 void tt_wired_part(struct tt_msg *msg);

@@ -78,12 +78,12 @@ static void make_words(struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
     struct tt_pair_words *words = &exec->words;
-    words->told = !c->in_contents && !c->neighbors;
+    words->suffice = !c->in_contents && !c->neighbors;
     for (int r = exec->partners.first; r < exec->partners.first + exec->partners.n; r++) {
-        words->word[r] = TT_PAIR_UNTOLD;
+        words->word[r] = TT_PAIR_UNFIT;
         if (!c->in_contents)
             words->word[r] = tt_pair_word(c->in_counts[r] * c->sz, c->out_counts[r] * c->sz);
-        words->told = words->told && words->word[r] != TT_PAIR_UNTOLD;
+        words->suffice = words->suffice && words->word[r] != TT_PAIR_UNFIT;
         if (r != exec->team->me) words->others |= UINT64_C(1) << r;
     }
 }
@@ -98,13 +98,13 @@ void tt_access_find_partners(struct tt_exec *exec)
     if (exec->words.word) make_words(exec);
 }
 
-bool tt_access_tells(const struct tt_exec *exec)
+bool tt_access_words_suffice(const struct tt_exec *exec)
 {
-    return exec->words.told && !exec->plan->opens && !exec->remote;
+    return exec->words.suffice && !exec->plan->opens && !exec->remote;
 }
 
 /* Stores the words of this rank in its signal line. */
-static inline void tell(struct tt_exec *exec)
+static inline void store_words(struct tt_exec *exec)
 {
     const struct tt_partners partners = exec->partners;
     uint32_t *word = tt_team_word(exec->team, exec->team->me, exec->slot, 0);
@@ -126,8 +126,8 @@ void tt_access_open(struct tt_exec *exec)
 {
     if (exec->plan->opens) open_buffers(exec);
     if (!exec->plan->segments) return;
-    if (exec->words.word) tell(exec);
-    if (!tt_access_tells(exec)) open_segments(exec);
+    if (exec->words.word) store_words(exec);
+    if (!tt_access_words_suffice(exec)) open_segments(exec);
 }
 
 /* ---- Addresses ---- */

@@ -348,7 +348,7 @@ static bool writes_by_window(const struct tt_exec *exec)
     bool messages = false;
     for (uint32_t i = 0; i < plan->lanes; i++) messages = messages || plan->lane[i].starts > 0;
     return exec->window_bytes > 0 || plan->lanes > 1 || messages ||
-           (plan->segments && !tt_access_tells(exec));
+           (plan->segments && !tt_access_words_suffice(exec));
 }
 
 /* Sets how many executions may be under way when this one begins, this one included. */

@@ -54,7 +54,7 @@ struct tt_partners {
  * call sets everything but `agreed`. In sets of members, bit r is for member r. */
 struct tt_pair_words {
     uint32_t *word; /* this rank's word for each member; NULL: the team has none */
-    bool told;      /* the words contain all that partners need, if the plan opens nothing */
+    bool suffice;   /* the words contain all that partners need, if the plan opens nothing */
     /* set of the partners other than this rank; 0: not set yet, or there are none */
     uint64_t others;
     /* set of the partners whose words have agreed with this rank's in this execution */
@@ -241,7 +241,7 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
 void tt_access_find_partners(struct tt_exec *exec);
 /* Whether the words of a call of pairs contain all that the partners need, so that this rank writes
  * no segment entries. */
-bool tt_access_tells(const struct tt_exec *exec);
+bool tt_access_words_suffice(const struct tt_exec *exec);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
 /* Handles the status of moving bytes between `memory` of this rank and a buffer of rank `owner` of

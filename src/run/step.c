@@ -582,9 +582,9 @@ static tutti_status compare_contents(const struct tt_team *t, uint64_t number, i
 static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer, bool words,
                           int64_t bytes[2])
 {
-    uint32_t word = words ? *tt_team_word(t, rank, slot, peer) : TT_PAIR_UNTOLD;
-    if (word != TT_PAIR_UNTOLD)
-        tt_pair_told(word, bytes);
+    uint32_t word = words ? *tt_team_word(t, rank, slot, peer) : TT_PAIR_UNFIT;
+    if (word != TT_PAIR_UNFIT)
+        tt_pair_bytes(word, bytes);
     else
         memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
 }

@@ -120,17 +120,17 @@ static inline void tt_team_divide(struct tt_map *map, int64_t most)
 }
 
 /* A word contains how many bytes its owner sends to another member, and how many it expects from
- * that member. TT_PAIR_UNTOLD: the word contains no numbers, because a number is too large, or
+ * that member. TT_PAIR_UNFIT: the word contains no numbers, because a number is too large, or
  * because the types of the pieces must match, too. */
-#define TT_PAIR_UNTOLD UINT32_MAX
+#define TT_PAIR_UNFIT UINT32_MAX
 static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {
     bool fits = sent < UINT16_MAX && expected < UINT16_MAX;
-    return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_UNTOLD;
+    return fits ? (uint32_t)sent << 16 | (uint32_t)expected : TT_PAIR_UNFIT;
 }
 /* Sets the two numbers of bytes that a word contains: bytes[TT_IN] to those sent, bytes[TT_OUT] to
  * those expected. */
-static inline void tt_pair_told(uint32_t word, int64_t bytes[2])
+static inline void tt_pair_bytes(uint32_t word, int64_t bytes[2])
 {
     bytes[TT_IN] = word >> 16;
     bytes[TT_OUT] = word & UINT16_MAX;
@@ -138,7 +138,7 @@ static inline void tt_pair_told(uint32_t word, int64_t bytes[2])
 /* Whether two words contain numbers, and the pieces of the two members for each other match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 {
-    return one != TT_PAIR_UNTOLD && other == (one << 16 | one >> 16);
+    return one != TT_PAIR_UNFIT && other == (one << 16 | one >> 16);
 }
 
 /* The head of a block. */
