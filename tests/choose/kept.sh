@@ -3,7 +3,8 @@
 #
 # Rankings are kept for the next job, which computes none of them again. Rank 0 alone reads the
 # file, so that no file makes ranks choose differently; and a job that does not estimate does not
-# look at it. shellcheck source-path=SCRIPTDIR disable=SC1091
+# look at it.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 source "$(dirname "$0")/../tools/model.sh"
 

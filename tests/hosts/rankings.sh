@@ -3,8 +3,8 @@
 #
 # On each host, the first rank reads the rankings of its own file and gives them to the ranks of its
 # host, under the model of rank 0. Teams within a host estimate by these rankings, and the next job
-# computes none of them again, whatever files the other ranks name. shellcheck source-path=SCRIPTDIR
-# disable=SC1091
+# computes none of them again, whatever files the other ranks name.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/model.sh"

@@ -4,7 +4,8 @@
 # Problems drawn at random over all collectives, types, operations, counts, numbers of ranks, roots
 # and algorithms, each compared with a serial reference. The random problems find two mistakes in a
 # command that was broken on purpose (mutant.c), and the command line that is printed then repeats
-# the failure. shellcheck source-path=SCRIPTDIR disable=SC1091
+# the failure.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
 seconds=20
