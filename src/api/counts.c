@@ -26,7 +26,7 @@ static tutti_status tell(tutti_team *team, enum tt_coll coll, const void *mine, 
 
 /* ---- Pieces ---- */
 
-/* What a rank sends to another rank, or expects from it: n elements of the type in the call
+/* A piece that a rank sends to another rank, or expects from it: n elements of the type in the call
  * signature; or, if the call has contents, n bytes with this type and hash (struct tt_contents). */
 struct counts_piece {
     int64_t n;

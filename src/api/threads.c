@@ -101,13 +101,13 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 
 /* ---- Threads of all processes of a team ---- */
 
-/* What each process contributes to an allgather: its id and its number of threads. */
+/* The contribution of each process to an allgather: its id and its number of threads. */
 struct brought {
     int64_t pid, threads;
 };
 
-/* What rank 0 sends to the other ranks: whether it could make the memory, the memory's descriptor,
- * and the job's stamp. The other ranks contribute zeros to the allreduce. */
+/* The offer of rank 0 to the other ranks: whether it could make the memory, the memory's
+ * descriptor, and the job's stamp. The other ranks contribute zeros to the allreduce. */
 struct offer {
     int64_t status, fd, stamp;
 };

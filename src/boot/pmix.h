@@ -12,11 +12,11 @@
 
 #include "boot/directory.h"
 
-/* Whether the environment says that a launcher with PMIx started this process (and TUTTI_PMIX is
- * not 0). */
+/* Returns whether the environment says that a launcher with PMIx started this process, and
+ * TUTTI_PMIX is not 0. */
 bool tt_pmix_there(void);
-/* The version of the library, in its own words. Errors: BOOT; the text says what is missing or too
- * old. */
+/* Sets *text to the version of libpmix, as the library itself prints it. Errors: BOOT; the error
+ * text says what is missing or too old. */
 tutti_status tt_pmix_version(const char **text);
 
 #endif
