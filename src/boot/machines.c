@@ -6,10 +6,9 @@
  * the ranks of each node go through the three rounds of tt_boot_meet. At the end the nodes agree,
  * by two fences:
  *
- *   terms the leader of each node publishes on what its ranks have agreed, or why they cannot go
- *   on;
- *           a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms, so
- *           all get the same result.
+ *   terms   the leader of each node publishes on what its ranks have agreed, or why they cannot go
+ *           on; a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms,
+ *           so all get the same result.
  *   address records
  *           each rank publishes its address record, and a second fence brings all records to the
  *           servers of all nodes, where a rank fetches only the records that it needs.

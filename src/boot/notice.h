@@ -16,10 +16,10 @@
  * 1. X stored the failure in the page of its node before its team broke. If W is on that node, its
  *    next look at the page breaks its team, too.
  * 2. Otherwise X sent a notice to W's node before its call returned (tt_watch_notify), unless the
- *   page of X's node said that a rank had sent it. The page says so only when a rank of the node
- *   has handed the notices for all other nodes to the kernel. If that rank died before, X has sent
- *   the notices itself. W waits, so W, or another rank of its node, takes the notice out of the
- *   inbox.
+ *    page of X's node said that a rank had sent it. The page says so only when a rank of the node
+ *    has handed the notices for all other nodes to the kernel. If that rank died before, X has sent
+ *    the notices itself. W waits, so W, or another rank of its node, takes the notice out of the
+ *    inbox.
  * 3. If X died before it sent the notice, X is a failed rank too, and W watches it, because W waits
  *    for it. When W finds that X has failed, the team breaks at W, and W is the next to send
  *    notices.
@@ -31,9 +31,9 @@
  *    breaks at its next look. So teams of subsets, and nodes with any number of members, need no
  *    rules of their own.
  * 6. A notice may overtake messages that F sent before it failed. In that case a call that might
- *   have succeeded ends with an error; any failure may cause that. A rank that left in order must
- *   not cause errors in this way, so a notice that a rank has left only starts a delay; a rank that
- *   still waits for the left rank after the delay reports it as missing (watch.c).
+ *    have succeeded ends with an error; any failure may cause that. A rank that left in order must
+ *    not cause errors in this way, so a notice that a rank has left only starts a delay; a rank
+ *    that still waits for the left rank after the delay reports it as missing (watch.c).
  * 7. A notice may be lost if a network drops packets for longer than TUTTI_PEER_TIMEOUT. W then
  *    asks X: a rank that waits long sends its call to the ranks that it waits for
  *    (tt_remote_send_call), and a rank whose team is broken answers with the cause.

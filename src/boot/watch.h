@@ -3,10 +3,11 @@
  * Finds out that a rank has died or left, in jobs in which no launcher of Tutti does so.
  *
  *   on this host      its process, by a pidfd, which becomes readable when it has ended
- *   on another host a TCP connection to its process that carries no data. The kernel of its host
- *   answers for the process, even if it computes for hours: if the process dies, the connection is
- *   reset; if the rank leaves in order, the connection is closed; and if its host is cut off, the
- *   keep-alive probes of this host's kernel get no answer
+ *   on another host   a TCP connection to its process that carries no data. The kernel of its host
+ *                     answers for the process, even if it computes for hours: if the process dies,
+ *                     the connection is reset; if the rank leaves in order, the connection is
+ *                     closed; and if its host is cut off, the keep-alive probes of this host's
+ *                     kernel get no answer
  *
  * Only a rank that waits long watches other ranks, and only those that it waits for. It records
  * what it finds in the job's page. Jobs of `tutti run` and jobs of the threads of one process need
