@@ -130,9 +130,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * wait at all. If this rank leaves before another rank makes one call too many, only that other
  * rank gets an error. Errors:
  *
- *     MISMATCH calls did not match, and no call has returned that before; also printed to stderr
- *     PEER      a member has left without making the calls that this rank has made ARG       the
- *     client was finalized before, or belongs to the parent of this process
+ *     MISMATCH  calls did not match, and no call has returned that before; also printed to stderr
+ *     PEER      a member has left without making the calls that this rank has made
+ *     ARG       the client was finalized before, or belongs to the parent of this process
  *
  * After MISMATCH and PEER the client is freed; after ARG nothing was done. client may be NULL. No
  * other thread may be inside the library with this client.
@@ -224,10 +224,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  * threads of this process have ended; those of other processes may still run. Collective over the
  * team. One thread per team. Errors:
  *
- *     ARG          on some rank n < 1 or fn is NULL; no thread was started (nor after UNSUPPORTED
- *     and BOOT) UNSUPPORTED  the ranks of the team are on several nodes BOOT         a rank cannot
- *     open the memory that rank 0 has made (/proc/PID/fd forbids it) MISMATCH     the calls on the
- *     team do not match, or the first tutti_finalize of a thread of
+ *     ARG          on some rank n < 1 or fn is NULL; no thread was started
+ *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
+ *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
+ *                  thread was started
+ *     MISMATCH     the calls on the team do not match, or the first tutti_finalize of a thread of
  *                  this process that failed returned this
  *     MEMORY, LIMIT, SYSTEM, PEER */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,

@@ -75,7 +75,7 @@ typedef enum tutti_type {
 #undef TUTTI_TYPE_ENUM
         TUTTI_TYPES,               /* number of basic types; not a type */
     TUTTI_TYPE_USER = 64,          /* derived types have this number or a higher one */
-    TUTTI_TYPE_USER_END = 1 << 28, /* and below this number */
+    TUTTI_TYPE_USER_END = 1 << 28, /* derived types have numbers below this one */
 
     /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, printed plans
      * and the command print the basic type. _Bool is TUTTI_BOOL. */
@@ -296,7 +296,7 @@ typedef enum tutti_op {
 #undef TUTTI_OP_ENUM
         TUTTI_OPS,               /* number of built-in operations; not an operation */
     TUTTI_OP_USER = 64,          /* user-defined operations have this number or a higher one */
-    TUTTI_OP_USER_END = 256,     /* and below this number */
+    TUTTI_OP_USER_END = 256,     /* user-defined operations have numbers below this one */
     TUTTI_OP_BOUND_END = 1 << 25 /* operations of tutti_op_bind have numbers below this one */
 } tutti_op;
 
