@@ -48,12 +48,12 @@
  *                 the context that they were given; tutti_post to any context; tutti_endpoint_to,
  *                 tutti_region_* and tutti_contexts under their rules on threads; functions that
  *                 only return information
- *   not allowed   functions that advance or wait: tutti_advance and its kin of any context;
+ *   not allowed   functions that advance or wait: tutti_advance and its variants, of any context;
  *                 collectives, blocking or started, tutti_test and tutti_wait, and functions that
  *                 make, free, agree on or shrink teams; tutti_helper_stop; tutti_dispatch;
  *                 tutti_init; tutti_finalize
- * If a function advances or waits inside another one all the same, a build with assertions prints
- * that and ends the process; in other builds the behaviour is undefined.
+ * If one of these functions advances or waits all the same, a build with assertions prints that and
+ * ends the process; in other builds the behaviour is undefined.
  */
 #ifndef TUTTI_MESSAGE_H
 #define TUTTI_MESSAGE_H
@@ -93,7 +93,7 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
- * the first error; the other contexts return theirs at the next call. Errors: ARG, and as for
+ * the first error; later calls return the errors of the other contexts. Errors: ARG, and as for
  * tutti_advance. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 

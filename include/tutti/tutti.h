@@ -2,8 +2,8 @@
  *
  * Tutti: collective communication between processes and threads.
  *
- * A program is started as several ranks (`tutti run -n 8 ./app`), each calls tutti_init, and from
- * then on the ranks of a team call the same collectives in the same order:
+ * A program is started as several ranks (`tutti run -n 8 ./app`). Each rank calls tutti_init, and
+ * after that the ranks of a team call the same collectives in the same order:
  *
  *     tutti_client *client;
  *     tutti_init(&client);
@@ -63,11 +63,12 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * A process may hold several clients. The k-th call on every rank makes client k of the job. Each
  * client has its own world, teams, contexts, dispatch ids and memory, and different threads may use
  * different clients at the same time. If one client fails (calls do not match, or a rank leaves it
- * while others still need that rank), the other clients go on working; but a rank whose process
- * dies has failed in all clients. A process may finalize its clients in any order, and may make
- * more clients afterwards, even if it has finalized all of them. If nobody launched the job, each
- * client is a job of one rank, also inside tutti_threads, and also in a child process of a process
- * that has such clients: the child may make clients of its own, but cannot use those of its parent.
+ * while other ranks still need that rank), the other clients go on working; but a rank whose
+ * process dies has failed in all clients. A process may finalize its clients in any order, and may
+ * make more clients afterwards, even if it has finalized all of them. If nobody launched the job,
+ * each client is a job of one rank, also inside tutti_threads, and also in a child process of a
+ * process that has such clients: the child may make clients of its own, but cannot use those of its
+ * parent.
  *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
@@ -245,8 +246,8 @@ TUTTI_API int tutti_size(const tutti_team *team);
 
 /* The functions that make a team from a team have this in common: if the arguments of one rank are
  * wrong, all ranks get its error, with a text that names the rank, and the old team goes on
- * working. Only a rank whose `team` is no live team returns alone; the others wait for it, and get
- * MISMATCH or PEER when it makes another call on the team or leaves.
+ * working. Only a rank whose `team` is no live team returns alone; the other ranks wait for it, and
+ * get MISMATCH or PEER when it makes another call on the team or leaves.
  *
  * Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
  * `team`. A rank with a negative colour takes part and gets *part = NULL. Collective over `team`;
@@ -256,7 +257,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int c
                                                          tutti_team **part);
 
 /* Makes a team of the same ranks in the same order: calls on one of the two teams do not concern
- * the other. The new team has the grid or the graph of the old one. Collective over `team`; blocks;
+ * the other team. The new team has the grid or the graph of `team`. Collective over `team`; blocks;
  * all ranks return the same status. The caller frees the team. Errors: ARG, MEMORY, LIMIT, PEER,
  * MISMATCH. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_dup(tutti_team *team, tutti_team **part);
@@ -428,9 +429,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  * have called them, whichever member dies meanwhile, and they advance context 0 and the client's
  * teams. A member that leaves the job (tutti_finalize) without calling them counts as failed. If a
  * collective returns MEMORY, LIMIT, SYSTEM or MISMATCH to a rank, that rank counts as failed in all
- * teams of the client from then on: the library has reported to the others that the rank cannot go
- * on, and returns PEER if the rank itself calls these functions. The method and its proof are in
- * src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
+ * teams of the client from then on: the library has reported to the other members that the rank
+ * cannot go on, and returns PEER if the rank itself calls these functions. The method and its proof
+ * are in src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
  * Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
 /* Combines *value of all members by bitwise AND and returns the result in *value. The result

@@ -22,7 +22,7 @@ struct tt_graph {
     int rank[];
 };
 
-/* What a `tutti_team *` points to. `run` is the team as the folder run knows it. */
+/* What a `tutti_team *` points to. `run` is the part of the team that src/run uses. */
 struct tutti_team {
     struct tt_handle head;
     struct tt_team run;
@@ -52,7 +52,8 @@ struct tutti_client {
     tutti_team *world;
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* the helper thread of each context; NULL: none */
-    struct tt_remote_teams *remote_teams;     /* NULL: a job of threads */
+    /* teams in messages between nodes (run/remote.h); NULL: a job of threads */
+    struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
     struct tt_lock *lock; /* for a client that threads share; else NULL */
 };
@@ -65,7 +66,7 @@ struct tutti_client {
 /* What a `tutti_request *` points to: a collective that is started or prepared. */
 struct tutti_request {
     struct tt_handle head;
-    struct tt_packed *packed; /* for a derived type; else NULL */
+    struct tt_packed *packed; /* for a call that packs its elements (packed.h); else NULL */
     tutti_team *team;
     struct tt_prepared *prepared;
     struct tt_exec *exec;
@@ -87,7 +88,7 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
 /* Makes a team of the members job_rank[p], whose blocks are at `blocks`. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team);
-/* Deletes a team without waiting for anybody. `shared` is as in tt_team_release. */
+/* Deletes a team without waiting for other ranks. `shared` is as in tt_team_release. */
 void tt_team_delete(tutti_team *team, bool shared);
 
 /* Continues to leave the teams that the user has freed (run/settle.h), and deletes each team that
@@ -166,7 +167,7 @@ tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
                               const struct tt_as_given *given, struct tt_prepared **prepared);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args);
-/* Returns the name of the call's last buffer, for error messages. */
+/* Returns the name of the call's output buffer (`out` in struct tt_args), for error messages. */
 static inline const char *tt_args_out(const struct tt_args *args)
 {
     return args->call.coll == TT_COLL_bcast ? "buffer" : "out";

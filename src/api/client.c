@@ -164,8 +164,8 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, the function first waits for the execution `note`, which tells the other members of that,
- * and a member that left without freeing the team is no error. */
+ * team, the function first waits for the execution `note`, which publishes that to the other
+ * members, and a member that left without freeing the team is no error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;

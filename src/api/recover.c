@@ -91,10 +91,10 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* Each member contributes two words to a shrink. The first is the offset of its block of the new
- * team, or, if it has no block, the error status (a block begins at a page, so its offset is larger
- * than any status). The second is the least id that the new team may have for messages between
- * nodes. */
+/* Returns the first of the two words that member r has contributed to a shrink: the offset of its
+ * block of the new team, or, if it has no block, its error status (a block begins at a page, so its
+ * offset is larger than any status). The second word is the least id that the new team may have for
+ * messages between nodes on this member. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];
@@ -186,7 +186,7 @@ static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status min
 }
 
 /* Returns the status with which this rank takes part in a shrink; OK if it has stored its block in
- * *block. A rank with a wrong argument takes part, too, because the others wait for it. */
+ * *block. A rank with a wrong argument takes part, too, because the other members wait for it. */
 static tutti_status prepare(tutti_team *team, tutti_team **part, int64_t *block)
 {
     if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");

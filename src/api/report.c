@@ -129,7 +129,7 @@ static void print_text(FILE *out, const tutti_client *client, const struct tt_ta
     }
 }
 
-/* All texts are words of the library, so they need no escapes. */
+/* Prints a row as JSON. All texts in it are words of the library, so they need no escapes. */
 static void print_json_row(FILE *out, const tutti_client *client, const struct tt_tally_row *r)
 {
     int64_t ps = predicted_ps(client, r);

@@ -14,7 +14,7 @@
 
 enum { TT_WISH_TEXT = 256 };
 
-/* What a rank wants. */
+/* The wish of a rank: what it wants of a call that makes teams. */
 struct tt_wish {
     /* ranks with equal colours get one new team; negative: this rank gets no team */
     int64_t color;

@@ -259,7 +259,7 @@ tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, t
     if (mine != TUTTI_OK) snprintf(round.why, sizeof round.why, "%s", tutti_error());
     tutti_status status = make(&l, &round, part);
     if (status == TUTTI_OK) return status;
-    snprintf(text, sizeof text, "%s", tutti_error()); /* freeing may set another error */
+    snprintf(text, sizeof text, "%s", tutti_error()); /* tt_arena_put may set another error */
     if (mine == TUTTI_OK) tt_arena_put(&f->arena, block);
     return tt_fail(status, "%s", text);
 }

@@ -84,7 +84,8 @@ void tt_teams_leave(tutti_client *client)
     }
 }
 
-/* The team stays in the client's list until this rank has left it, but its handle ends now. */
+/* Frees a team: ends its handle, but keeps the team in the client's list until this rank has left
+ * it. */
 tutti_status tutti_team_free(tutti_team *team)
 {
     if (!team) return TUTTI_OK;

@@ -108,7 +108,7 @@ const char *tt_nearest(const char *text, const char *const *words, size_t n);
 /* ---- Settings (setting.c): TUTTI_* environment variables, each read once ---- settings.h has the
  * table of settings. */
 
-const char *tt_setting(const char *name); /* NULL when unset or empty */
+const char *tt_setting(const char *name); /* the value; NULL: unset or empty */
 /* Return the whole number in the variable, which may end in K, M or G (powers of 1024). If the
  * variable is not set or its value is wrong, tt_setting_int returns the default in the table of
  * settings, which must be a number, and tt_setting_int_or returns `fallback`. tt_settings_check()
@@ -133,7 +133,7 @@ enum tt_must_match {
 };
 /* its value, or a hash of a text; not negative */
 int64_t tt_setting_must_match(enum tt_must_match which);
-const char *tt_setting_must_match_name(enum tt_must_match which); /* "TUTTI_WINDOW" */
+const char *tt_setting_must_match_name(enum tt_must_match which); /* such as "TUTTI_WINDOW" */
 /* Returns MISMATCH, with a text which says that the setting is `mine` on this rank and `theirs` on
  * `where` (such as "another rank"), but must be the same on `all` (such as "all ranks"). */
 tutti_status tt_setting_differs(enum tt_must_match which, int64_t mine, int64_t theirs,
@@ -179,7 +179,7 @@ enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */
 
-int64_t tt_clock_ns(void); /* monotonic */
+int64_t tt_clock_ns(void); /* nanoseconds; never goes back */
 
 /* ---- Random numbers: xoshiro256**, seeded by splitmix64; equal seeds give equal numbers ---- */
 

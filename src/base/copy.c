@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies for which memcpy is slow or unsuitable.
+ * Functions for copies for which memcpy is slow or unsuitable.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>

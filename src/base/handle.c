@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The queues of freed handles, and the treatment of handles in a child process.
+ * Makes and frees handles, with a queue of freed handles for each kind; makes inherited handles
+ * invalid in a child process.
  */
 #include "base/handle.h"
 

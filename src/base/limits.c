@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How much memory the host and the cgroup of this process have, and how much of it is left.
+ * Finds out how much memory the host and the cgroups of this process have, and how much of it is
+ * left.
  */
 #include <limits.h>
 #include <stdio.h>

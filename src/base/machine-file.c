@@ -40,7 +40,7 @@ struct content {
     bool has_number[TT_MACHINE_NUMBERS_N], has_table[TT_MACHINE_TABLES_N];
 };
 
-/* Reads n whole numbers and nothing else. */
+/* Reads n whole numbers. Returns false unless the text consists of exactly n whole numbers. */
 static bool read_numbers(const char *text, int64_t *to, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -54,7 +54,8 @@ static bool read_numbers(const char *text, int64_t *to, int n)
     return *text == '\0';
 }
 
-/* Reads n numbers that can be times. */
+/* Reads n numbers as read_numbers does, and returns false also if one of them is no possible
+ * time. */
 static bool read_times(const char *text, int64_t *to, int n)
 {
     bool good = read_numbers(text, to, n);

@@ -71,7 +71,7 @@ enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = TT_FILE_PATH, TT_MACHINE_WHY = T
 extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
 
 /* Invariants (tt_machine_valid): all entries are from 1 to TT_MACHINE_MOST. */
-#define TT_MACHINE_MOST INT64_C(1000000000000) /* a second */
+#define TT_MACHINE_MOST INT64_C(1000000000000) /* a second, in picoseconds */
 struct tt_machine {
     int64_t number[TT_MACHINE_NUMBERS_N];
     int64_t table[TT_MACHINE_TABLES_N][TT_MACHINE_POINTS];
@@ -86,9 +86,11 @@ bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_W
  * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
  * algorithms, whatever files and settings each of them has. */
 enum tt_machine_use {
-    TT_MACHINE_UNKNOWN,  /* there is no model; a table chooses */
-    TT_MACHINE_TABLE,    /* there is a model; a table chooses */
-    TT_MACHINE_ESTIMATE, /* the times that the model predicts choose */
+    /* there is no model; the fixed table in src/choose chooses the algorithms */
+    TT_MACHINE_UNKNOWN,
+    TT_MACHINE_TABLE, /* there is a model; the fixed table chooses all the same */
+    /* there is a model; the times that it predicts decide which algorithm is chosen */
+    TT_MACHINE_ESTIMATE,
     TT_MACHINE_USES
 };
 struct tt_machine_in_force {

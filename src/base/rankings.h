@@ -20,12 +20,13 @@ enum {
 /* All numbers on which a ranking depends, besides the machine model and the version of the library.
  * Two shapes are equal if all their bytes are equal. */
 struct tt_ranking_shape {
-    int64_t window, eager, slice; /* bytes: of a window, of the longest short message, of a slice */
+    /* the bytes of a window, of the longest short message, and of a slice */
+    int64_t window, eager, slice;
     int32_t radix, p, cores;
     uint8_t coll;
     uint8_t shared; /* whether all buffers can be read by plain loads */
     uint8_t reach;  /* how ranks reach each other's buffers (TT_REACHES_...) */
-    uint8_t unused; /* 0 */
+    uint8_t unused; /* always 0, so that equal shapes have equal bytes */
 };
 _Static_assert(sizeof(struct tt_ranking_shape) == 40, "there is no room between the members");
 

@@ -91,7 +91,7 @@ enum tt_setting_kind {
 /* clang-format on */
 
 struct tt_known_setting {
-    const char *name; /* "TUTTI_LOG" */
+    const char *name; /* such as "TUTTI_LOG" */
     enum tt_setting_kind kind;
     int64_t least, most; /* the range of a NUMBER or of SECONDS */
     const char *words;   /* the list for a WORD or WORDS, separated by spaces */
@@ -132,7 +132,7 @@ enum { TT_WARNINGS = 16 };
 struct tt_warnings {
     int n;
     struct tt_warning {
-        uint64_t id; /* a hash of its text, not 0 */
+        uint64_t id; /* a hash of the warning's text, not 0 */
         int32_t first, ranks;
     } warning[TT_WARNINGS];
 };

@@ -29,9 +29,10 @@ struct tt_wise {
     /* slice: bytes of a slice; radix: branching of trees; 0: the algorithm's own value */
     int64_t slice;
     int32_t radix;
-    int32_t p, cores;       /* p: ranks of the team; cores: processors for these ranks, at most p */
-    uint32_t layout;        /* a hash of how the ranks are spread over nodes; 0: one node */
-    uint8_t coll, type, op; /* type and op are TT_WISE_NONE where the collective has none */
+    int32_t p, cores; /* p: ranks of the team; cores: processors for these ranks, at most p */
+    uint32_t layout;  /* a hash of how the ranks are spread over nodes; 0: one node */
+    /* type and op are TT_WISE_NONE if the collective has no type or operation */
+    uint8_t coll, type, op;
     uint8_t reach;
     uint32_t algorithm; /* its index in tt_algorithms */
 };

@@ -26,7 +26,7 @@ enum {
     TT_TERMS_WHY = 160
 };
 
-/* A rank's address record: where it can be reached. */
+/* A rank's address record: the addresses and ports at which other ranks reach it. */
 struct tt_address_record {
     uint16_t port; /* a port at which other ranks watch this rank until it leaves the client */
     /* a port at which other ranks watch its process until the process ends; 0: none */

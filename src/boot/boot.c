@@ -462,7 +462,8 @@ static void fill_absent(const void *arg, struct tt_activity *is)
             tt_waiting_name(is, r);
 }
 
-/* Adds 1 to the counter and waits until all ranks of this node have done so. */
+/* Adds 1 to the counter and waits until all ranks of this node have added 1. Errors: PEER if a rank
+ * has failed. */
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
     struct tt_wait wait;

@@ -46,7 +46,7 @@ struct tt_asked {
 /* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the job's
  * server and gives it a moment to answer; later calls check for the answer. AGAIN: there is no
  * answer yet. Errors: PEER (the server does not know the rank, or has not answered for
- * TUTTI_PEER_TIMEOUT; then the rank is marked as failed). */
+ * TUTTI_PEER_TIMEOUT; in the second case the rank is marked as failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
 /* Publishes the address of a context other than context 0 of this rank's client. Does nothing on

@@ -29,7 +29,7 @@ enum { PACKET = 1024, WHY = 160 };
 
 struct packet_head {
     uint64_t magic;
-    uint64_t bytes; /* of all values that the rank publishes in this fence */
+    uint64_t bytes; /* the bytes of all values that the rank publishes in this fence */
     int32_t rank, size;
     char version[24];
     char why[WHY]; /* why the rank cannot go on; "": it can */
@@ -149,7 +149,7 @@ static struct packet_head head_of(int rank)
     return head;
 }
 
-/* Returns what is wrong with the packet of a rank; NULL: nothing. */
+/* Returns a text that says what is wrong with the packet of a rank; NULL: nothing is wrong. */
 static const char *refuse_packet(int rank, char *text, size_t n)
 {
     const struct packet_head head = head_of(rank);

@@ -857,7 +857,7 @@ void tt_machines_take_notices(struct tt_fabric *f)
     struct tt_notice notice;
     int asker;
     const struct machines_member *m = &joined.member;
-    /* A rank that has not seen the nodes' terms does not know the token yet. */
+    /* A rank that has not received the nodes' terms has no token of the inbox yet. */
     if (m->inbox < 0 || !tt_machines_has(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
         if (!notice.asks)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A job whose ranks meet by PMIx or by the caller's allgather (directory.h), on one node or
- * several: how its ranks get their shared memory, and how the nodes agree. "Such a job" below is
- * this kind of job.
+ * several: how its ranks get their shared memory, and how the nodes agree.
  *
  *     node 0: ranks 0-3             node 1: ranks 4-5
  *     +---------------------+       +---------------------+
@@ -16,16 +15,17 @@
 #include "boot/address-record.h"
 #include "fabric/fabric.h"
 
-/* Joins such a job: maps the memory of this node, and stores this process' rank. Errors: as
- * tt_boot_attach. */
+/* Joins a job by PMIx or by the caller's allgather: maps the memory of this node, and stores this
+ * process' rank. Errors: as tt_boot_attach. */
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
 /* Ends this process' use of the PMIx server. To be called when its last client ends. If `status` is
- * an error, nodes that still wait for this node get the error. Does nothing if this process is in
- * no such job. */
+ * an error, nodes that still wait for this node get the error. Does nothing if this process has
+ * joined no job by PMIx or by the caller's allgather. */
 void tt_machines_leave(tutti_status status);
 /* Begins to use the PMIx server again, for another client after tt_machines_leave. Errors: BOOT. */
 tutti_status tt_machines_return(void);
-/* Returns whether this process is in such a job, and `job` is the page of that job. */
+/* Returns whether this process has joined a job by PMIx or by the caller's allgather, and `job` is
+ * the page of that job. */
 bool tt_machines_has(const struct tt_job_page *job);
 
 /* Collective over a job on several nodes, after the ranks of each node have met; `status` is the

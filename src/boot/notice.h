@@ -73,7 +73,8 @@ bool tt_notice_goes(int from, int to, int nodes);
 /* Starts to send a notice; tt_notice_advance goes on with sending. After timeout_s seconds, gives
  * up. Sends nothing if there is no memory or no descriptor. Any thread. */
 void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s);
-/* Advances the notices of this process that are not sent yet. Returns whether some are left. */
+/* Advances the notices of this process that are not sent yet. Returns whether some of them are
+ * still not sent. */
 bool tt_notice_advance(void);
 /* Calls tt_notice_advance until all notices are sent, or until the given time (tt_clock_ns). */
 void tt_notice_flush(int64_t until_ns);

@@ -2,8 +2,8 @@
  *
  * The services of a PMIx server that Tutti uses: who is in the job and where, short values
  * published by its ranks, and a barrier. The library (libpmix) is loaded at its first use, so a
- * program needs it only if its launcher uses PMIx. No function here waits longer than its caller
- * asks for.
+ * program needs it only if its launcher uses PMIx. This header has only what other files need
+ * besides the directory (directory.h).
  *
  * Functions may be called from any thread.
  */

@@ -15,7 +15,7 @@
 
 /* A question and its answer. */
 struct tt_question {
-    const struct tt_inbox *to; /* NULL: nothing is asked */
+    const struct tt_inbox *to; /* the inbox of the node to ask; NULL: this question is not sent */
     char *text;                /* set by tt_question_ask; freed by the caller with tt_free */
     size_t n;                  /* the length of the text received so far, without the final 0 */
     bool answered;             /* the text is complete */

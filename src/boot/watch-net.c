@@ -92,7 +92,7 @@ uint16_t tt_listener_port(int fd)
 tutti_status tt_listener_open(int *fd, uint16_t *port)
 {
     *fd = listen_on(AF_INET6);
-    if (*fd < 0) *fd = listen_on(AF_INET); /* a host without IPv6 */
+    if (*fd < 0) *fd = listen_on(AF_INET); /* this host has no IPv6 */
     *port = *fd < 0 ? 0 : tt_listener_port(*fd);
     if (*port) return TUTTI_OK;
     tutti_status status =

@@ -76,7 +76,7 @@ struct peer {
     bool doubted;
     /* this rank waits for the peer in tutti_init, and watches only its process */
     bool comes;
-    enum tt_cause cause; /* if ENDED */
+    enum tt_cause cause; /* if ENDED: the cause of the end */
     /* when the state began; if CONNECTING, when the state ASKED before it began */
     int64_t since_ns;
     int64_t retry_ns;
@@ -95,7 +95,7 @@ struct peer {
  * client is in use. */
 struct tt_watch {
     pthread_mutex_t lock;
-    pthread_t answerer; /* if `stop` >= 0 */
+    pthread_t answerer; /* the thread that answers questions, if `stop` >= 0 */
     int stop;           /* an eventfd that ends the thread; -1: there is no thread */
     struct tt_watched_port port;
     int timeout_s, size;

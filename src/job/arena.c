@@ -19,7 +19,7 @@
 #define RANK_KEEPS ((int64_t)8 << 20)
 #define NODE_KEEPS ((int64_t)256 << 20)
 
-/* Inserts x at index i. False: no memory. */
+/* Inserts x at index i. Returns false if there is no memory. */
 static bool insert(struct tt_extents *e, int i, struct tt_extent x)
 {
     if (e->n == e->room) {
@@ -171,11 +171,11 @@ static void drop(const struct tt_segment *s, struct tt_extent x)
     size_t n = (size_t)(x.end - x.begin);
     if (s->fd >= 0)
         fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x.begin, x.end - x.begin);
-    else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* refused for locked memory */
+    else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* fails for locked memory */
         memset(s->base + x.begin, 0, n);
 }
 
-/* Inserts the extent x and joins it with its neighbours. False: no memory. */
+/* Inserts the extent x and joins it with its neighbours. Returns false if there is no memory. */
 static bool join(struct tt_extents *e, struct tt_extent x)
 {
     int i = find(e, x.begin);
@@ -247,7 +247,7 @@ static void keep_piece(struct tt_arena *a, int i)
         return_extent(a, x);
 }
 
-/* Frees the blocks of clients that all ranks have left. */
+/* Frees the pieces of clients that all ranks of the node have left. */
 static void free_forsaken(struct tt_arena *a)
 {
     for (int i = a->store->pieces.n - 1; i >= 0; i--)
@@ -273,7 +273,7 @@ void tt_arena_release(struct tt_arena *a)
     *a = (struct tt_arena){0};
 }
 
-/* Takes bytes from the beginning of an extent. */
+/* Removes `bytes` bytes from the beginning of extent i. */
 static void take(struct tt_extents *e, int i, int64_t bytes)
 {
     e->all[i].begin += bytes;

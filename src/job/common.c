@@ -181,8 +181,8 @@ static bool is_about(const struct tt_finding *finding, uint64_t team)
 
 /* Publishes why the team does not work any more; only the first text for a team is kept.
  *
- * If a rank dies while it writes its reason, the state stays WRITING and nobody reads the text. The
- * other ranks then report the death instead. */
+ * If a rank dies while it writes its reason, the state stays WRITING and no rank reads the text. In
+ * this case the other ranks report the death of the rank instead. */
 static void give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
     for (int i = 0; i < TT_FINDINGS; i++) {

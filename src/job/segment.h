@@ -174,7 +174,8 @@ struct tt_common {
     _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
     /* counter of round three: ranks that have set `fences` if they need it */
     _Atomic uint32_t settled;
-    /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
+    /* block: offset of the memory with which the cost of reading is measured (tt_cost_begin); 0:
+     * none. taking_...: the times that the second rank measured (struct tt_taking) */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_stored_cost, read_percent, streams, stores_slow;
     /* the machine model and the wisdom of rank 0, which writes them before it adds 1 to `joined`;
@@ -220,7 +221,7 @@ struct tt_job_page {
     int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
     _Atomic uint32_t order;         /* the greatest `order` of a failed rank */
-    _Atomic uint64_t latest_client; /* see common.c */
+    _Atomic uint64_t latest_client; /* the client that was settled last, and its entry (common.c) */
     _Atomic int64_t end;            /* end of the granted memory */
     _Atomic int64_t backed;         /* no page at or after this offset was ever backed; <= end */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
@@ -270,8 +271,8 @@ void tt_segment_close(struct tt_segment *s);
 /* Unmaps the memory but keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);
 
-/* Returns the end of the granted memory. Any thread of any rank may call this function and the next
- * two. */
+/* Returns the end of the granted memory. Any thread of any rank may call this function,
+ * tt_segment_grant and tt_segment_backed. */
 static inline int64_t tt_segment_end(const struct tt_segment *s)
 {
     return atomic_load(&tt_segment_page(s)->end);

@@ -218,7 +218,8 @@ static bool processors_are_wanted(void)
     if (tt_likely(until == 0)) return false;
     if (tt_clock_ns() < until) return true;
     atomic_store_explicit(&wanted_ended_ns, until, memory_order_relaxed);
-    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed); /* long yields count anew */
+    /* a new row of long yields begins */
+    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
     return false;
 }

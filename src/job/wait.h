@@ -116,8 +116,9 @@ struct tt_wait {
     struct tt_wake_word *wake_word;
     int64_t until_ns; /* a sleep ends at this time at the latest; INT64_MAX: no limit */
     int64_t since_ns; /* when it first slept on a wake descriptor; 0: it has not done so */
-    int quiet;   /* looks without a call of the hook: policy->quiet, less those of earlier waits of
-                * the same call (tt_wait_afresh) */
+    /* looks without a call of the hook: policy->quiet, minus the looks in earlier waits of the same
+     * call (tt_wait_afresh) */
+    int quiet;
     int to_hook; /* if there is a hook: how many looks after the quiet ones it is called next */
     int spun, yielded;
     int64_t yields_ns; /* the time of the first look at the clock between yields; 0: none */
