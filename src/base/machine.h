@@ -86,9 +86,9 @@ bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_W
  * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
  * algorithms, whatever files and settings each of them has. */
 enum tt_machine_use {
-    /* there is no model; the fixed table in src/choose chooses the algorithms */
+    /* there is no model; the fixed tables of choose/choose.c choose the algorithms */
     TT_MACHINE_UNKNOWN,
-    TT_MACHINE_TABLE, /* there is a model; the fixed table chooses all the same */
+    TT_MACHINE_TABLE, /* there is a model; the fixed tables choose all the same */
     /* there is a model; the times that it predicts decide which algorithm is chosen */
     TT_MACHINE_ESTIMATE,
     TT_MACHINE_USES

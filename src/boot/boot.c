@@ -434,7 +434,7 @@ static void print_warnings(struct tt_fabric *f)
 
 /* ---- Meeting ---- */
 
-/* Returns the lowest rank that has failed; -1 if no rank has failed since the last call. *seen: the
+/* Returns the rank that failed first; -1 if no rank has failed since the last call. *seen: the
  * count of failures at the last call. */
 static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
