@@ -25,5 +25,5 @@ licences=/usr/share/common-licenses
     LC_ALL=C xargs -0 perl -ne 'print if /^=[a-zA-Z]/ .. (/^=cut/ || eof)') >"$folder/docs.txt"
 [ -s "$folder/docs.txt" ] || stop "found no documentation in $modules (Debian package: perl-modules)"
 
-# Some of the names in the folder are links to others.
+# Some names in the folder are symbolic links to other files there; `-type f` leaves them out.
 find "$licences" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat >"$folder/licences.txt"

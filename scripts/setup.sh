@@ -98,10 +98,11 @@ install_missing() {
     if [ ${#missing[@]} -ne 0 ]; then stop 'installed, but still not found'; fi
 }
 
-# Slurm, for one test, which is skipped without it. The packages start daemons when they are
-# installed, so they are unpacked into build/slurm instead, together with their dependencies that
-# this system lacks. If that folder exists, it is complete. It gets the owner of the sources, who
-# builds beside it and may be another user than the one who installs packages.
+# Unpacks Slurm for one test, which is skipped without Slurm. The packages would start daemons if
+# they were installed, so they are unpacked into build/slurm, together with those of their
+# dependencies that this system lacks. If that folder exists, it is complete. The folder gets the
+# owner of the sources, who also writes into build/ and may be another user than the one who
+# installs packages.
 unpack_slurm() {
     local folder=$PWD/build/slurm-$$ packages daemon deb
     packages=$(apt-get install -s --no-install-recommends slurmctld slurmd slurm-client munge | sed -n 's/^Inst \([^ ]*\) .*/\1/p')

@@ -48,12 +48,12 @@
  *                 the context that they were given; tutti_post to any context; tutti_endpoint_to,
  *                 tutti_region_* and tutti_contexts under their rules on threads; functions that
  *                 only return information
- *   not allowed   functions that advance or wait: tutti_advance and its kin of any context;
+ *   not allowed   functions that advance or wait: tutti_advance and its variants, of any context;
  *                 collectives, blocking or started, tutti_test and tutti_wait, and functions that
  *                 make, free, agree on or shrink teams; tutti_helper_stop; tutti_dispatch;
  *                 tutti_init; tutti_finalize
- * If a function advances or waits inside another one all the same, a build with assertions prints
- * that and ends the process; in other builds the behaviour is undefined.
+ * If one of these functions advances or waits all the same, a build with assertions prints that and
+ * ends the process; in other builds the behaviour is undefined.
  */
 #ifndef TUTTI_MESSAGE_H
 #define TUTTI_MESSAGE_H
@@ -93,7 +93,7 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
- * the first error; the other contexts return theirs at the next call. Errors: ARG, and as for
+ * the first error; later calls return the errors of the other contexts. Errors: ARG, and as for
  * tutti_advance. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
@@ -182,7 +182,7 @@ typedef void tutti_message_fn(tutti_context *context, const tutti_message *messa
 
 /* Registers the handler of messages with this id in all contexts of the client; NULL removes the
  * handler. Call it before the first such message can arrive (a barrier afterwards ensures that).
- * Errors: ARG. Local; while no context is being advanced. */
+ * Errors: ARG. Local; no thread may advance a context of the client meanwhile. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int id,
                                                        tutti_message_fn *fn, void *arg);
 
@@ -202,9 +202,10 @@ typedef struct tutti_send {
     const void *data;    /* count elements of type; borrowed until `sent` */
     int64_t count;       /* how many elements */
     tutti_type type;     /* the type of the elements */
-    tutti_done_fn *sent; /* the caller may use the buffer again; may be NULL */
-    /* The target has received the message: its handler was called, its receive is complete. If
-     * `delivered` is NULL, the target sends an acknowledgement only if the library needs one. */
+    tutti_done_fn *sent; /* called when the caller may use the buffer again; may be NULL */
+    /* Called when the target has received the message: its handler was called, and its receive is
+     * complete. If `delivered` is NULL, the target sends an acknowledgement only if the library
+     * needs one. */
     tutti_done_fn *delivered;
     void *arg; /* the argument of both functions */
 } tutti_send;
@@ -230,7 +231,7 @@ typedef struct tutti_region tutti_region; /* registered memory */
 
 /* A key with which other ranks reach a region: plain data that may be sent in any way. */
 typedef struct tutti_key {
-    unsigned char bytes[TUTTI_KEY_BYTES]; /* only the library reads them */
+    unsigned char bytes[TUTTI_KEY_BYTES]; /* in a format of the library */
 } tutti_key;
 
 /* Registers memory[0..bytes-1], which belongs to the caller and must outlive the region. The region
@@ -238,11 +239,11 @@ typedef struct tutti_key {
  * job's memory), SYSTEM. Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
                                                               size_t bytes, tutti_region **region);
-/* Ends the registration; the memory stays as it is. No get or put may use the region any more:
- * their origins have seen them complete, by `done` or by a fence. Later gets and puts with keys of
- * the region get ARG, from the call if the owner is on the same node, else by `done`. region may be
- * NULL. Errors: ARG (the region was freed already). Does not block. Local, one thread per client at
- * a time. */
+/* Ends the registration; the memory stays as it is. No get or put of the region may be under way:
+ * their origins must have seen them complete, by `done` or by a fence. Later gets and puts with
+ * keys of the region get ARG, from the call if the owner is on the same node, else by `done`.
+ * region may be NULL. Errors: ARG (the region was freed already). Does not block. Local, one thread
+ * per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
 /* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
  * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
@@ -260,7 +261,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);
 /* Copies `bytes` from `from` to `offset` in a region, with the errors of tutti_get. The library
- * calls `done` when the bytes are in place; the caller may use `from` again then. */
+ * calls `done` when the bytes are in place, and after that the caller may use `from` again. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner,
                                                   const void *from, const tutti_key *key,
                                                   int64_t offset, int64_t bytes,

@@ -12,7 +12,8 @@ extern "C" {
 #if defined(__GNUC__)
 /* Marks the functions of the library. */
 #define TUTTI_API __attribute__((visibility("default")))
-/* Marks functions whose status the caller must not ignore: the compiler warns of it. */
+/* Marks functions whose status the caller must not ignore: the compiler warns of a call that
+ * does. */
 #define TUTTI_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define TUTTI_API

@@ -2,8 +2,8 @@
  *
  * Tutti: collective communication between processes and threads.
  *
- * A program is started as several ranks (`tutti run -n 8 ./app`), each calls tutti_init, and from
- * then on the ranks of a team call the same collectives in the same order:
+ * A program is started as several ranks (`tutti run -n 8 ./app`). Each rank calls tutti_init, and
+ * after that the ranks of a team call the same collectives in the same order:
  *
  *     tutti_client *client;
  *     tutti_init(&client);
@@ -63,11 +63,12 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * A process may hold several clients. The k-th call on every rank makes client k of the job. Each
  * client has its own world, teams, contexts, dispatch ids and memory, and different threads may use
  * different clients at the same time. If one client fails (calls do not match, or a rank leaves it
- * while others still need that rank), the other clients go on working; but a rank whose process
- * dies has failed in all clients. A process may finalize its clients in any order, and may make
- * more clients afterwards, even if it has finalized all of them. If nobody launched the job, each
- * client is a job of one rank, also inside tutti_threads, and also in a child process of a process
- * that has such clients: the child may make clients of its own, but cannot use those of its parent.
+ * while other ranks still need that rank), the other clients go on working; but a rank whose
+ * process dies has failed in all clients. A process may finalize its clients in any order, and may
+ * make more clients afterwards, even if it has finalized all of them. If nobody launched the job,
+ * each client is a job of one rank, also inside tutti_threads, and also in a child process of a
+ * process that has such clients: the child may make clients of its own, but cannot use those of its
+ * parent.
  *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
@@ -89,21 +90,22 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
  * calls: with an error, or with the bytes that the ranks pass then. */
 typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *arg);
 
-/* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: `allgather` is all
- * that the ranks need to find each other. It may use any library or launcher: MPI_Allgather,
- * sockets, files. `arg` is its last argument; this process is rank `rank` of `size` ranks. The
- * environment does not matter. Afterwards, the client is as one of tutti_init: ranks of one host
- * share memory, and ranks of several hosts use a network.
+/* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: the ranks find
+ * each other by calls of `allgather` alone. This function may use any library or launcher:
+ * MPI_Allgather, sockets, files. `arg` is its last argument; this process is rank `rank` of `size`
+ * ranks. The variables of launchers in the environment are ignored. The client works like a client
+ * of tutti_init: ranks of one host share memory, and ranks of several hosts use a network.
  *
  * Collective over the job; blocks. All ranks make the same calls of `allgather` in the same order,
  * a few for the first client and a few for each client of a job on several hosts, all with equal
  * `bytes`. The calls come from the calling thread, and none after this function has returned. If a
- * rank cannot go on, it makes one more call, so that all ranks return. Only if the last of the
- * calls fails at some ranks and not at the others, those others wait for up to TUTTI_BOOT_TIMEOUT
+ * rank cannot go on, it makes one more call, so that all ranks return. If the last of the calls
+ * fails on some ranks only, the ranks on which it succeeds wait for up to TUTTI_BOOT_TIMEOUT
  * seconds (300 unless set), and return BOOT or PEER.
  *
  * A process belongs to one job. Each further call, with the same rank and size, makes a further
- * client of the job, and tutti_init makes none. One thread of the process at a time. Errors:
+ * client of the job; tutti_init returns ARG in this process. One thread of the process at a time.
+ * Errors:
  *
  *     ARG   a pointer is NULL, size < 1 (the function then makes no call of `allgather`), the rank
  *           is not in 0 .. size - 1, or the process has joined another job
@@ -123,13 +125,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  *
  * At the latest, this function reports calls that do not match. If the last call on a team did not
  * make this rank wait for all members (a bcast, reduce, gather(v), scatter(v), scan or alltoallv, a
- * call with n = 0, or one that is still in flight), the function waits until the members have made
- * as many calls as this rank, have failed or left, or none of them has made progress for five
+ * call with n = 0, or a call that is still in flight), the function waits until the members have
+ * made as many calls as this rank, have failed or left, or none of them has made progress for five
  * seconds. It does not wait for them to finalize, and after a barrier or an allreduce it does not
  * wait at all. If this rank leaves before another rank makes one call too many, only that other
  * rank gets an error. Errors:
  *
- *     MISMATCH  no call has returned it before; the library also prints it to stderr
+ *     MISMATCH  calls did not match, and no call has returned that before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
  *     ARG       the client was finalized before, or belongs to the parent of this process
  *
@@ -141,8 +143,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * return no status. The library recognises such a handle until eight more of its kind (64 for
  * requests) have been freed; after that the handle may be taken for a newer one.
  *
- * A thread that calls the library needs a stack of 128 KiB, besides what the functions of the
- * program need that the library calls.
+ * A thread that calls the library needs a stack of 128 KiB, besides the stack of those functions of
+ * the program that the library calls.
  *
  * After fork the child must not use its parent's handles: calls with them return ARG and do nothing
  * to the job. The child cannot join the job either. It may read the memory that it shares with its
@@ -150,29 +152,32 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * (tutti_threads), and exit in any way. */
 TUTTI_API tutti_status tutti_finalize(tutti_client *client);
 
-/* A function that waiting calls. It must return, and must not call the library with the client that
- * it was set for: that client is in the middle of a call. It may use other clients. */
+/* A function that the library calls while a call of a client waits (tutti_client_hook). It must
+ * return, and must not call the library with this client, which is in the middle of a call. It may
+ * use other clients. */
 typedef void tutti_hook_fn(void *arg);
 
-/* Sets a function that the client's waiting calls (collectives, tutti_wait, tutti_advance_wait,
- * calls that make a team, tutti_team_agree, tutti_finalize) call while they wait, so that another
- * library in the process makes progress, for example the MPI library under which Tutti runs. A call
- * of the client that waits calls hook(arg) after it has looked `first` times in vain for what it
- * waits for, then each time it has looked `every` more times in vain, and before each sleep. A call
- * that finds what it waits for within `first` looks does not call it. A look takes some 10 ns while
- * the call spins, and longer while it yields the processor (docs/tuning.md, Waiting). With
- * first = 200 and every = 32, short calls do not pay for it.
+/* Sets a function that the library calls while a call of the client waits (collectives, tutti_wait,
+ * tutti_advance_wait, calls that make a team, tutti_team_agree, tutti_finalize), so that another
+ * library in the process makes progress, for example the MPI library under which Tutti runs. A
+ * waiting call calls hook(arg) after it has looked `first` times in vain for what it waits for,
+ * after each `every` further looks in vain, and before each sleep. A call that finds what it waits
+ * for within `first` looks does not call the hook. A look takes some 10 ns while the call spins,
+ * and longer while it yields the processor (docs/tuning.md, Waiting). With first = 200 and every =
+ * 32, a hook does not make short calls slower.
  *
- * hook = NULL removes the function; the other arguments are ignored then. The client keeps `hook`
- * and `arg` until then or until it is finalized. tutti_init does not call it, and neither do the
- * helpers of contexts (tutti_helper_start); it runs on the thread that waits, and if several
- * threads of the program wait, on several at once. Local, does not block; no other thread may be
- * inside the library with this client. Errors: ARG (the client is no live one; first or every is
- * less than 1). After Open MPI's opal_progress_register, turned round. */
+ * hook = NULL removes the hook, and the other arguments are ignored. The client keeps `hook` and
+ * `arg` until the hook is removed or replaced, or until the client is finalized. tutti_init does
+ * not call the hook, and neither do the helpers of contexts (tutti_helper_start). The hook runs on
+ * the thread that waits; if several threads of the program wait, it may run on several threads at
+ * once. Local, does not block; no other thread may be inside the library with this client. Errors:
+ * ARG (the client is no live one; first or every is less than 1). Open MPI's opal_progress_register
+ * is the counterpart, by which waiting calls of MPI call a function. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_hook(tutti_client *client, tutti_hook_fn *hook,
                                                           void *arg, int first, int every);
 
-/* The longest sleep of a client for which nobody has set a shorter one, in microseconds. */
+/* The longest sleep of a client for which tutti_client_sleep has set no shorter one, in
+ * microseconds. */
 #define TUTTI_SLEEP_MOST_US 50000
 
 /* Limits how long a waiting call of the client sleeps until it looks again and calls the hook, to
@@ -193,9 +198,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client,
  * The client gets a lock. A call takes it, and releases it each time before it waits, so a thread
  * that waits keeps no other thread from anything. Handlers of messages to context 0, and functions
  * of user-defined operations, run with the lock. Calls take a little longer, and waits look less
- * often. There is no way back. Other ranks need not do the same. Local, does not block; no other
- * thread may be inside the library with this client. Calling it again has no effect. Errors: ARG
- * (the client is no live one), MEMORY. */
+ * often. Sharing cannot be ended. Other ranks need not share their clients. Local, does not block;
+ * no other thread may be inside the library with this client. A second call has no effect. Errors:
+ * ARG (the client is no live one), MEMORY. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_share(tutti_client *client);
 
 /* The function that each thread of tutti_threads runs. The client belongs to the library. */
@@ -215,14 +220,15 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  *
  * The new job is independent of the team's job, of its settings TUTTI_NODES and TUTTI_NETWORK, and
  * of TUTTI_TRACE. If a process ends, all its threads have failed. The threads must not use the
- * caller's client, unless it is shared; nobody advances that client while the calling thread waits.
- * The library finalizes each thread's client when fn returns. Blocks until all threads of this
- * process have ended; those of other processes may still run. Collective over the team. One thread
- * per team. Errors:
+ * caller's client, unless it is shared; the library does not advance that client while the calling
+ * thread waits. The library finalizes each thread's client when fn returns. Blocks until all
+ * threads of this process have ended; those of other processes may still run. Collective over the
+ * team. One thread per team. Errors:
  *
- *     ARG          on some rank n < 1 or fn is NULL; no thread was started, as after the next four
- *     UNSUPPORTED  the ranks of the team are on several nodes
- *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it)
+ *     ARG          on some rank n < 1 or fn is NULL; no thread was started
+ *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
+ *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
+ *                  thread was started
  *     MISMATCH     the calls on the team do not match, or the first tutti_finalize of a thread of
  *                  this process that failed returned this
  *     MEMORY, LIMIT, SYSTEM, PEER */
@@ -240,8 +246,8 @@ TUTTI_API int tutti_size(const tutti_team *team);
 
 /* The functions that make a team from a team have this in common: if the arguments of one rank are
  * wrong, all ranks get its error, with a text that names the rank, and the old team goes on
- * working. Only a rank whose `team` is no live team returns alone; the others wait for it, and get
- * MISMATCH or PEER when it makes another call on the team or leaves.
+ * working. Only a rank whose `team` is no live team returns alone; the other ranks wait for it, and
+ * get MISMATCH or PEER when it makes another call on the team or leaves.
  *
  * Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
  * `team`. A rank with a negative colour takes part and gets *part = NULL. Collective over `team`;
@@ -251,12 +257,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int c
                                                          tutti_team **part);
 
 /* Makes a team of the same ranks in the same order: calls on one of the two teams do not concern
- * the other. The new team has the grid or the graph of the old one. Collective over `team`; blocks;
+ * the other team. The new team has the grid or the graph of `team`. Collective over `team`; blocks;
  * all ranks return the same status. The caller frees the team. Errors: ARG, MEMORY, LIMIT, PEER,
  * MISMATCH. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_dup(tutti_team *team, tutti_team **part);
 
-/* Memory that some ranks are closer to than others. */
+/* Kinds of memory domains: memory to which some processors are closer than others. */
 typedef enum tutti_domain {
     TUTTI_DOMAIN_NODE, /* the ranks that share memory */
     TUTTI_DOMAIN_NUMA, /* a NUMA domain of a node: the processors next to a part of its memory */
@@ -280,14 +286,14 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
 /* Makes a team of the ranks ranks[n] of `team`: ranks[i] becomes rank i of the new team. Only these
  * ranks call this function, and all with the same list and tag; the other ranks of `team` take no
  * part, and may have failed. The call does not belong to the order of collectives on `team`. A rank
- * may make several teams, also with other ranks in each, one after the other; then no circle of
- * ranks may wait for each other. Calls with different tags are independent: two threads of a rank
- * that make teams at the same time pass different tags. Blocks until all ranks of the list have
- * called it, and advances context 0 and the client's teams. Collective over the listed ranks, which
- * return the same status, except as stated below. The caller frees the team. One thread per client.
- * The ranks gather by an agreement as in tutti_team_agree, with a few
- * messages for each rank; the call is MPI_Comm_create_group of MPI 3 (Dinan et al., "Noncollective
- * communicator creation in MPI", EuroMPI 2011). Errors:
+ * may make several teams one after the other, also teams of different ranks; in this case there
+ * must be no circle of ranks in which each waits for the next one. Calls with different tags are
+ * independent: two threads of a rank that make teams at the same time pass different tags. Blocks
+ * until all ranks of the list have called it, and advances context 0 and the client's teams.
+ * Collective over the listed ranks, which return the same status, except as stated below. The
+ * caller frees the team. One thread per client. The ranks meet by an agreement as in
+ * tutti_team_agree, with a few messages for each rank; the call is MPI_Comm_create_group of MPI 3
+ * (Dinan et al., "Noncollective communicator creation in MPI", EuroMPI 2011). Errors:
  *
  *     ARG       n is not in 1 .. size of the team, ranks is NULL, an entry is no rank of the team
  *               or is in the list twice, or this rank is not in the list: only this rank returns,
@@ -313,14 +319,14 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* ---- Teams with neighbours ----
  *
- * A team can know which of its ranks are neighbours: in a Cartesian grid, or in a graph. This
- * changes no collective. The functions that ask for neighbours are local and do not block; any
+ * A team may have neighbours: its ranks form a Cartesian grid or a graph. This does not change the
+ * collectives of the team. The functions that ask for neighbours are local and do not block; any
  * thread may call them. Errors: ARG (the team has no grid, or no neighbours at all; an argument is
  * NULL or out of range). */
 
 /* The most dimensions that a grid has. */
 #define TUTTI_CART_DIMS 32
-/* A value in place of a rank: there is none. */
+/* Stands in the place of a rank if there is no such rank. */
 #define TUTTI_NO_RANK (-1)
 
 /* How a grid is numbered. */
@@ -423,9 +429,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  * have called them, whichever member dies meanwhile, and they advance context 0 and the client's
  * teams. A member that leaves the job (tutti_finalize) without calling them counts as failed. If a
  * collective returns MEMORY, LIMIT, SYSTEM or MISMATCH to a rank, that rank counts as failed in all
- * teams of the client from then on: the library has reported to the others that the rank cannot go
- * on, and returns PEER if the rank itself calls these functions. The method and its proof are in
- * src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
+ * teams of the client from then on: the library has reported to the other members that the rank
+ * cannot go on, and returns PEER if the rank itself calls these functions. The method and its proof
+ * are in src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
  * Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
 /* Combines *value of all members by bitwise AND and returns the result in *value. The result
@@ -445,11 +451,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64
 
 /* Makes a team of the members that have not failed, in their old order, after an agreement on which
  * members have failed. If no member has failed, the new team is a copy. A member that dies after
- * the agreement belongs to the new team, and the first call on that team returns PEER: shrink again
- * then. If one member has no memory for the new team, no member gets one. The caller frees the new
- * team. The caller also frees the old team, after its requests; if members have failed, that call
- * waits for no other rank. Errors: ARG (part is NULL), PEER, MISMATCH, MEMORY, LIMIT; if one member
- * gets ARG, MEMORY or LIMIT, all members do. One thread per team. */
+ * the agreement belongs to the new team, and the first call on that team returns PEER; the members
+ * can shrink that team again. If one member has no memory for the new team, no member gets one. The
+ * caller frees the new team. The caller also frees the old team, after its requests; if members
+ * have failed, that call waits for no other rank. Errors: ARG (part is NULL), PEER, MISMATCH,
+ * MEMORY, LIMIT; if one member gets ARG, MEMORY or LIMIT, all members do. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
 /* Breaks the team for all its members: collectives that they have in flight on it, or start later,
@@ -519,11 +525,11 @@ enum {
  * Only the completion of a barrier says something about the other ranks. From start to completion
  * the library borrows all buffers: the caller may read inputs but not write them, and must not
  * touch outputs. A request keeps the addresses of its buffers, and copies of counts and
- * displacements. Counts and displacements must not be negative, and those of empty pieces
- * neither. After PEER or MISMATCH other members may still read inputs and write outputs of
- * collectives that were in flight, until they see the error too (within a second). A buffer may be
- * NULL if nothing is read from it or written to it. `in` and `out` must not overlap, but elements
- * of derived types may interleave. Results have the same bits on every rank and in every run.
+ * displacements. Counts and displacements must not be negative, not even those of empty pieces.
+ * After PEER or MISMATCH other members may still read inputs and write outputs of collectives that
+ * were in flight, until they see the error too (within a second). A buffer may be NULL if nothing
+ * is read from it or written to it. `in` and `out` must not overlap, but elements of derived types
+ * may interleave. Results have the same bits on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).
@@ -540,13 +546,12 @@ enum {
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
  * later call on the team, or from tutti_finalize. A member that is still in an earlier call, which
- * all members made alike, may get MISMATCH from that one: the team breaks as soon as any two
- * members find that a call differs, and the text names that call. The outputs of the earlier call
- * are undefined then. If a rank sends something else in an alltoallv,
- * alltoallw, gatherv, scatterv or neighbourhood collective than the receiver expects, these two
- * ranks get MISMATCH. As in MPI, the sequences of basic types of a piece must be equal at both
- * ranks, whatever types they pass: two elements of a type of two I32 match four I32, but not two
- * I64.
+ * all members made alike, may get MISMATCH from that earlier call: the team breaks as soon as any
+ * two members find that a call differs, and the text names that call. The outputs of the earlier
+ * call are undefined then. If a rank sends something else in an alltoallv, alltoallw, gatherv,
+ * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH. As
+ * in MPI, the sequences of basic types of a piece must be equal at both ranks, whatever types they
+ * pass: two elements of a type of two I32 match four I32, but not two I64.
  */
 
 /* Returns only after every rank of the team has called it. */
@@ -640,10 +645,10 @@ tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
  * ARG) or on a duplicate of one. Each rank sends a piece to each of its destinations and receives a
  * piece from each of its sources, in the order of tutti_team_destinations and tutti_team_sources.
  * Pieces for TUTTI_NO_RANK are ignored, with all that the lists say of them. What a rank sends to
- * another one must be as long as what that rank expects from it. If a rank has another one as a
- * neighbour several times, pieces match in the order of the lists; in a grid, the piece for the
- * lower neighbour in a dimension arrives there as that of the higher neighbour. TUTTI_IN_PLACE is
- * not allowed.
+ * another one must be as long as what that rank expects from it. If a rank has another rank as a
+ * neighbour several times, their pieces match in the order of the lists; in a grid, a piece that a
+ * rank sends to its lower neighbour in a dimension is, at that neighbour, the piece from its higher
+ * neighbour. TUTTI_IN_PLACE is not allowed.
  *
  * Sends in[0..n-1] to each destination, and stores the n elements of source i in
  * out[i*n .. i*n+n-1]. */
@@ -845,8 +850,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
  * tutti_wait has returned, or tutti_test or tutti_request_check has returned anything but AGAIN.
  * Whether a request is under way therefore does not depend on other ranks or on their speed.
  *
- * Starts a request that is not under way. Collective in the sense above; does not block. Errors:
- * ARG (request is NULL or under way). */
+ * Starts a request that is not under way. Collective over the team, as the collective itself; does
+ * not block. Errors: ARG (request is NULL or under way). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
 /* Advances the request, and everything else that the client's teams have in flight, so that ranks
  * may test requests of different teams. Returns OK if the request is complete, AGAIN if it is not.

@@ -74,8 +74,8 @@ typedef enum tutti_type {
     TUTTI_TYPE_LIST(TUTTI_TYPE_ENUM)
 #undef TUTTI_TYPE_ENUM
         TUTTI_TYPES,               /* number of basic types; not a type */
-    TUTTI_TYPE_USER = 64,          /* derived types have numbers from here */
-    TUTTI_TYPE_USER_END = 1 << 28, /* up to below this number */
+    TUTTI_TYPE_USER = 64,          /* derived types have this number or a higher one */
+    TUTTI_TYPE_USER_END = 1 << 28, /* derived types have numbers below this one */
 
     /* Aliases by C type: TUTTI_LONG is TUTTI_I64 where a long has 64 bits. Errors, printed plans
      * and the command print the basic type. _Bool is TUTTI_BOOL. */
@@ -237,8 +237,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_hindexed(int n, const int64_t
 
 /* Which index of an array changes fastest in memory. */
 typedef enum tutti_order {
-    TUTTI_ORDER_C,      /* the last one: rows of a matrix are contiguous */
-    TUTTI_ORDER_FORTRAN /* the first one: columns of a matrix are contiguous */
+    TUTTI_ORDER_C,      /* the last index: rows of a matrix are contiguous */
+    TUTTI_ORDER_FORTRAN /* the first index: columns of a matrix are contiguous */
 } tutti_order;
 
 /* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` each: the
@@ -273,8 +273,8 @@ TUTTI_API tutti_status tutti_type_free(tutti_type type);
  *   land lor lxor           integers and bool: 0 is false, and the result of two or more operands
  *                           is 0 or 1; a single one (one rank; rank 0 of a scan) stays as it is
  *   band bor bxor           integers
- *   minloc maxloc           pairs: the least (greatest) value; of equals the lowest index
- * User-defined operations come from tutti_op_create. */
+ *   minloc maxloc           pairs: the least (greatest) value; of equal values, the lowest index
+ * tutti_op_create makes user-defined operations. */
 #define TUTTI_OP_LIST(X)                                                                           \
     X(SUM, sum)                                                                                    \
     X(PROD, prod)                                                                                  \
@@ -295,9 +295,9 @@ typedef enum tutti_op {
     TUTTI_OP_LIST(TUTTI_OP_ENUM)
 #undef TUTTI_OP_ENUM
         TUTTI_OPS,               /* number of built-in operations; not an operation */
-    TUTTI_OP_USER = 64,          /* user-defined operations have numbers from here */
-    TUTTI_OP_USER_END = 256,     /* up to below this number */
-    TUTTI_OP_BOUND_END = 1 << 25 /* those of tutti_op_bind have numbers up to below this one */
+    TUTTI_OP_USER = 64,          /* user-defined operations have this number or a higher one */
+    TUTTI_OP_USER_END = 256,     /* user-defined operations have numbers below this one */
+    TUTTI_OP_BOUND_END = 1 << 25 /* operations of tutti_op_bind have numbers below this one */
 } tutti_op;
 
 /* The most bytes of operands that a user-defined operation gets in one call, if an element is not
@@ -352,10 +352,11 @@ TUTTI_API tutti_status tutti_op_free(tutti_op op);
  * magnitude among the values, and the result is rounded to a double once. Infinities and NaN
  * propagate as in IEEE 754. A sum holds up to 2^32 values; with more, it may become a NaN. */
 
-/* A sum of f32 or f64 values. All bytes 0 is the sum of no values. Only TUTTI_SUM is defined for
- * it. */
+/* A sum of f32 or f64 values. If all bytes are 0, it is the sum of no values. Only TUTTI_SUM is
+ * defined for this type. */
 typedef struct tutti_binned {
-    int64_t word[3]; /* the library's own; the same on all machines of one byte order */
+    /* in a format of the library, which depends on the byte order of the machine only */
+    int64_t word[3];
 } tutti_binned;
 
 /* Adds to sums[i], for i < n, values[j * n + i] for all j < rows: with rows = 1, one value to each

@@ -11,7 +11,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-# Copies of other projects' files, and generated files. The project does not change their form.
+# Folders with copies of other projects' files, or with generated files. Checks of form leave them
+# out.
 VENDORED = ("lab/draw/page/vendor/", "docs/gallery/")
 
 

@@ -22,7 +22,7 @@ struct tt_graph {
     int rank[];
 };
 
-/* What a `tutti_team *` points to. `run` is the team as the folder run knows it. */
+/* What a `tutti_team *` points to. `run` is the part of the team that src/run uses. */
 struct tutti_team {
     struct tt_handle head;
     struct tt_team run;
@@ -33,7 +33,8 @@ struct tutti_team {
     /* the failed members of the last agreement, one bit each; NULL: there was no agreement */
     uint64_t *gone;
     uint64_t shrinks; /* shrinks that made a team */
-    /* the grid, or the neighbours of this rank, that the team was made with; else NULL */
+    /* cart: the grid of a team from tutti_team_cart; graph: this rank's neighbours in a team from
+     * tutti_team_graph; else NULL */
     struct tt_cart *cart;
     struct tt_graph *graph;
 };
@@ -44,26 +45,28 @@ struct tutti_client {
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* the network in TUTTI_NETWORK, for the world; empty if that is not set */
-    bool owns_seat;    /* the seat came from boot; else the segment belongs to threads.c */
-    tutti_team *teams; /* the world is the last; also those that the user has freed */
-    int freed;         /* how many of the teams the user has freed */
+    bool owns_seat;    /* the seat came from tt_boot_attach; else threads.c owns the segment */
+    /* all teams, the world last; also freed teams, until this rank has left them */
+    tutti_team *teams;
+    int freed; /* how many of the teams the user has freed */
     tutti_team *world;
     struct tt_msg *msg;
-    struct tt_helper *helper[TUTTI_CONTEXTS]; /* by context; NULL: none */
-    struct tt_remote_teams *remote_teams;     /* NULL: a job of threads */
+    struct tt_helper *helper[TUTTI_CONTEXTS]; /* the helper thread of each context; NULL: none */
+    /* teams in messages between nodes (run/remote.h); NULL: a job of threads */
+    struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
-    struct tt_lock *lock; /* of a client that threads share; else NULL */
+    struct tt_lock *lock; /* for a client that threads share; else NULL */
 };
 
-/* The lock of a call on a context, or NULL. Contexts other than context 0 belong to one thread
- * each, also in a shared client. */
+/* Returns the lock that a call on context `c` takes, or NULL if it takes none. Each context other
+ * than context 0 belongs to one thread, even if threads share the client. */
 #define TT_CONTEXT_LOCK(c)                                                                         \
     (tt_msg_client(c)->lock && tt_msg_index(c) == 0 ? tt_msg_client(c)->lock : NULL)
 
 /* What a `tutti_request *` points to: a collective that is started or prepared. */
 struct tutti_request {
     struct tt_handle head;
-    struct tt_packed *packed; /* for a derived type; else NULL */
+    struct tt_packed *packed; /* for a call that packs its elements (packed.h); else NULL */
     tutti_team *team;
     struct tt_prepared *prepared;
     struct tt_exec *exec;
@@ -77,25 +80,26 @@ struct tutti_request {
     int64_t *counts; /* the request's own copy of counts and displacements; NULL: none */
 };
 
-/* Makes a client on the seat, and meets the other ranks. If `owns`, the client detaches from boot
- * when it ends. After an error the seat is left. Errors: those of tutti_init. */
+/* Makes a client for the rank that has the seat, and meets the other ranks. If `owns`, the client
+ * calls tt_boot_detach when it ends. After an error, the rank has left the seat. Errors: those of
+ * tutti_init. */
 tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made);
 
 /* Makes a team of the members job_rank[p], whose blocks are at `blocks`. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team);
-/* Deletes a team without waiting for anybody. `shared` is as in tt_team_release. */
+/* Deletes a team without waiting for other ranks. `shared` is as in tt_team_release. */
 void tt_team_delete(tutti_team *team, bool shared);
 
-/* Goes on with leaving the teams that the user has freed (run/settle.h); deletes those that this
- * rank has left. */
+/* Continues to leave the teams that the user has freed (run/settle.h), and deletes each team that
+ * this rank has left. */
 void tt_teams_leave(tutti_client *client);
 
 /* Stops the helpers that run. */
 void tt_helpers_end(tutti_client *client);
 
-/* Runs one of the collectives without a root that the call `as` consists of, on 8-byte integers. A
- * reduction finds the maximum. */
+/* Runs the collective `coll`, which has no root, on n integers of 8 bytes, as one step of the call
+ * `as`, which consists of several collectives. An allreduce finds the maximum. */
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n);
 
@@ -107,56 +111,63 @@ struct tt_args {
     struct tt_call call;
     const void *in;
     void *out;
-    /* A user-defined operation as the user gave it. tt_args_check moves it here, and leaves the one
-     * that it is bound to in call.op, so that bound operations share their plans. */
+    /* A user-defined operation as the user gave it; 0: call.op is a built-in one. tt_args_check
+     * moves a user-defined operation here, and stores the operation to which it is bound in
+     * call.op, so that all operations that are bound to one operation share their plans. */
     tutti_op op;
     /* gatherv and scatterv, as the user gave them: this rank's count; at the root, the counts and
-     * displacements of all ranks. neighbor_allgather(v) and neighbor_alltoall: n of what is sent */
+     * displacements of all ranks. neighbor_allgather(v) and neighbor_alltoall: the number of
+     * elements that this rank sends to each neighbour */
     int64_t n;
     const int64_t *counts, *displs;
     /* the call may wait for other ranks before it starts */
     bool may_wait;
-    /* an alltoall or alltoallv in place: `in` is `out`; elements of basic types are packed too */
+    /* an alltoall(v, w) in place: `in` is `out`, so elements are packed even if their type is
+     * basic */
     bool exchanges_in_place;
-    /* typed: an alltoallw, which is an alltoallv of the type TT_TYPE_EACH with displacements in
-     * bytes, and with the types of the elements for each rank and from it; one_type: all of these
-     * types; TT_TYPE_EACH: they may differ */
+    /* typed: an alltoallw. It is an alltoallv of the type TT_TYPE_EACH with displacements in bytes.
+     * in_types[r] and out_types[r] are the types of the elements for rank r and from rank r.
+     * one_type: the type that all these entries have; TT_TYPE_EACH: they may differ */
     bool typed;
     const tutti_type *in_types, *out_types;
     tutti_type one_type;
     /* a neighbourhood collective, which is like an alltoallw with in_n pieces for the ranks
-     * in_ranks[] and out_n pieces from out_ranks[]; NULL: piece r is for or from rank r. The pieces
-     * that a rank has for another one match in the order of the lists; `crossed`: of the source's
-     * list and this one's with entries 2i and 2i + 1 exchanged. */
+     * in_ranks[] and out_n pieces from the ranks out_ranks[]; NULL: piece r is for or from rank r.
+     * If a rank sends several pieces to another rank, the k-th of them in the sender's list matches
+     * the k-th piece from the sender in the receiver's list; `crossed`: entries 2i and 2i + 1 of
+     * the receiver's list change places before that. */
     const int *in_ranks, *out_ranks;
     int in_n, out_n;
     bool crossed;
-    /* the memory of the arrays in `call` that tt_args_check makes from these; NULL: none. The
-     * caller of tt_args_check frees it with tt_free when no call uses it any more, also if the
-     * check failed. */
+    /* the memory of the arrays of a gatherv or scatterv that tt_args_check makes from `n`, `counts`
+     * and `displs`, and to which `call` points; NULL: none. The caller of tt_args_check frees this
+     * memory with tt_free when no call uses it any more, also if the check failed. */
     int64_t *lists;
 };
 
-/* Checks everything but the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
+/* Checks all arguments except the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
-/* Finds how far the pieces of a call that was checked reach in `in` and `out`. A reduce_scatter has
- * no pieces. In place, the pieces of `in` are left out, and so are those of this rank itself. */
+/* Sets *in and *out to the ranges, in bytes from the start of each buffer, in which the pieces of a
+ * checked call lie. *in is empty for a call in place. Both ranges are empty if the call has no
+ * pieces; a reduce_scatter has none. */
 void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
                      struct tt_stretch *out);
-/* Makes the plan of an alltoallv, gatherv or scatterv by this algorithm, whose ranks tell each
- * other something first (tt_algorithm.first). The caller owns a use of the plan. The team breaks if
- * what some rank sends is not what its receiver expects. Errors: UNSUPPORTED (the call must not
- * wait), MISMATCH, MEMORY, and those of tt_collective_run. */
+/* Makes the plan of an alltoallv, gatherv or scatterv by an algorithm that needs more than this
+ * rank's counts (tt_algorithm.first): the ranks exchange these numbers here. The caller owns a use
+ * of the plan. The team breaks if what some rank sends is not what its receiver expects. Errors:
+ * UNSUPPORTED (the call must not wait for other ranks), MISMATCH, MEMORY, and those of
+ * tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
-/* Makes the plan of a call with counts that was checked and was given so, or takes that of an
- * earlier one (choose/cache.h). The caller owns a use of the plan. Errors: those of tt_prepare. */
+/* Makes the plan of a checked call with counts, or takes the plan of an earlier call that was given
+ * the same arguments (`given`; choose/cache.h). The caller owns a use of the plan. Errors: those of
+ * tt_prepare. */
 tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
                               const struct tt_as_given *given, struct tt_prepared **prepared);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args);
-/* Returns the name of the call's last buffer, for error messages. */
+/* Returns the name of the call's output buffer (`out` in struct tt_args), for error messages. */
 static inline const char *tt_args_out(const struct tt_args *args)
 {
     return args->call.coll == TT_COLL_bcast ? "buffer" : "out";

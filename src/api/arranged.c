@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams whose ranks are arranged in a grid or in a graph, and the questions about neighbours there.
+ * Makes teams whose ranks are arranged in a grid or in a graph, and answers questions about the
+ * neighbours of a rank in them.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -62,8 +63,9 @@ static uint64_t hash(uint64_t h, int value)
     return (h ^ (uint32_t)value) * 0x100000001b3u;
 }
 
-/* Describes the grid in the wish, since it has to be the same on all ranks. A grid that fits into a
- * team has fewer than 32 dimensions larger than 1, so its text fits too. */
+/* Describes the grid in the wish, so that the ranks can compare their grids, which have to be
+ * equal. A grid that fits into a team has fewer than 32 dimensions larger than 1, so its
+ * description fits into wish->text. */
 static void describe_grid(struct tt_wish *wish, const struct tt_cart *cart, tutti_cart_order order)
 {
     size_t room = sizeof wish->text, at = 0;
@@ -79,7 +81,8 @@ static void describe_grid(struct tt_wish *wish, const struct tt_cart *cart, tutt
     snprintf(wish->text + at, room - at, ", order %d", (int)order);
 }
 
-/* Finds the place of this rank in the grid. */
+/* Stores the place of this rank in the grid in the wish; a rank outside of the grid gets no
+ * team. */
 static tutti_status wish_place(const tutti_team *team, const struct tt_cart *cart,
                                tutti_cart_order order, struct tt_wish *wish)
 {
@@ -197,8 +200,9 @@ static struct tt_graph *copy_graph(int sources_n, const int *sources, int destin
 }
 
 /* Compares how often each member names this rank as a destination with how often this rank names
- * the member as a source. A member whose arguments are wrong sends -1 and is not compared. `sent`
- * and `named` have p entries, of value 0. */
+ * the member as a source. Refuses the wish if the two numbers differ. A member whose arguments are
+ * wrong sends -1, and its numbers are not compared. `sent` and `named` are scratch of p zeros
+ * each. */
 static tutti_status compare_lists(tutti_team *team, const struct tt_graph *graph,
                                   struct tt_wish *wish, int64_t *sent, int64_t *named)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The checks of users' arguments: every error that one rank alone can find is returned by the call.
+ * Checks the arguments that users pass to collectives. A call returns every error that one rank
+ * alone can find.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,15 +73,15 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Whether the address so many bytes behind the buffer is beyond all memory, so that nothing could
- * compute with it. */
+/* Returns whether `buffer` + `bytes` overflows an address. */
 static bool beyond_memory(const void *buffer, int64_t bytes)
 {
     int64_t end;
     return __builtin_add_overflow((int64_t)(uintptr_t)buffer, bytes, &end);
 }
 
-/* The names of the arguments, for messages: PREFIXcounts, PREFIXdispls and the buffer. */
+/* The names of the arguments in error messages: PREFIXcounts, PREFIXdispls, and the name of the
+ * buffer. */
 struct check_names {
     const char *prefix, *buffer;
 };
@@ -126,13 +127,13 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
 
 /* ---- Input and output of the v-forms ---- */
 
-/* The pieces of one buffer, which may be empty. */
+/* The pieces of one buffer. A piece may be empty. */
 struct piece_list {
     const void *base;
-    const int64_t *counts, *displs; /* in elements of sz bytes */
+    const int64_t *counts, *displs; /* in elements of sz bytes, except as `types` says */
     int n;
     int64_t sz;
-    const tutti_type *types; /* not NULL: of each piece; the displacements are in bytes then */
+    const tutti_type *types; /* the type of each piece, and displs[] is in bytes; NULL: one type */
 };
 
 static struct piece piece_of(const struct piece_list *x, int i)
@@ -143,7 +144,8 @@ static struct piece piece_of(const struct piece_list *x, int i)
     return (struct piece){begin, begin + x->counts[i] * sz};
 }
 
-/* Stores the pieces that are not empty, in the order of their addresses. Returns how many. */
+/* Stores the pieces that are not empty in all[], in the order of their addresses. Returns their
+ * number. */
 static int sort_pieces(struct piece *all, const struct piece_list *x)
 {
     int n = 0;
@@ -153,7 +155,7 @@ static int sort_pieces(struct piece *all, const struct piece_list *x)
     return n;
 }
 
-/* Returns the range of addresses in which the pieces lie. */
+/* Returns the range of addresses in which all pieces lie. */
 static struct tt_stretch whole(const struct piece_list *x)
 {
     struct tt_stretch w = {INT64_MAX, INT64_MIN};
@@ -172,8 +174,8 @@ static bool ranges_meet(const struct piece_list *in, const struct piece_list *ou
     return x.begin < y.end && y.begin < x.end;
 }
 
-/* Whether some piece of in[] shares bytes with one of out[]. Both are in the order of their
- * addresses, and the pieces of out[] do not overlap each other. */
+/* Returns whether a piece of in[] shares bytes with a piece of out[]. Both arrays are in the order
+ * of addresses, and the pieces of out[] do not overlap each other. */
 static bool pieces_meet(const struct piece *in, int ni, const struct piece *out, int no)
 {
     for (int i = 0, o = 0; i < ni; i++) {
@@ -189,7 +191,7 @@ static struct piece_list pieces_of_out(const tutti_team *team, const struct tt_c
     return (struct piece_list){out, c->out_counts, c->out_displs, team->run.map.p, c->sz, NULL};
 }
 
-/* In an allgatherv the input is one piece. */
+/* Returns the pieces of the input; in an allgatherv, the input is one piece. */
 static struct piece_list pieces_of_in(const tutti_team *team, const struct tt_call *c,
                                       const void *in)
 {
@@ -209,8 +211,8 @@ void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct 
     if (!call->in_place) *in = whole(&from);
 }
 
-/* Refuses pieces of the input that overlap pieces of the output. Most programs have two buffers,
- * whose ranges tell without looking at the pieces. */
+/* Refuses pieces of the input that overlap pieces of the output. Most programs have separate
+ * buffers, so the ranges of all pieces are disjoint, and the pieces need no comparison. */
 static tutti_status check_two(const struct piece_list *in, const struct piece_list *out)
 {
     if (!ranges_meet(in, out)) return TUTTI_OK;
@@ -222,7 +224,7 @@ static tutti_status check_two(const struct piece_list *in, const struct piece_li
     return wrong ? tt_fail(TUTTI_ERR_ARG, "in and out overlap") : TUTTI_OK;
 }
 
-/* Refuses buffers that overlap. Only for basic types: elements of derived types may interleave. */
+/* Refuses buffers that overlap if the type is basic. Elements of derived types may interleave. */
 static tutti_status check_in_out(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
@@ -254,7 +256,8 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
 
 /* ---- gatherv and scatterv ---- */
 
-/* Checks the count of this rank, and its buffer unless this rank is the root. */
+/* Checks this rank's own count `n`, and its buffer unless this rank is the root (see
+ * check_root). */
 static tutti_status check_own(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
@@ -290,8 +293,8 @@ static tutti_status check_root(const tutti_team *team, const struct tt_args *arg
     return TUTTI_OK;
 }
 
-/* Makes the four arrays of the call (plan/call.h). In place, the root has nothing for itself, and
- * the input of a scatterv is what lies in `out`. */
+/* Makes the four arrays of a gatherv or scatterv (struct tt_call). In place, the root sends nothing
+ * to itself, and the input of a scatterv lies in `out`. */
 static tutti_status make_lists(const tutti_team *team, struct tt_args *args)
 {
     struct tt_call *c = &args->call;
@@ -324,7 +327,8 @@ static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
 
 /* ---- alltoallw ---- */
 
-/* Checks piece r, which has a type of its own. */
+/* Checks piece r of an alltoallw: n elements of its own type, `at` bytes from the start of the
+ * buffer. */
 static tutti_status check_typed(struct check_names name, const void *buffer, int r, int64_t n,
                                 int64_t at, tutti_type type)
 {
@@ -344,7 +348,7 @@ static tutti_status check_typed(struct check_names name, const void *buffer, int
     return TUTTI_OK;
 }
 
-/* Checks the n pieces of one side. */
+/* Checks the n pieces of the input or of the output of an alltoallw. */
 static tutti_status check_typed_list(struct check_names name, const int64_t *counts,
                                      const int64_t *displs, const tutti_type *types,
                                      const void *buffer, int n)
@@ -357,8 +361,8 @@ static tutti_status check_typed_list(struct check_names name, const int64_t *cou
     return TUTTI_OK;
 }
 
-/* Refuses output pieces that overlap, among those whose elements lie in a row. Elements of other
- * types may interleave. */
+/* Refuses overlaps between output pieces whose elements have no gaps. Elements with gaps may
+ * interleave. */
 static tutti_status check_typed_apart(const struct tt_args *args, int n)
 {
     const struct tt_call *c = &args->call;
@@ -376,7 +380,7 @@ static tutti_status check_typed_apart(const struct tt_args *args, int n)
     return status;
 }
 
-/* Whether some piece has a derived type. */
+/* Returns whether a piece that is not empty has a derived type. */
 static bool has_derived(const struct piece_list *x)
 {
     bool any = false;
@@ -385,7 +389,8 @@ static bool has_derived(const struct piece_list *x)
     return any;
 }
 
-/* Refuses pieces of basic types that overlap. Pieces that are empty may have any type. */
+/* Refuses input that overlaps output if all pieces have basic types. Empty pieces may have any
+ * type. */
 static tutti_status check_typed_in_out(const struct tt_args *args, int in_n, int out_n)
 {
     const struct tt_call *c = &args->call;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clients: joining a job and leaving it, and memory.
+ * Clients: how a rank joins a job and leaves it, how it waits, and memory that ranks share.
  */
 #include <stdio.h>
 
@@ -19,9 +19,9 @@ static struct tt_handles clients = TT_HANDLES(tutti_client, 8);
 
 /* ---- Joining ---- */
 
-/* The world has its extension from the start, so that its long calls find each other's windows at
- * once. The blocks of the other ranks are not known yet, so this rank's block stands in for them
- * until tt_team_met. */
+/* Makes the world team. It gets its extension now, so that the first long calls on it find the
+ * windows of the other ranks. The blocks of the other ranks are not known yet, so the team has this
+ * rank's block in their places until tt_team_met. */
 static tutti_status make_world(tutti_client *client)
 {
     int64_t mine;
@@ -60,8 +60,8 @@ static void destroy(tutti_client *client, tutti_status status)
     tt_packed_leave();
 }
 
-/* Places the world's ranks in the network that TUTTI_NETWORK describes. The network is one of
- * processes, so a nested job has no place in it. */
+/* Places the world's ranks in the network that TUTTI_NETWORK describes. Its nodes are processes, so
+ * the threads of a nested job have no places in this network. */
 static tutti_status lay_out(tutti_client *client)
 {
     const char *name = tt_setting_must_match_name(TT_MUST_MATCH_NETWORK), *text = tt_setting(name);
@@ -101,7 +101,7 @@ static tutti_status set_up(tutti_client *client)
     return tt_msg_met(client->msg);
 }
 
-/* Marks this rank as failed, for the ranks that wait for it, and leaves. */
+/* Marks this rank as failed, so that no rank waits for it, and leaves the client. */
 static void give_up(const struct tt_seat *seat, tutti_status status)
 {
     struct tt_job_page *job = tt_segment_page(&seat->segment);
@@ -164,8 +164,9 @@ static bool in_flight(const tutti_client *client)
     return false;
 }
 
-/* Compares the calls on a team. If the user has freed it, this first waits until the execution that
- * says so has begun; a member that left without freeing it is no error then. */
+/* Compares this rank's calls on the team with those of the other members. If the user has freed the
+ * team, the function first waits for the execution `note`, which publishes that to the other
+ * members, and a member that left without freeing the team is no error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -189,8 +190,8 @@ static tutti_status settle_all(tutti_client *client, char *text, size_t n)
     return first;
 }
 
-/* Few programs check what tutti_finalize returns, and there is no later call that could return the
- * error, so it is also logged. */
+/* Returns the error from tutti_finalize, and logs it, because few programs check what
+ * tutti_finalize returns and no later call could return the error. */
 static tutti_status return_last(tutti_status status, const char *text)
 {
     if (status == TUTTI_OK) return TUTTI_OK;
@@ -198,8 +199,9 @@ static tutti_status return_last(tutti_status status, const char *text)
     return tt_fail(status, "%s", text);
 }
 
-/* Leaves the teams. Requests count as under way in memory that the ranks share. After this rank has
- * left the client, another one may clear that, so that deleting requests must not touch it then. */
+/* Leaves the teams. Requests that are under way are counted in memory that the ranks share. After
+ * this rank has left the client, another rank may reuse that memory, so the counts are settled
+ * before, and the deletion of a request does not access them later. */
 static void leave_teams(tutti_client *client)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {
@@ -208,8 +210,8 @@ static void leave_teams(tutti_client *client)
     }
 }
 
-/* The first rank of each node keeps what it has computed, which is what all ranks of its teams
- * have computed. */
+/* Stores the rankings that this rank has computed in the cache file, if it is the first rank of its
+ * node. All ranks of a team compute the same rankings, so one rank of each node suffices. */
 static void keep_rankings(const struct tt_fabric *f)
 {
     if (f->rankings && f->job->rank[f->me].arena == 0)

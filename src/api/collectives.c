@@ -284,8 +284,8 @@ tutti_status tutti_allgatherv_init(tutti_team *team, const void *in, void *out,
     return tt_collective_init(team, &args, flags, request);
 }
 
-/* In place, the output of an alltoall(v, w) is also the input: it is packed before anything is
- * unpacked into it. */
+/* Describes an alltoall. In place, the output is also the input: the library packs the input before
+ * it unpacks the result into the same memory. alltoallv_of and alltoallw_of do the same. */
 static inline struct tt_args alltoall_of(const void *in, void *out, int64_t n, tutti_type type)
 {
     bool place = in == TUTTI_IN_PLACE;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Some algorithms for an alltoallv, gatherv or scatterv need more than each rank's own counts.
- * Before their plan is made, the ranks tell each other what they need (tt_algorithm.first):
+ * Before a rank makes the plan, the ranks exchange what the algorithm needs (tt_algorithm.first):
  *
  *     COUNTS    all counts, by an allgather; in a gatherv or scatterv, whose root knows them, by a
  *               bcast
  *     LONGEST   the longest piece of each rank, by an allgather
  *
- * Pieces that go through other ranks never meet the counts of their receivers. So the pieces are
- * compared here. In an allgather the ranks also tell each other a number that says whether all
- * pieces are what their receivers expect. If they are not, all ranks look for the difference, and
- * none makes a plan.
+ * If a piece passes through third ranks, no message shows its receiver what the sender has for it.
+ * So this file compares what each rank sends with what its receiver expects. To the allgather each
+ * rank adds a number, its balance; the sum of all balances shows whether all pieces agree. If they
+ * do not, all ranks look for the difference, and no rank makes a plan.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +27,8 @@ static tutti_status exchange(tutti_team *team, enum tt_coll coll, const void *mi
 
 /* ---- Pieces ---- */
 
-/* A rank has this for another one, or expects it from it: n elements, whose type the signatures of
- * the calls tell; or n bytes with these contents (struct tt_contents). */
+/* A piece that a rank sends to another rank, or expects from it: n elements of the type in the call
+ * signature; or, if the call has contents, n bytes with this type and hash (struct tt_contents). */
 struct counts_piece {
     int64_t n;
     int32_t type;
@@ -46,7 +46,7 @@ static struct counts_piece piece(const struct tt_call *c, bool out, int r)
     return piece;
 }
 
-/* Returns a number that stands for the piece; 0 for an empty one. */
+/* Returns a random number that depends on sender, receiver and piece; 0 for an empty piece. */
 static uint64_t number(int from, int to, struct counts_piece piece)
 {
     struct tt_random random;
@@ -57,9 +57,9 @@ static uint64_t number(int from, int to, struct counts_piece piece)
     return tt_random_next(&random);
 }
 
-/* Returns the numbers of the pieces that this rank sends less those of the pieces that it expects.
- * If what is sent is what is expected everywhere, the balances of all ranks add up to 0. Else they
- * do so with a probability of 2^-64. */
+/* Returns the sum of the numbers of the pieces that this rank sends, minus the sum for the pieces
+ * that it expects. If every rank expects what is sent to it, the balances of all ranks add up to 0.
+ * If not, they add up to 0 with a probability of 2^-64. */
 static uint64_t balance_of(const struct tt_call *call, int p, int me)
 {
     uint64_t balance = 0;
@@ -82,16 +82,17 @@ static void describe(const struct tt_call *call, struct counts_piece piece, char
                  tt_signature_type(&called, type, sizeof type));
 }
 
-/* Breaks the team after a mismatch that this rank has found. While the others are told, this rank
- * may hear of their errors, whose texts replace its own. */
+/* Breaks the team because this rank has found a mismatch, and returns the team's error. While
+ * tt_team_break notifies the other ranks, this rank may receive their errors, whose texts replace
+ * its own text. */
 static tutti_status give_up(tutti_team *team)
 {
     tt_team_break(&team->run, TUTTI_ERR_MISMATCH);
     return tt_team_error(&team->run);
 }
 
-/* Compares what rank `from` has for rank `to` with what that rank expects. One of them is this
- * rank. */
+/* Compares what rank `from` sends to rank `to` with what rank `to` expects, and breaks the team if
+ * the two differ. `from` or `to` is this rank. */
 static tutti_status compare(tutti_team *team, const struct tt_call *call, int from, int to,
                             struct counts_piece sent, struct counts_piece expected)
 {
@@ -111,8 +112,8 @@ static tutti_status compare(tutti_team *team, const struct tt_call *call, int fr
     return give_up(team);
 }
 
-/* Compares each piece that this rank expects with the one that is sent. `pieces` has room for 2p.
- * Returns an error in any case. */
+/* Compares each piece that this rank expects with the piece that is sent to it. `pieces` is scratch
+ * for 2p pieces, p being the size of the team. Returns an error in any case. */
 static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
                                    struct counts_piece *pieces)
 {
@@ -122,7 +123,8 @@ static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
     TT_TRY(exchange(team, TT_COLL_alltoall, pieces, sent, 2));
     for (int r = 0; r < p; r++)
         TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
-    /* A rank that has found the difference does not come here, and its error reaches this rank. */
+    /* A rank that has found the difference does not call this barrier, and its error reaches this
+     * rank. */
     TT_TRY(exchange(team, TT_COLL_barrier, NULL, NULL, 0));
     (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
     return give_up(team);
@@ -139,7 +141,7 @@ static tutti_status find_difference(tutti_team *team, const struct tt_call *call
 
 /* ---- All counts ---- */
 
-/* The counts of all ranks, and their balances: n[from * row + to], n[from * row + p]. */
+/* The counts of all ranks, n[from * row + to], and the balance of each rank, n[from * row + p]. */
 struct counts_all {
     struct tt_all_counts head;
     int64_t row, n[];
@@ -182,7 +184,7 @@ static tutti_status prepare_with_all(tutti_team *team, const struct tt_args *arg
 
 /* ---- The counts of the root ---- */
 
-/* The pieces that go between each rank and the root of a gatherv or scatterv. */
+/* piece[r]: what rank r and the root of a gatherv or scatterv exchange. */
 struct counts_root {
     struct tt_all_counts head;
     int root;
@@ -196,7 +198,8 @@ static int64_t count_with_root(const struct tt_all_counts *all, int from, int to
     return counts->piece[from == counts->root ? to : from].n;
 }
 
-/* The root tells the pieces, and each rank compares its own with them. */
+/* Broadcasts the pieces from the root. Each rank compares its own piece with the root's piece for
+ * it, and makes the plan. */
 static tutti_status spread_counts(tutti_team *team, const struct tt_args *args,
                                   struct counts_root *all, struct tt_prepared **prepared)
 {
@@ -250,7 +253,8 @@ static struct counts_summary summary_of(const struct tt_call *call, int p, int m
     return summary;
 }
 
-/* Sets *longest to the longest piece of all ranks. `all` has room for what p ranks tell. */
+/* Sets *longest to the length of the longest piece of all ranks. `all` is scratch with one entry
+ * for each rank. */
 static tutti_status agree(tutti_team *team, const struct tt_call *call, struct counts_summary *all,
                           int64_t *longest)
 {
@@ -266,7 +270,9 @@ static tutti_status agree(tutti_team *team, const struct tt_call *call, struct c
     return balance == 0 ? TUTTI_OK : find_difference(team, call);
 }
 
-/* The plan is kept unless all pieces are empty: then `longest` is what a user gives (0). */
+/* Makes the plan with the longest piece of all ranks, and keeps the plan for calls with equal
+ * arguments. If all pieces are empty, the plan is not kept, because calls in which the user gives
+ * the counts have `longest` = 0, too. */
 static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args *args,
                                          struct tt_as_given given, struct tt_prepared **prepared)
 {

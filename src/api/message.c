@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts, endpoints and messages: the arguments are checked here; msg does the rest.
+ * Contexts, endpoints and messages: this file checks the arguments, and calls src/msg for the rest.
  */
 #include "api/api.h"
 #include "msg/msg.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The neighbourhood collectives. All of them are an alltoallw with any number of pieces for each
- * rank: packed, the pieces for a rank follow each other, and an alltoallv moves them whose plan
- * names the neighbours of the rank only.
+ * The neighbourhood collectives. Each of them is an alltoallw with any number of pieces for each
+ * rank. The library packs the pieces for a rank one after the other, and moves them by an alltoallv
+ * whose plan names only the neighbours of this rank.
  */
 #include "api/api.h"
 #include "type/layout.h"
 
-/* One side of a call. Piece i has counts[i] elements at displs[i], or n elements at i * n if it has
- * no lists; `same`: every piece is the whole buffer. Displacements are in bytes where each piece
- * has a type of its own. */
+/* One side of a call: what the rank sends, or what it receives. With `lists`, piece i has counts[i]
+ * elements at displs[i]; otherwise it has n elements, from element i * n of the buffer, or from
+ * element 0 if `same`. If `typed`, piece i has the type types[i], and displs[i] is in bytes. */
 struct neighbor_side {
-    const char *prefix; /* of the names of its arguments */
+    const char *prefix; /* of the names of this side's arguments in error messages */
     bool same, lists, typed;
     int64_t n;
     const int64_t *counts, *displs;
@@ -26,14 +26,16 @@ struct neighbor_call {
     struct neighbor_side from, to;
 };
 
-/* The form of a call: a function of api.h, with its further arguments. */
+/* The form of a call: blocking (tt_collective_run), nonblocking (tt_collective_start) or persistent
+ * (tt_collective_init), with the further arguments of that function. */
 struct neighbor_form {
     enum { NEIGHBOR_RUN, NEIGHBOR_START, NEIGHBOR_INIT } form;
     unsigned flags;
     tutti_request **request;
 };
 
-/* The lists of one side in terms of an alltoallw. */
+/* The arguments of an alltoallw that stand for one side of the call: n pieces, for or from
+ * ranks[]. */
 struct neighbor_lists {
     int64_t *counts, *displs;
     tutti_type *types;
@@ -87,8 +89,8 @@ static tutti_status set_equal(const struct neighbor_side *s, const struct neighb
     return TUTTI_OK;
 }
 
-/* Places outside of the grid are no ranks: nothing that the caller says about their pieces counts,
- * and they are empty. */
+/* Sets all pieces of a side. A place outside of the grid has rank -1: its piece is empty, and the
+ * function ignores the caller's arguments for it. */
 static tutti_status set_lists(const struct neighbor_side *s, const struct neighbor_lists *to)
 {
     TT_TRY(check_side(s, to->n));

@@ -3,12 +3,14 @@
  * Converts a call with a derived type into a call with its packed elements.
  *
  * If a derived type consists of one basic type, the plan moves and reduces elements of that basic
- * type. A user-defined operation gets whole elements. Other data are moved as bytes. So ranks with
- * different layouts run the same plan if their packed elements are the same. An alltoallw, in which
- * each piece has a type of its own, becomes an alltoallv of bytes.
+ * type. With a user-defined operation, the plan moves and reduces whole elements of the derived
+ * type. Other data are moved as bytes. So ranks with different layouts run the same plan if their
+ * packed elements are the same. An alltoallw, in which each piece has a type of its own, becomes an
+ * alltoallv of bytes.
  *
- * If the elements of a buffer lie in a row, they are their own packed form, and the plan gets the
- * buffer itself. Each rank decides this for each of its buffers: the plan is the same.
+ * If the elements of a buffer lie in a row, without gaps, they are their own packed form, and the
+ * plan works on the buffer itself. Each rank decides this for each of its buffers by itself,
+ * because the plan does not depend on it.
  */
 #include "api/packed.h"
 
@@ -20,23 +22,26 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-/* The first bytes of the user's buffers whose elements lie in a row; NULL: they are packed. */
+/* The first byte of each user's buffer whose elements lie in a row; NULL: the elements are
+ * packed. */
 struct in_a_row {
     char *in, *out;
 };
 
 /* ---- Contents ---- */
 
-/* In a call of pairs, ranks may use types of their own for pieces that match. If the type in which
- * the plan counts does not say what pieces consist of, their contents do (plan/call.h). */
+/* In a call in which each pair of ranks has its own piece (alltoallv, gatherv, scatterv), sender
+ * and receiver may describe the same piece by different types. If the type in which the plan counts
+ * does not say what a piece consists of, a struct tt_contents does (plan/call.h). This function
+ * returns the type in it for elements of layout `l`. */
 
 static int32_t type_of_contents(const struct tt_layout *l)
 {
     return (int32_t)(l->uniform != TUTTI_TYPES ? l->uniform : tt_layout_sequence(l, 1));
 }
 
-/* Adds a piece of n elements. The hash counts also pieces without elements: a rank that has 2 and 0
- * elements for another one does not match a rank that expects 0 and 2. */
+/* Adds a piece of n elements to the contents. The hash also counts pieces without elements: a rank
+ * that sends pieces of 2 and 0 elements does not match a rank that expects pieces of 0 and 2. */
 static void add_contents(struct tt_contents *to, const struct tt_layout *l, int64_t n)
 {
     to->hash = (to->hash ^ (n > 0 ? tt_layout_hash(l, n) : 0)) * 0x9e3779b1u + 1;
@@ -46,15 +51,16 @@ static void add_contents(struct tt_contents *to, const struct tt_layout *l, int6
     to->bytes += n * l->packed;
 }
 
-/* Sets the contents of the pieces that each rank has for this one or gets from it, which have one
- * type. */
+/* Sets the contents of the p pieces that this rank sends, or of those that it receives, if all
+ * pieces have the layout `l`. */
 static void set_contents(struct tt_contents *to, const struct tt_layout *l, const int64_t *counts,
                          int p)
 {
     for (int r = 0; r < p; r++) add_contents(&to[r], l, counts[r]);
 }
 
-/* Finds the type of all pieces that have elements. */
+/* Returns the type of all pieces that have elements; TT_TYPE_EACH if they have several types,
+ * TT_TYPE_NONE if no piece has elements. */
 static int32_t common_type(const struct tt_contents *contents, int n)
 {
     int32_t type = (int32_t)TT_TYPE_NONE;
@@ -68,8 +74,9 @@ static int32_t common_type(const struct tt_contents *contents, int n)
     return type;
 }
 
-/* Sets the type of the pieces of an alltoallw, for error messages. If the user gave one type for
- * all pieces, it is that type, also if no piece has elements. */
+/* Sets the type of the pieces of an alltoallw, for error messages. `one` is the type that the user
+ * gave for all pieces, and names their type even if no piece has elements; TT_TYPE_EACH: the user
+ * gave a type for each piece. */
 static void set_typed_name(struct tt_packed *k, tutti_type one)
 {
     const struct tt_layout *l = one == TT_TYPE_EACH ? NULL : tt_layout_find(one);
@@ -77,7 +84,7 @@ static void set_typed_name(struct tt_packed *k, tutti_type one)
     k->element = l && (unsigned)one >= TUTTI_TYPES ? l->packed : 0;
 }
 
-/* Checks that this rank has for itself what it expects from itself. */
+/* Checks that what this rank sends to itself is what it expects from itself. */
 static tutti_status check_own(const struct tt_contents *in, const struct tt_contents *out)
 {
     char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];
@@ -103,8 +110,8 @@ static int64_t sum(const int64_t *counts, int p)
     return all;
 }
 
-/* Returns the number of elements in the pieces of all ranks; 0 if each rank knows only its own
- * counts. */
+/* Returns the number of elements in the pieces of all ranks; 0 for a call in which a rank knows
+ * only the counts of its own pieces. */
 static int64_t elements_known(const struct tt_call *c, int p)
 {
     if (tt_coll_pairs(c->coll)) return 0;
@@ -120,8 +127,10 @@ static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
     c->sz = uniform ? (int64_t)tutti_type_size(l->uniform) : 1;
 }
 
-/* Packed pieces lie one after the other, in the order of ranks. Pieces that are `in_a_row` stay
- * where they are. */
+/* Replaces the counts and displacements, which count elements of the derived type, by counts and
+ * displacements of packed elements, with `each` of them for one element. Packed pieces lie one
+ * after the other, in the order of ranks. If the buffer is `in_a_row`, its pieces stay where they
+ * are. `to` is the memory for the new lists. */
 static void set_list(const int64_t **counts, const int64_t **displs, int p, int64_t each,
                      bool in_a_row, int64_t *to)
 {
@@ -168,7 +177,7 @@ static int64_t out_elements(const struct tt_call *c, int p, int me)
 
 /* ---- Elements that lie in a row ---- */
 
-/* The elements of one buffer, which are in one piece or in the pieces of the lists. */
+/* The elements of one buffer: one piece, or, with lists, one piece for each rank. */
 struct elements {
     const void *user;
     int64_t n; /* in all pieces */
@@ -179,7 +188,7 @@ struct packed_span {
     const char *begin, *end;
 };
 
-/* Returns from where to where the elements lie, if they do so in a row. */
+/* Returns the bytes between which the elements lie. Only for elements that lie in a row. */
 static struct packed_span span_of(const struct elements *e, const struct tt_layout *l, int p)
 {
     int64_t first = e->displs ? INT64_MAX : 0, last = e->displs ? 0 : e->n;
@@ -199,8 +208,9 @@ static bool spans_meet(struct packed_span a, struct packed_span b)
     return a.begin < b.end && b.begin < a.end;
 }
 
-/* Whether the plan can use the memory from `at` on. Kernels need operands at the alignment of their
- * type. Members may have to reach the buffers of the call by plain loads. */
+/* Returns whether the plan can use the user's buffer at `at` itself. The kernels of a reduction
+ * need operands that are aligned for their type. In a call with TUTTI_REQUEST_SHARED, the buffer
+ * must lie in memory that other members reach by plain loads. */
 static bool is_usable(const struct tt_packed *k, const struct tt_fabric *f, const char *at)
 {
     const struct tt_call *c = &k->args.call;
@@ -211,8 +221,8 @@ static bool is_usable(const struct tt_packed *k, const struct tt_fabric *f, cons
     return !c->shared || tt_fabric_address(f, at) & TT_ADDRESS_IN_SEGMENT;
 }
 
-/* Returns the first byte of the buffer if its elements lie in a row and the plan can use them;
- * else NULL. add() finds errors in the arguments, so that buffers with errors are not taken. */
+/* Returns the first byte of the buffer if its elements lie in a row and the plan can use them; else
+ * NULL. Also returns NULL if the arguments are wrong; add() then returns the error. */
 static char *row_of(const struct tt_packed *k, const struct tt_fabric *f, const struct elements *e)
 {
     int64_t n = e->displs ? 2 : e->n, bytes;
@@ -255,7 +265,7 @@ static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int
     return TUTTI_OK;
 }
 
-/* Makes memory for `in` elements of the input and `out` elements of the output, of sz bytes. */
+/* Makes memory for `in` elements of the input and `out` elements of the output, sz bytes each. */
 static tutti_status make_memory(struct tt_packed *k, tutti_team *team, int64_t in, int64_t out,
                                 int64_t sz)
 {
@@ -271,7 +281,8 @@ static tutti_status make_memory(struct tt_packed *k, tutti_team *team, int64_t i
     return TUTTI_OK;
 }
 
-/* Sets the buffers of the plan. */
+/* Sets the buffers of the packed call: the user's buffers that need no packing, and packed memory
+ * for the other buffers. */
 static void set_buffers(struct tt_packed *k, const struct in_a_row *row)
 {
     if (!k->args.call.in_place) k->args.in = row->in ? row->in : k->in;
@@ -285,10 +296,11 @@ struct packed_side {
     const char *name;
     const void *user;
     char *packed;
-    bool in_a_row; /* nothing is packed */
+    bool in_a_row; /* the elements lie in a row, so add() adds no pieces */
 };
 
-/* Adds the user's elements [first, first + n); packed, they begin at element `at`. */
+/* Adds a piece for the user's elements [first, first + n). In the packed memory, they begin at
+ * element `at`. */
 static tutti_status add(struct tt_packed *k, const struct packed_side *side, int64_t first,
                         int64_t n, int64_t at)
 {
@@ -314,8 +326,8 @@ static tutti_status add_list(struct tt_packed *k, const struct packed_side *side
     return TUTTI_OK;
 }
 
-/* Adds the input that lies in `out` before the start: this rank's if the call is in place, and the
- * root's in a bcast. */
+/* Adds the pieces of the input that lies in `out`: this rank's input if the call is in place, and
+ * the root's buffer in a bcast. */
 static tutti_status add_input_in_out(struct tt_packed *k, const struct packed_side *out,
                                      const struct tt_call *c, int p, int me)
 {
@@ -358,17 +370,20 @@ static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args,
 
 /* ---- A type for each rank ---- */
 
-/* One side of an alltoallw. */
+/* The pieces that this rank sends in an alltoallw, or those that it receives. A rank that may have
+ * pieces has a place: without `ranks`, place r is rank r; with `ranks`, the places are those of
+ * `peers`, and the last place is this rank. */
 struct typed_side {
     char *user;
     const int64_t *counts, *displs;
     const tutti_type *types;
-    const int *ranks; /* of the n pieces; NULL: piece r belongs to rank r */
+    const int *ranks; /* the rank of each of the n pieces; NULL: piece r belongs to rank r */
     int n;
-    bool crossed;                 /* pieces 2i and 2i + 1 exchange places */
+    bool crossed;                 /* pieces 2i and 2i + 1 are taken in reverse order */
     int64_t *packed;              /* p counts and p displacements by rank, in bytes */
-    struct tt_contents *contents; /* by place */
-    const int32_t *peers;         /* the ranks other than this one that have pieces; NULL: all p */
+    struct tt_contents *contents; /* one entry for each place */
+    /* with `ranks`: the ranks other than this one that have pieces, in ascending order */
+    const int32_t *peers;
     int peers_n, me;
 };
 
@@ -377,7 +392,7 @@ static int rank_of(const struct typed_side *s, int i)
     return s->ranks ? s->ranks[i] : i;
 }
 
-/* The i-th of the places(s, p) ranks that may have pieces. */
+/* Returns the rank at place i of the places(s, p) places. */
 static int place_at(const struct typed_side *s, int i)
 {
     return !s->ranks ? i : i < s->peers_n ? s->peers[i] : s->me;
@@ -388,15 +403,15 @@ static int places(const struct typed_side *s, int p)
     return s->ranks ? s->peers_n + 1 : p;
 }
 
-/* The place of rank r, which may have pieces. */
+/* Returns the place of rank r, which must be a rank that may have pieces. */
 static int place_of(const struct typed_side *s, int r)
 {
     if (!s->ranks) return r;
     return r == s->me ? s->peers_n : tt_neighbor_find(s->peers, s->peers_n, r);
 }
 
-/* Places the packed pieces one after the other. Returns their bytes; INT64_MAX if they are too
- * many. */
+/* Sets the displacements so that the packed pieces of all ranks lie one after the other. Returns
+ * the sum of their bytes; INT64_MAX if the sum overflows. */
 static int64_t set_places(const struct typed_side *s, int p)
 {
     int64_t at = 0;
@@ -408,8 +423,9 @@ static int64_t set_places(const struct typed_side *s, int p)
     return at;
 }
 
-/* Sets the packed lists and the contents, whose memory is 0. Returns the bytes of all pieces;
- * INT64_MAX if they are too many. Negative ranks are places outside of a grid. */
+/* Sets s->packed and s->contents, which are zeros before. Returns the bytes of all pieces;
+ * INT64_MAX if the sum overflows. A negative rank is a place outside of a grid, and its piece is
+ * skipped. */
 static int64_t set_typed_list(const struct typed_side *s, int p)
 {
     for (int j = 0; j < s->n; j++) {
@@ -423,8 +439,8 @@ static int64_t set_typed_list(const struct typed_side *s, int p)
     return set_places(s, p);
 }
 
-/* Sets at[r] to the end of rank r's elements in the user's buffer, or to -1 if there are none.
- * Returns false if the elements of some rank do not lie in a row. */
+/* Sets at[r] to the end of rank r's elements in the user's buffer, as an offset in bytes, or to -1
+ * if rank r has no elements. Returns false if the elements of some rank do not lie in a row. */
 static bool find_ends(const struct typed_side *s, int p, int64_t *at)
 {
     for (int i = 0; i < places(s, p); i++) at[place_at(s, i)] = -1;
@@ -440,8 +456,9 @@ static bool find_ends(const struct typed_side *s, int p, int64_t *at)
     return true;
 }
 
-/* Sets the displacements to where the elements of each rank lie in a row, and *all to where all of
- * them lie. Returns the user's buffer; NULL if its elements have to be packed. */
+/* If the plan can use the user's buffer itself: sets the displacement of each rank to the start of
+ * its elements in the buffer, sets *all to the range in which all elements lie, and returns the
+ * buffer. Otherwise returns NULL; the elements have to be packed. */
 static char *typed_row(const struct tt_packed *k, const struct tt_fabric *f,
                        const struct typed_side *s, int p, struct packed_span *all)
 {
@@ -471,7 +488,8 @@ static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct t
     return row;
 }
 
-/* Adds the pieces of a rank one after the other. at[r] is the place of the next one of rank r. */
+/* Adds all pieces of one side. The pieces of a rank lie one after the other in the packed memory:
+ * at[r] is the offset of the next piece of rank r. */
 static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed,
                               int64_t *at)
 {
@@ -487,7 +505,8 @@ static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, c
     return TUTTI_OK;
 }
 
-/* Adds the pieces of one side; afterwards the displacements are those of the first pieces again. */
+/* Adds all pieces of one side. add_typed moves each rank's displacement behind its pieces; this
+ * function moves it back to the first piece. */
 static tutti_status add_typed_side(struct tt_packed *k, const struct typed_side *s, char *packed,
                                    int p)
 {
@@ -504,8 +523,8 @@ static int by_rank(const void *a, const void *b)
     return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-/* Copies the ranks other than `me`, each once and in ascending order. Places outside of a grid are
- * negative. Returns how many there are. */
+/* Copies the ranks other than `me` to to[], each rank once and in ascending order, without the
+ * negative ranks that stand for places outside of a grid. Returns the number of ranks copied. */
 static int32_t copy_ranks(int32_t *to, const int *ranks, int n, int me)
 {
     int32_t all = 0, kept = 0;
@@ -622,7 +641,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     size_t in_n = args->in_ranks ? (size_t)args->in_n + 1 : p;
     size_t contents = args->in_ranks ? ranks + 2 : tt_coll_pairs(args->call.coll) ? 2 * p : 0;
     if (args->in_ranks) pieces = ranks;
-    counts += tt_div_up(ranks, 2); /* the neighbours lie behind the counts */
+    counts += tt_div_up(ranks, 2); /* the lists of neighbours follow the counts in memory */
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + contents * sizeof *k->contents[0] +
                          pieces * sizeof *k->pieces);
@@ -630,8 +649,10 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     struct tt_contents *first = (struct tt_contents *)(k->counts + counts);
     k->pieces = (struct tt_packed_piece *)(first + contents);
     struct tt_args plain = *args;
-    plain.lists = NULL;                                              /* they belong to `args` */
-    if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false; /* call.h */
+    /* the lists belong to `args` */
+    plain.lists = NULL;
+    /* such a call is never in place for the plan (plan/call.h) */
+    if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false;
     k->layout = tt_layout_hold(args->call.type);
     if (contents > 0 && (args->typed || (k->layout && k->layout->uniform == TUTTI_TYPES))) {
         plain.call.in_contents = k->contents[0] = first;

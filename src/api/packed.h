@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives of derived types: at the start the elements are packed into memory of the request,
- * the plan runs on that memory, and at the end the result is unpacked.
+ * Collectives of derived types: at the start the library packs the elements into memory of the
+ * request, the plan runs on that memory, and at the end the library unpacks the result.
  */
 #ifndef TT_PACKED_H
 #define TT_PACKED_H
@@ -10,35 +10,37 @@
 
 struct tt_layout;
 
-/* Elements of the user's memory, and their place in the packed memory. */
+/* n elements in the user's memory, and where their packed form lies. */
 struct tt_packed_piece {
     struct tt_layout *layout;
     char *user, *packed;
     int64_t n;
 };
 
-/* Invariants (tt_packed_valid): pieces[0..packs-1] are packed at each start. The `unpacks`
- * pieces after them are unpacked at its end; `pending` is true until then. */
+/* Invariants (tt_packed_valid): each start packs pieces[0..packs-1], and the end of each execution
+ * unpacks the `unpacks` pieces after them. `pending` is true from a start to its end. */
 struct tt_packed {
     /* The layout of all pieces, to which this object holds a reference. NULL in an alltoallw: there
      * each piece holds a reference to its own layout. */
     struct tt_layout *layout;
-    struct tt_arena *arena; /* the arena of `memory`; NULL: it is from the heap */
-    int64_t offset;         /* of `memory` in the segment */
+    struct tt_arena *arena; /* the arena from which `memory` comes; NULL: the heap */
+    int64_t offset;         /* of `memory` in the segment, if it comes from an arena */
     char *memory, *in, *out;
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
     int packs, unpacks;
-    struct tt_packed *next; /* of those that are parked */
+    struct tt_packed *next; /* the next object in the list of tt_packed_park */
     struct tt_packed_piece *pieces;
-    struct tt_neighbors neighbors; /* of a neighbourhood collective */
-    /* by place (packed.c): what the pieces of `args` consist of; NULL: its type says so */
+    struct tt_neighbors neighbors; /* if the call is a neighbourhood collective */
+    /* what the pieces of the input [0] and of the output [1] consist of, by place (struct
+     * typed_side in packed.c); NULL: the type of `args` says it */
     struct tt_contents *contents[2];
-    int contents_n; /* of both sides together */
-    /* The type of all pieces, as struct tt_contents has it. Set only if there are contents. */
+    int contents_n; /* the number of entries of contents[0] and contents[1] together */
+    /* The type of all pieces, with the values of tt_contents.type. Set only if contents[0] is not
+     * NULL. */
     int32_t type;
-    /* the packed bytes of an element of the derived type; 0: the type is basic, or there are
-     * several */
+    /* the packed bytes of an element of the derived type; 0: the type is basic, or the pieces have
+     * several types */
     int64_t element;
     int64_t counts[]; /* counts and displacements of `args` */
 };
@@ -48,19 +50,19 @@ bool tt_packed_valid(const struct tt_packed *packed);
 /* Prepares packing for a call that was checked. Errors: ARG (NULL, overflow, elements too large for
  * a user-defined operation), LIMIT, MEMORY. */
 tutti_status tt_packed_new(tutti_team *team, const struct tt_args *rq, struct tt_packed **packed);
-/* Frees it and drops its reference to the layout. NULL is allowed. */
+/* Frees the object and its memory, and drops its references to layouts. NULL is allowed. */
 void tt_packed_free(struct tt_packed *packed);
 
-/* Frees it when this process has no client any more. If a call failed on this rank, a member that
- * has not noticed may still read the packed elements. If that member is a thread of this process,
- * freed memory would crash it. NULL is allowed. Memory of an arena may not be parked. Any thread
- * may call these functions. */
+/* Frees the object when this process has no client any more. If a call failed on this rank, a
+ * member that has not noticed the failure may still read the packed elements. If that member is a
+ * thread of this process, freed memory would crash it. NULL is allowed. The object must not have
+ * memory of an arena. Any thread may call these functions. */
 void tt_packed_park(struct tt_packed *packed);
-/* Counts the clients of this process: one more, and one less. */
+/* Counts the clients of this process: tt_packed_enter adds one, tt_packed_leave takes one away. */
 void tt_packed_enter(void);
 void tt_packed_leave(void);
 
-/* Packs the input, at each start. */
+/* Packs the input. To be called at each start. */
 void tt_packed_begin(struct tt_packed *packed);
 /* Called once for each tt_packed_begin. `good`: the call succeeded, so the result is unpacked. */
 void tt_packed_end(struct tt_packed *packed, bool good);

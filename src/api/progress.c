@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Advancing contexts: by the caller, by a caller that waits, or by a thread of the library.
+ * Advances contexts: without blocking, until an event comes, or by a thread of the library.
  *
- * The wait is the same as that of collectives (job/wait.h): the caller looks by tutti_advance.
- * Every event that tutti_advance would find wakes the context: a packet in a packet ring, work that
- * is posted, a rank that failed or left. So a caller that is about to sleep finds the event in its
- * second look, or the other side finds it asleep and wakes it. A context that uses a network is
- * also woken by the network's descriptor.
+ * A wait is done as in collectives (job/wait.h): the caller looks for events with tutti_advance,
+ * spins, yields and then sleeps. Every event that tutti_advance would find wakes a thread that
+ * sleeps for the context: a packet in a packet ring, work that is posted, a rank that failed or
+ * left. So a caller that is about to sleep either finds the event when it looks once more, or the
+ * rank that causes the event finds the caller asleep and wakes it. If a context uses a network, the
+ * network's descriptor also wakes the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,19 +19,20 @@
 
 /* ---- Without blocking ---- */
 
-/* Whether the team is broken by an error that no call has returned yet. If the user has freed the
- * team, a member that failed afterwards is no error. */
+/* Returns whether the team is broken by an error that no call has returned yet. If the user has
+ * freed the team, only a mismatch counts, because a member may fail or leave after that. */
 static bool concerns_user(const struct tt_team *t)
 {
     bool ours = t->state == TT_TEAM_USED || t->broken == TUTTI_ERR_MISMATCH;
     return t->broken != TUTTI_OK && !t->reported && ours;
 }
 
-/* Advances the collectives in flight on the client's teams, and adds to *events. A team may advance
- * the context, too; the events of the program's messages count then as well, for otherwise a caller
- * that waits for one of them would wait for ever. If `status` is OK, the function returns the error
- * of a broken team that no call has returned yet. It returns each error once: the team stays
- * broken, and a caller that waits for events would never sleep again. */
+/* Advances the collectives in flight on the client's teams, and adds the number of events to
+ * *events. Advancing a team may also advance the context and handle messages of the program. These
+ * events count as well, because otherwise a caller that waits for one of these messages would wait
+ * for ever. If `status` is OK, the function returns the error of a broken team that no call has
+ * returned yet. The function returns each error once: the team stays broken, and if the error came
+ * back each time, a caller that waits for events would never sleep again. */
 static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
     if (client->freed > 0) tt_teams_leave(client);
@@ -81,7 +83,7 @@ static tutti_status check_all(tutti_context *const *contexts, int n)
 }
 
 /* Advances all contexts even if one of them fails. Returns the first error; the next call returns
- * that of another context. */
+ * the error of another context that failed. */
 tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events)
 {
     int sum = 0;
@@ -158,7 +160,7 @@ struct tt_helper {
     tutti_context *context;
     pthread_t thread;
     _Atomic bool end;
-    tutti_status status; /* its last error, which the thread that joins it reads */
+    tutti_status status; /* the last error, which tutti_helper_stop returns */
     char text[192];
 };
 
@@ -176,7 +178,8 @@ static void *helper_main(void *arg)
     struct tt_wait_policy policy;
     begin(&wait, &policy, h->context);
     tt_wait_set_hook(&policy,
-                     (struct tt_wait_hook){.call = NULL}); /* it is the program's thread's */
+                     /* the hook is for the program's threads */
+                     (struct tt_wait_hook){.call = NULL});
     wait.quiet = policy.quiet;
     while (!atomic_load(&h->end)) {
         int n = 0;
@@ -190,7 +193,8 @@ static void *helper_main(void *arg)
     return NULL;
 }
 
-/* Blocks all signals in the helper: the program's own threads handle them. */
+/* Starts the thread with all signals blocked, because the program's own threads handle them.
+ * Returns 0 or the error of pthread_create. */
 static int start_thread(struct tt_helper *h)
 {
     sigset_t all, before;

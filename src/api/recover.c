@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Recovery from a failure: agreeing on the failed members, and making a team of the others.
+ * Recovery from a failure: the members that are alive agree on the failed members, and make a team
+ * without them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,8 @@ tutti_status tutti_team_revoke(tutti_team *team)
 
 /* ---- Agreement ---- */
 
-/* Runs the agreement and records its set of failed members with the old team. */
+/* Runs an agreement on `team`, and records the set of failed members on which the members agreed in
+ * team->gone. */
 static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {
@@ -73,8 +75,8 @@ static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t va
     return TUTTI_OK;
 }
 
-/* A rank that gives no value takes part with 0, so that the others do not wait for it, and do not
- * take the round for one in which all ranks succeeded. */
+/* A rank that gives no value takes part with 0. So the other ranks do not wait for it, and the
+ * agreed value does not say that all ranks succeeded. */
 tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;
@@ -89,10 +91,10 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* Each member contributes two words to a shrink. The first is the offset of its block of the new
- * team, or, if it has no block, the error status (a block begins at a page, so its offset is larger
- * than any status). The second is the least id that the new team may have for messages between
- * nodes. */
+/* Returns the first of the two words that member r has contributed to a shrink: the offset of its
+ * block of the new team, or, if it has no block, its error status (a block begins at a page, so its
+ * offset is larger than any status). The second word is the least id that the new team may have for
+ * messages between nodes on this member. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];
@@ -112,8 +114,8 @@ static uint32_t greatest_id(const tutti_team *team, struct tt_accord *a)
     return (uint32_t)id;
 }
 
-/* Stores the new team's members and their blocks, in the order of their old ranks. Returns how many
- * there are. */
+/* Stores the new team's members and their blocks, in the order of their old ranks, and this rank's
+ * place among them in *me. Returns the number of members. */
 static int survivors(const tutti_team *team, struct tt_accord *a, int *ranks, int64_t *blocks,
                      int *me)
 {
@@ -157,8 +159,8 @@ static tutti_status assemble(tutti_team *team, struct tt_accord *a, tutti_team *
     return status;
 }
 
-/* Returns the error because of which no member gets a team, equal on all members; OK if there is
- * none. */
+/* Returns the error because of which no member gets a team, or OK. All members return the same
+ * status. */
 static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
 {
     uint64_t worst = TUTTI_OK;
@@ -169,8 +171,8 @@ static tutti_status worst_of(const tutti_team *team, struct tt_accord *a)
     return (tutti_status)worst;
 }
 
-/* If this member cannot make the team that all agreed on, it breaks the old team and so counts as
- * failed for the others. */
+/* Makes the new team, unless a member has contributed an error. If this member cannot make the team
+ * on which all agreed, it breaks the old team, and so counts as failed for the other members. */
 static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status mine, const char *why,
                          tutti_team **part)
 {
@@ -184,15 +186,16 @@ static tutti_status make(tutti_team *team, struct tt_accord *a, tutti_status min
 }
 
 /* Returns the status with which this rank takes part in a shrink; OK if it has stored its block in
- * *block. A rank with a wrong argument takes part, too, because the others wait for it. */
+ * *block. A rank with a wrong argument takes part, too, because the other members wait for it. */
 static tutti_status prepare(tutti_team *team, tutti_team **part, int64_t *block)
 {
     if (!part) return tt_fail(TUTTI_ERR_ARG, "part is NULL");
     return tt_team_block_upto(&team->client->fabric, team->run.map.p, block);
 }
 
-/* Takes part in the shrink with this rank's block. The block is freed only if nobody will have a
- * team: otherwise other members may access it, even those that take this rank for failed. */
+/* Takes part in the shrink with this rank's block, or with the error `mine`. Frees the block only
+ * if no member gets a new team: otherwise other members may access the block, even members that
+ * consider this rank failed. */
 static tutti_status shrink(tutti_team *team, tutti_status mine, int64_t block, tutti_team **part)
 {
     struct tt_accord *accord;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Printing the report: calls, shapes, algorithms, times predicted and spent, and for whom this rank
- * has waited.
+ * Prints the report of this rank's calls: their shapes, algorithms, predicted and measured times,
+ * and the ranks for which this rank has waited.
  */
 #include "api/report.h"
 
@@ -28,7 +28,8 @@ static double seconds(int64_t ns)
 
 /* ---- Predictions ---- */
 
-/* The call of a row; false: it is no collective, or its type is not basic. */
+/* Sets *call to the call of a row. Returns false if the row is no collective, or if its type is not
+ * basic. */
 static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
 {
     int coll = tt_word_find(&tt_coll_words, row->coll, strlen(row->coll));
@@ -44,8 +45,9 @@ static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
     return true;
 }
 
-/* Returns the time that the model predicts on this machine for a call of the row; -1: none. Teams
- * other than the world may be gone by now, so this knows their size only. */
+/* Returns the time that the machine model predicts for a call of the row; -1: no prediction. Teams
+ * other than the world may be freed by now, so only the size of their teams is known, and the
+ * function predicts only teams of the world's size, or any team if the job is on one node. */
 static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_row *row)
 {
     struct tt_map map = client->world->run.map;
@@ -74,7 +76,9 @@ static int64_t spent_ns(const struct tt_tally *t)
     return ns;
 }
 
-/* The rank for which this rank has waited longest, among those with less than `below`; -1: none. */
+/* Returns the rank that follows rank `last` in the descending order of the times for which this
+ * rank has waited; `below` is the time of rank `last`. Ranks with equal times follow each other by
+ * number. Returns -1 if no rank follows. */
 static int next_waited(const struct tt_tally *t, int size, int64_t below, int last)
 {
     int found = -1;
@@ -125,7 +129,7 @@ static void print_text(FILE *out, const tutti_client *client, const struct tt_ta
     }
 }
 
-/* All texts are words of the library, so they need no escapes. */
+/* Prints a row as JSON. All texts in it are words of the library, so they need no escapes. */
 static void print_json_row(FILE *out, const tutti_client *client, const struct tt_tally_row *r)
 {
     int64_t ps = predicted_ps(client, r);
@@ -160,8 +164,8 @@ static void print_json(FILE *out, const tutti_client *client, const struct tt_ta
 
 /* ---- Where to ---- */
 
-/* Writes the path with the rank's number in the place of %r. Returns false if this rank writes no
- * report. */
+/* Copies `text` to `path`, with the rank's number in the place of %r. Returns false if this rank
+ * writes no report. */
 static bool name_file(const char *text, int rank, char path[REPORT_PATH])
 {
     const char *place = strstr(text, "%r");

@@ -18,7 +18,8 @@ static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
         exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
 }
 
-/* Returns where in OUT the input lies; NULL if there is no OUT. */
+/* Returns the address of the input in `out`, `place` bytes from its start; NULL if there is no
+ * `out`. */
 static inline char *input_in(void *out, int64_t place)
 {
     return out ? (char *)out + place : NULL;
@@ -40,14 +41,15 @@ static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
     if (!exec) return NULL;
     exec->shape = prepared->shape;
     exec->signature = &prepared->signature;
-    /* The call that the user made is recorded as a whole (tt_trace_call_begin). */
+    /* This call is a step of another call, which is traced as a whole (tt_trace_call_begin). */
     if (prepared->signature.coll >= TT_COLLS) exec->traced = false;
     exec->bytes[TT_IN] = prepared->in_bytes;
     exec->bytes[TT_OUT] = prepared->out_bytes;
     return exec;
 }
 
-/* If a rank cannot start what the others start, this breaks the team, so that none waits for it. */
+/* Breaks the team if `status` means that this rank cannot start a call that the other ranks start,
+ * so that no rank waits for it. Returns the status. */
 static tutti_status cannot_start(tutti_team *team, tutti_status status)
 {
     if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
@@ -71,8 +73,9 @@ tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_
     return tt_collective_run(team, &args);
 }
 
-/* The ranks exchange the times of their calls, and decide (choose/measure.h). The forms of this
- * call have plans of their own, because they are a step of measuring (tt_call.as). */
+/* Decides a trial: the ranks exchange the times of the n candidates that they have measured, and
+ * choose the fastest (choose/measure.h). The exchange has a signature and a plan of its own, not
+ * those of the user's allreduce (tt_call.as). */
 static tutti_status decide(tutti_team *team, struct tt_trial *trial, int n)
 {
     TT_TRY(
@@ -81,8 +84,8 @@ static tutti_status decide(tutti_team *team, struct tt_trial *trial, int n)
     return TUTTI_OK;
 }
 
-/* Finds the plan for a blocking call whose shape is not in the cache: that of the algorithm to be
- * measured next, or the chosen one. */
+/* Finds the plan for a blocking call whose shape is not in the cache: the plan of the algorithm
+ * that the trial measures next, or, after the trial, of the chosen algorithm. */
 static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
                                    struct tt_prepared **prepared)
 {
@@ -94,8 +97,8 @@ static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
     return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
 }
 
-/* Makes the plan for a request, of which the caller owns the only use: the cache may have that of a
- * measured algorithm. */
+/* Makes a plan for a request alone; the caller owns the only use. The plan is not taken from the
+ * cache, where it may be that of an algorithm that is being measured. */
 static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
                                  struct tt_prepared **prepared)
 {
@@ -104,7 +107,8 @@ static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
     return TUTTI_OK;
 }
 
-/* Meets the other ranks, and begins to measure the call. */
+/* Waits for the other ranks of the team, and begins to measure the call. After an error, gives up
+ * the caller's use of the plan. */
 static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepared)
 {
     tutti_status status = tt_team_step(team, TT_SIGNATURE_MEASURE, TT_COLL_barrier, NULL, NULL, 0);
@@ -117,10 +121,10 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-/* Sets *given to a call that is not checked yet, or that is packed. A gatherv or scatterv has its
- * lists only when it was checked, and the user gives them at the root only: those of other ranks
- * may point anywhere. Each member is set by itself: a short call would notice that all are copied
- * at once. */
+/* Sets *given from a call that is not checked yet, or that is packed. A gatherv or scatterv that is
+ * not checked has its lists in `args`, and only the root reads them, because the pointers of other
+ * ranks may point anywhere. The members are assigned one by one: copying the whole structure would
+ * be measurable in a short call. */
 static inline void set_given(struct tt_as_given *given, const tutti_team *team,
                              const struct tt_args *args)
 {
@@ -161,14 +165,15 @@ static tutti_status shape_of_counts(tutti_team *team, const struct tt_args *args
     return tt_prepare_given(team, &args->call, given, prepared);
 }
 
-/* Finds or makes the plan of a call that was checked. If the plan is `owned`, the caller owns a
- * use. */
+/* Finds or makes the plan of a checked call. If (*prepared)->owned is true, the caller owns a use
+ * of the plan. */
 static tutti_status shape_of(tutti_team *team, const struct tt_args *args,
                              const struct tt_as_given *given, struct tt_prepared **prepared)
 {
     if (tt_call_counts(&args->call)) return shape_of_counts(team, args, given, prepared);
     if (args->call.steady) return steady_shape(team, &args->call, prepared);
-    /* This also finds plans for user-defined operations; the operation has been checked by now. */
+    /* Calls with user-defined operations also find their plans here, because the operation has been
+     * checked by now (find_shape). */
     *prepared = tt_cache_find(&team->cache, &args->call);
     if (*prepared) return TUTTI_OK;
     if (team->run.map.measures) return measured_shape(team, &args->call, prepared);
@@ -195,22 +200,23 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     return TUTTI_OK;
 }
 
-/* Whether nothing is wrong with the buffers of a call with counts, as far as that is clear without
- * a look at its pieces. */
+/* Returns whether the buffers of a call with counts are certainly right. Returns false if they are
+ * wrong, or if only a look at the pieces can show that they are right. */
 static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_args *args)
 {
     const struct tt_stretch *in = &repeat->in, *out = &repeat->out;
     bool reads = in->begin < in->end, writes = out->begin < out->end;
     if ((reads && !args->in) || (writes && !args->out)) return false;
-    if (args->call.in_place && !args->out) return false; /* it has the input, too */
+    if (args->call.in_place && !args->out) return false; /* `out` has the input, too */
     return !reads || !writes ||
            !overlap((const char *)args->in + in->begin, in->end - in->begin,
                     (const char *)args->out + out->begin, out->end - out->begin);
 }
 
-/* Finds the plan of a call with counts that is given as an earlier one was. That one was checked,
- * so only the buffers are. NULL: there is none, or it is not clear that the buffers are right. This
- * is a separate function so that other calls do not pay for it. */
+/* Finds the plan of an earlier call with counts that was given the same arguments. The earlier call
+ * was checked, so only the buffers are checked here. Returns NULL if there is no such call, or if
+ * the buffers are not certainly right. The function is not inlined, so that calls without counts do
+ * not become slower. */
 static __attribute__((noinline)) struct tt_prepared *find_repeat(tutti_team *team,
                                                                  struct tt_args *args)
 {
@@ -229,26 +235,29 @@ static __attribute__((noinline)) struct tt_prepared *find_repeat(tutti_team *tea
     return same->prepared;
 }
 
-/* Checks the call, and finds or makes its plan. A call that is measured begins here, as soon as
- * nothing is wrong with it. */
+/* Checks the call, and finds or makes its plan. If the call is measured and its buffers are right,
+ * the measurement begins here. */
 static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struct tt_args *args,
                                                          struct tt_prepared **prepared)
 {
     struct tt_as_given given;
-    /* The check makes lists that the user has not given. */
+    /* `given` is set before the check, because tt_args_check adds lists that the user has not
+     * given. */
     set_given(&given, team, args);
     TT_TRY(tt_args_check(team, args));
     if ((unsigned)args->call.op >= TUTTI_OPS)
-        set_given(&given, team, args); /* only now it is known whether it commutes */
+        /* tt_args_check has found out whether the operation commutes */
+        set_given(&given, team, args);
     TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
 }
 
-/* A plan that is found was checked when it was made; but a user-defined operation may have been
- * freed since. The cache has no plan of a call with counts. If the plan is `owned`, the caller owns
- * a use. */
+/* Finds or makes the plan of a call, and checks the buffers. A call whose plan is in the cache is
+ * not checked again, because the call for which the plan was made was checked. Exceptions are calls
+ * with a user-defined operation, which may have been freed since, and calls with counts, whose
+ * plans find_repeat finds. If (*prepared)->owned is true, the caller owns a use of the plan. */
 static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
                                       struct tt_prepared **prepared)
 {
@@ -286,7 +295,7 @@ static inline void end_owned(struct tt_prepared *prepared)
     tt_prepared_drop(prepared);
 }
 
-/* Whether the elements are packed at the start and unpacked at the end. */
+/* Returns whether the call packs its elements at the start and unpacks them at the end. */
 static bool packs(const struct tt_args *args)
 {
     return (unsigned)args->call.type >= TUTTI_TYPES || args->exchanges_in_place;
@@ -325,8 +334,8 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 
 /* ---- Requests ---- */
 
-/* Copies the caller's counts and displacements. Those of a neighbourhood collective already lie in
- * the request's tt_packed. */
+/* Copies the caller's counts and displacements into the request. In a neighbourhood collective,
+ * they already lie in request->packed. */
 static tutti_status keep_counts(tutti_request *request, int p)
 {
     const int64_t **lists[] = {&request->call.in_counts, &request->call.in_displs,
@@ -414,9 +423,9 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     return TUTTI_OK;
 }
 
-/* Stores the call signature as the user made the call, with elements of the derived type. The upper
- * half of `shape`, which is not compared, distinguishes this signature from that of another type
- * with the same plan. */
+/* Stores the call signature of the call that the user made, with elements of the derived type.
+ * Calls with other types may have the same plan, and so the same `shape`: its upper half, which is
+ * not compared, is changed to distinguish their signatures. */
 static void name_packed(tutti_request *request, const struct tt_args *args,
                         struct tt_packed *packed)
 {
@@ -452,7 +461,7 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     return status;
 }
 
-/* Does what find_shape does, without the cache. */
+/* Makes a plan and checks the buffers as find_shape does, but takes no plan from the cache. */
 static tutti_status find_steady(tutti_team *team, struct tt_args *args,
                                 struct tt_prepared **prepared)
 {
@@ -474,8 +483,9 @@ static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_req
     return request_of(team, args, prepared, request);
 }
 
-/* Whether the ranks meet before they make the plan of the call. Keeps the text of the error with
- * which the call has failed. Without memory to find that out, they may. */
+/* Returns whether the ranks may communicate before they make the plan of the call: true also if
+ * there is no memory to find that out. Keeps the text of the error with which the call has
+ * failed. */
 static bool meets_first(const tutti_team *team, const struct tt_args *args)
 {
     char kept[TT_ERROR_TEXT];
@@ -486,8 +496,9 @@ static bool meets_first(const tutti_team *team, const struct tt_args *args)
     return status != TUTTI_OK || first != NULL;
 }
 
-/* A persistent request is made without the other ranks, so an error of this rank does not concern
- * them; unless they meet it there. */
+/* Makes a request. A persistent request is made without communication, so an error of this rank
+ * does not concern the other ranks, unless the algorithm lets the ranks communicate first
+ * (meets_first): then the error breaks the team. */
 static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     TT_TRY_HANDLE(team);
@@ -523,8 +534,9 @@ tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_r
     return tutti_start(*request);
 }
 
-/* Ends a request that is complete: its owner knows that now, so the request is not under way any
- * more. Unpacks the output of a derived type if that was not done before. */
+/* Ends a request whose execution is complete: records that the request is not under way any more,
+ * and unpacks the output of a derived type if that was not done before. Returns the error of the
+ * team if the execution failed. */
 static inline tutti_status finish(tutti_request *request)
 {
     request->under_way = false;
@@ -535,8 +547,9 @@ static inline tutti_status finish(tutti_request *request)
                                                         : tt_team_error(&request->team->run);
 }
 
-/* Whether a request is under way depends only on the calls of its owner, not on other ranks and not
- * on how quickly the members come, so the same program gets the same answer each time. */
+/* A request is under way until its owner has called tutti_wait, or a test that returned OK, even if
+ * its execution has ended before. So it does not depend on the speed of other ranks whether this
+ * function returns an error. */
 tutti_status tutti_start(tutti_request *request)
 {
     TT_TRY_HANDLE(request);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams that are made from a team: split, by colour or by memory domain, and duplicated.
+ * Makes teams from a team: splits it by colour or by memory domain, or duplicates it.
  */
 #include "api/team-make.h"
 
@@ -30,15 +30,15 @@ void tt_wish_refuse(struct tt_wish *wish, const char *format, ...)
     va_end(args);
 }
 
-/* What the ranks gather of each other's wishes. `id` is the least that a new team of the rank may
- * have. */
+/* The wish of one rank, as the allgather sends it to all ranks. `id` is the least id for messages
+ * between nodes that a new team of this rank may have (tt_remote_next_id). */
 struct wisher {
     int64_t color, key, rank, id, status, terms;
 };
 
 /* ---- Wishes that cannot be fulfilled ---- */
 
-/* Broadcasts the text of one rank's wish. */
+/* Broadcasts the text of the wish of rank `rank`, and stores it in `text` on all ranks. */
 static tutti_status text_of(tutti_team *team, enum tt_signature_other as,
                             const struct tt_wish *wish, int rank, char *text)
 {
@@ -78,7 +78,8 @@ static tutti_status return_different(tutti_team *team, enum tt_signature_other a
                    team->run.job_rank[rank], name, other, team->run.job_rank[0], name, first);
 }
 
-/* All ranks come to the same result, since all have the same wishers. */
+/* Checks the wishes of all ranks. All ranks return the same status, because all[] is equal on all
+ * ranks. */
 static tutti_status check_wishes(tutti_team *team, enum tt_signature_other as,
                                  const struct tt_wish *wish, const struct wisher *all)
 {
@@ -98,7 +99,8 @@ static int by_key(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
-/* Keeps the members of one colour, in the order of their new ranks; returns how many there are. */
+/* Moves the ranks that want the colour to the start of all[], in the order of their new ranks.
+ * Returns their number. */
 static int choose_members(struct wisher *all, int p, int64_t color)
 {
     int n = 0;
@@ -108,8 +110,9 @@ static int choose_members(struct wisher *all, int p, int64_t color)
     return n;
 }
 
-/* Makes the team of all[0..n-1]; `offsets` has their blocks by old rank. The team's id is computed
- * from the number of calls on the old team, which is equal on all its members. */
+/* Makes the team of all[0..n-1]; offsets[r] is the block of the member with rank r in the old team.
+ * The team's id is computed from the number of calls on the old team, which is equal on all its
+ * members. */
 static tutti_status assemble(tutti_team *team, const struct wisher *all, int n,
                              const int64_t *offsets, tutti_team **part)
 {
@@ -143,7 +146,8 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
-/* Whether the team with this id was made from `team` by the call that began as number `next`. */
+/* Returns whether the team with this id was made from `team` by the call for which team->run.next
+ * was `next` when it began. */
 static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 {
     for (int r = 0; r < team->run.map.p; r++)
@@ -151,9 +155,9 @@ static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
     return false;
 }
 
-/* Whether a member has got its new team already, and failed on it. A member gets its team only
- * after every rank has made its own, so this rank may have its team, too. If it is the same team,
- * this rank learns of the failure there. */
+/* Returns whether a member already uses its new team and has failed on it. A member gets its team
+ * only after every rank has made its own, so this rank may return its team, too. If both have the
+ * same team, this rank finds the failure when it uses that team. */
 static bool is_in_use(const tutti_team *team, uint64_t next)
 {
     const struct tt_fabric *f = team->run.fabric;
@@ -165,9 +169,10 @@ static bool is_in_use(const tutti_team *team, uint64_t next)
     return false;
 }
 
-/* Finds out whether every rank has made its team: *worst is the greatest status. If members fail on
- * the new teams before this rank has heard from all, `team` is broken here, and a later call on it
- * reports that. */
+/* Finds out whether every rank has made its team: *worst is the greatest status of all ranks. If
+ * members fail on their new teams before this rank has received the status of all ranks, `team` is
+ * broken on this rank; the function returns OK all the same, and a later call on `team` returns the
+ * error. */
 static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutti_status mine,
                               int64_t *worst)
 {
@@ -181,8 +186,8 @@ static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutt
     return TUTTI_OK;
 }
 
-/* First all ranks get the blocks of all members, then each makes its team, and then all find out
- * whether every rank succeeded. */
+/* Makes the new teams: all ranks gather the blocks of all ranks, each rank makes its team, and all
+ * ranks find out whether every rank succeeded. If not, each rank deletes its new team. */
 static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wisher *all,
                          int64_t *offsets, int64_t color, tutti_team **part)
 {
@@ -210,8 +215,8 @@ static tutti_status make(tutti_team *team, enum tt_signature_other as, struct wi
                : tt_fail((tutti_status)worst, "another rank could not make its team");
 }
 
-/* Gathers the wishes of all ranks in all[p], which is NULL if there is no memory, and checks
- * them. */
+/* Gathers the wishes of all ranks in all[], and checks them. If `all` is NULL because the caller
+ * found no memory, the function breaks the team. */
 static tutti_status gather_wishes(tutti_team *team, enum tt_signature_other as,
                                   const struct tt_wish *wish, struct wisher *all)
 {
@@ -264,7 +269,7 @@ tutti_status tutti_team_split(tutti_team *team, int color, int key, tutti_team *
     return tt_team_make(team, TT_SIGNATURE_SPLIT, &wish, part);
 }
 
-/* Copies the grid or the graph of the team. */
+/* Copies the grid or the graph of the team; *cart or *graph is NULL if the team has none. */
 static tutti_status copy_places(const tutti_team *team, struct tt_cart **cart,
                                 struct tt_graph **graph)
 {
@@ -307,8 +312,8 @@ static const char *const domain_names[] = {
     [TUTTI_DOMAIN_L3] = "TUTTI_DOMAIN_L3",
 };
 
-/* Returns the colour of this rank's domain. The lower half numbers the domains of a node from 1,
- * and is 0 for ranks that may run in several. */
+/* Returns the colour of this rank's memory domain. The upper half is the node. The lower half
+ * numbers the domains of a node from 1, and is 0 for ranks that may run in several domains. */
 static int64_t color_of(const tutti_team *team, tutti_domain domain, struct tt_wish *wish)
 {
     const struct tt_fabric *f = team->run.fabric;

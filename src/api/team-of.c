@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making a team from a list of ranks, without the other ranks of the old team.
+ * Makes a team from a list of ranks (tutti_team_of), without the other ranks of the old team.
  *
- * The ranks of the list have no team yet on which they could call a collective. So each of them
- * makes the new team with blocks that it does not use, and meets the others by an agreement
- * (recover/agree.h), which needs only their ranks in the job. The agreement gathers the blocks, and
- * shows if a member has failed. Its id is a hash of the old team's id, the tag and the list, and it
- * counts the calls with this id, so all members compute the same id for the new team.
+ * The ranks of the list have no team yet on which they could call a collective. So each of these
+ * ranks makes the new team with placeholders for the blocks, and meets the other ranks by an
+ * agreement (recover/agree.h), which needs only their ranks in the job. The agreement gathers the
+ * blocks, and shows if a member has failed. The id of the agreement is a hash of the old team's id,
+ * the tag and the list, and the agreement counts the calls with this id, so all members compute the
+ * same id for the new team.
  *
  * Messages between nodes carry a second, shorter id of the team, which no member may have used for
- * another team. Each member knows the next id that is free at its own place, and in the first
- * agreement it tells the others. The greatest of these ids is free everywhere, unless another
- * thread of a member takes it meanwhile for another team. So the members agree again whether all of
- * them could take it; if not, they propose a greater one.
+ * another team. Each member knows the next id that is free on itself, and contributes this id to
+ * the first agreement. The greatest of these ids is free on all members, unless another thread of a
+ * member takes it meanwhile for another team. So the members run another agreement on whether all
+ * of them could take the id; if not, they propose a greater id.
  */
 #include <stdio.h>
 
@@ -20,7 +21,7 @@
 
 /* A call of tutti_team_of at one rank. */
 struct team_list {
-    tutti_team *team; /* the old one */
+    tutti_team *team; /* the old team */
     const int *ranks;
     int n, me; /* this rank's place in the list */
     int tag;
@@ -28,7 +29,7 @@ struct team_list {
 
 /* ---- Arguments ---- */
 
-/* Finds out whether a rank is in the list twice, by marking each one in a set. */
+/* Returns an error if a rank is in the list twice. Errors: ARG, MEMORY. */
 static tutti_status check_twice(const struct team_list *l)
 {
     tutti_status status = TUTTI_OK;
@@ -62,7 +63,8 @@ static tutti_status check_list(struct team_list *l)
 
 /* ---- Meeting ---- */
 
-/* Equal in calls that match, but for their lists. */
+/* Returns a key of the call, which is equal in all calls on the same team with the same tag,
+ * whatever their lists are. */
 static uint64_t key_of(const struct team_list *l)
 {
     return tt_team_id(l->team->run.id, UINT64_C(1) << 40 | (uint32_t)l->tag, 0);
@@ -75,7 +77,7 @@ static uint64_t id_of(const struct team_list *l)
     return id;
 }
 
-/* Makes the new team with the block of the old one at all places. */
+/* Makes the new team, with this rank's block of the old team as a placeholder for all blocks. */
 static tutti_status make_alone(const struct team_list *l, tutti_team **part)
 {
     int *ranks = tt_alloc((size_t)l->n * sizeof *ranks);
@@ -95,9 +97,9 @@ static tutti_status make_alone(const struct team_list *l, tutti_team **part)
     return status;
 }
 
-/* Words that a member contributes to an agreement. First its block, or, if it has none, its error
- * (a block begins at a page, so its offset is larger than any status); then its next id for
- * messages between nodes. */
+/* Returns word i that member r has contributed to the agreement. Word 0 is the member's block, or,
+ * if it has no block, its error (a block begins at a page, so its offset is larger than any
+ * status). Word 1 is the member's next id for messages between nodes. */
 static uint64_t word_of(struct tt_accord *a, int r, int i)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r + i];
@@ -115,8 +117,8 @@ static tutti_status return_failed(tutti_team *part)
     return tt_fail(TUTTI_ERR_PEER, "a rank of the list has failed");
 }
 
-/* Returns the error because of which no member gets a team: the same status on all members. `why`
- * is the text of this rank's own error. */
+/* Returns the error because of which no member gets a team, or OK. All members return the same
+ * status. `why` is the text of this rank's own error. */
 static tutti_status worst_of(tutti_team *part, struct tt_accord *a, const char *why)
 {
     for (int r = 0; r < a->p; r++)
@@ -138,8 +140,8 @@ static uint32_t greatest_id(struct tt_accord *a)
     return (uint32_t)id;
 }
 
-/* Gives the team the blocks that the members have agreed on. Errors: MEMORY; this rank then counts
- * as failed. */
+/* Replaces the placeholders in the team by the blocks that the agreement has gathered. Errors:
+ * MEMORY; this rank then counts as failed. */
 static tutti_status place(tutti_team *part, struct tt_accord *a)
 {
     int64_t *blocks = tt_alloc((size_t)a->p * sizeof *blocks);
@@ -154,15 +156,16 @@ static tutti_status place(tutti_team *part, struct tt_accord *a)
     return TUTTI_OK;
 }
 
-/* One agreement of the members on a word of each and on their greatest id. */
+/* One agreement: it gathers a word of each member, and finds the greatest id. */
 struct team_round {
-    uint64_t word;   /* this rank's block or status */
-    uint32_t id;     /* its next id; afterwards the greatest of all members */
-    uint32_t number; /* of the agreement */
+    uint64_t word;   /* this rank's block or status; odd: this rank could not take the id */
+    uint32_t id;     /* this rank's next id; after the agreement, the greatest id of all members */
+    uint32_t number; /* counts the agreements with the same key */
     char why[256];   /* the text of this rank's error */
 };
 
-/* Does a round. On success, all members have given a block. *accord then belongs to the caller. */
+/* Runs an agreement. Returns OK if all members have contributed a block; *accord then belongs to
+ * the caller. */
 static tutti_status meet(const struct team_list *l, tutti_team *part, struct team_round *round,
                          struct tt_accord **accord)
 {
@@ -178,8 +181,8 @@ static tutti_status meet(const struct team_list *l, tutti_team *part, struct tea
     return status;
 }
 
-/* Proposes ids until one is unused at all members. A member to which the id is no longer free has a
- * greater next id, so each round proposes a greater one. */
+/* Proposes ids until all members could take one. A member that could not take the id has a greater
+ * next id, so each agreement proposes a greater id than the one before. */
 static tutti_status choose_id(const struct team_list *l, tutti_team *part, struct team_round round)
 {
     struct tt_remote_teams *remote_teams = part->client->remote_teams;
@@ -204,7 +207,7 @@ static tutti_status choose_id(const struct team_list *l, tutti_team *part, struc
     return TUTTI_OK;
 }
 
-/* Meets the others; at the end the team is complete. */
+/* Meets the other members, and completes the team: its blocks, its id, and its id for messages. */
 static tutti_status complete(const struct team_list *l, tutti_team *part, struct team_round *round)
 {
     struct tt_accord *a;
@@ -225,7 +228,7 @@ static tutti_status make(const struct team_list *l, struct team_round *round, tu
     tutti_team *made;
     tutti_status status = make_alone(l, &made);
     if (status != TUTTI_OK) {
-        tt_team_break(&l->team->run, status); /* the others must not wait for this rank */
+        tt_team_break(&l->team->run, status); /* no other member must wait for this rank */
         return status;
     }
     status = complete(l, made, round);
@@ -256,7 +259,7 @@ tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, t
     if (mine != TUTTI_OK) snprintf(round.why, sizeof round.why, "%s", tutti_error());
     tutti_status status = make(&l, &round, part);
     if (status == TUTTI_OK) return status;
-    snprintf(text, sizeof text, "%s", tutti_error()); /* freeing may set another error */
+    snprintf(text, sizeof text, "%s", tutti_error()); /* tt_arena_put may set another error */
     if (mine == TUTTI_OK) tt_arena_put(&f->arena, block);
     return tt_fail(status, "%s", text);
 }

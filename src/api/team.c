@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams: the world, the structure of a team, and freeing it. team-make.c makes teams of teams.
+ * Teams: the world, the structure of a team, and how a team is freed. team-make.c makes teams from
+ * teams.
  */
 #include <stdio.h>
 
@@ -42,7 +43,7 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
     return TUTTI_OK;
 }
 
-/* Frees the plans of the team, and keeps what it has measured. */
+/* Frees the plans of the team, and stores the results of its trials. */
 static void forget_plans(tutti_team *team)
 {
     tt_trials_release(&team->cache, &team->run);
@@ -83,7 +84,8 @@ void tt_teams_leave(tutti_client *client)
     }
 }
 
-/* The team stays in the client's list until this rank has left it, but its handle ends now. */
+/* Frees a team: ends its handle, but keeps the team in the client's list until this rank has left
+ * it. */
 tutti_status tutti_team_free(tutti_team *team)
 {
     if (!team) return TUTTI_OK;
@@ -95,7 +97,7 @@ tutti_status tutti_team_free(tutti_team *team)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->requests) return tt_fail(TUTTI_ERR_ARG, "the team has requests that are not freed");
     tt_team_check(&team->run, false);
-    char text[512]; /* what leaving does may set another error */
+    char text[512]; /* the calls below may set another error */
     tutti_status status = team->run.broken;
     if (status != TUTTI_OK) (void)tt_team_error(&team->run);
     snprintf(text, sizeof text, "%s", tutti_error());

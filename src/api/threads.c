@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Jobs whose ranks are threads: those of one process, and those of all processes of a team.
+ * Jobs whose ranks are threads: the threads of one process (tutti_threads), or of all processes of
+ * a team (tutti_team_threads).
  *
- * The second kind is a job inside a job. Rank 0 of the team makes its shared memory, as a launcher
- * would, and writes into it which ranks are threads of which process. The other processes open that
- * memory by rank 0's descriptor in /proc. All that the processes must agree on goes through
- * collectives on the team, so a process that dies meanwhile keeps nobody waiting. Then each thread
- * takes a seat and joins like a rank that is a process.
+ * A job of the second kind is nested in the job of the team. Rank 0 of the team makes the shared
+ * memory of the new job, as a launcher would, and writes into it which ranks are threads of which
+ * process. The other processes open that memory by rank 0's descriptor in /proc. The processes
+ * agree by collectives on the team, so no process waits for one that dies meanwhile. After that,
+ * each thread takes a seat and joins the new job as a process would.
  *
  *     team          rank 0           rank 1      rank 2        processes
  *     new job       0   1   2        3           4   5         threads
@@ -27,7 +28,7 @@ struct thread {
     tutti_thread_fn *fn;
     void *arg;
     tutti_status status;
-    char text[512]; /* of an error in joining or leaving */
+    char text[512]; /* the error text if the thread could not join or leave the job */
 };
 
 static void *thread_main(void *arg)
@@ -47,7 +48,8 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Returns how many threads could be started. The ranks of the others have failed. */
+/* Starts n threads. Returns how many could be started; the ranks of the other threads are marked as
+ * failed. */
 static int start_threads(struct thread *threads, int n, tutti_status *status)
 {
     int started = 0;
@@ -99,17 +101,18 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 
 /* ---- Threads of all processes of a team ---- */
 
-/* The processes tell each other these things. */
+/* The contribution of each process to an allgather: its id and its number of threads. */
 struct brought {
     int64_t pid, threads;
 };
 
-/* Rank 0 tells these things about the memory; the other ranks contribute 0 everywhere. */
+/* The offer of rank 0 to the other ranks: whether it could make the memory, the memory's
+ * descriptor, and the job's stamp. The other ranks contribute zeros to the allreduce. */
 struct offer {
     int64_t status, fd, stamp;
 };
 
-/* The most ranks of such a job; a job page has a record for each. */
+/* The most ranks of a job of threads of several processes. */
 enum { RANKS_MOST = 1 << 16 };
 
 static tutti_status create(const struct brought *of, int processes, struct tt_segment *segment)
@@ -155,14 +158,15 @@ static tutti_status attach(const struct offer *offer, int64_t pid, int first,
     return status;
 }
 
-/* Finds the greatest of each word of all ranks. Rank 0 alone contributes words other than 0, or all
- * contribute a status. */
+/* Sets all[i] to the maximum of mine[i] of all ranks. It serves to broadcast the words of rank 0,
+ * if the other ranks contribute 0, and to find the greatest status of all ranks. */
 static tutti_status find_greatest(tutti_team *team, const int64_t *mine, int64_t *all, int64_t n)
 {
     return tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allreduce, mine, all, n);
 }
 
-/* Returns the error of this rank, or else says that another one has failed. */
+/* Returns OK if all ranks have the memory. Otherwise returns this rank's own error `mine`, or, if
+ * this rank has the memory, an error that says that another rank failed. */
 static tutti_status all_have(tutti_team *team, tutti_status mine)
 {
     int64_t code = mine, worst;
@@ -174,7 +178,7 @@ static tutti_status all_have(tutti_team *team, tutti_status mine)
     return tt_fail((tutti_status)worst, "another rank could not get the memory of the threads");
 }
 
-/* Makes or opens the memory, on all ranks or on none. */
+/* Makes the memory on rank 0 and opens it on the other ranks. After an error, no rank has it. */
 static tutti_status share_memory(tutti_team *team, const struct brought *of, int first,
                                  struct tt_segment *segment)
 {
@@ -201,11 +205,11 @@ static tutti_status gather(tutti_team *team, const struct brought *mine, struct 
     TT_TRY(tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allgather, mine, of, sizeof *mine / 8));
     int64_t before = 0;
     for (int i = 0; i < team->run.me; i++) before += of[i].threads;
-    *first = (int)before; /* if it does not fit, rank 0 refuses */
+    *first = (int)before; /* the sum may overflow an int, but then rank 0 refuses */
     return share_memory(team, of, *first, segment);
 }
 
-/* Everything that goes through collectives on the team, while the lock of the client is held. */
+/* Makes the new job's memory by collectives on the team, with the lock of the client held. */
 static tutti_status prepare(tutti_team *team, int n, tutti_thread_fn *fn, int *first,
                             struct tt_segment *segment)
 {

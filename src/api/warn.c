@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which settings of this process have no effect.
+ * Finds the settings of this process that have no effect.
  */
 #include "api/warn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Basics that every part of the library uses: status with its cause, log, settings, clock, seeded
- * random numbers, memory. Nothing here knows of ranks.
+ * Basics that every part of the library uses: status codes with the causes of errors, log,
+ * settings, clock, seeded random numbers, memory. Nothing in this file depends on ranks.
  */
 #ifndef TT_BASE_H
 #define TT_BASE_H
@@ -13,7 +13,7 @@
 
 #include <tutti/tutti.h>
 
-#define TT_LINE 64 /* bytes of a cache line; ranks must not write to the same line */
+#define TT_LINE 64 /* bytes of a cache line; different ranks write to different lines */
 
 #define tt_likely(x) __builtin_expect(!!(x), 1)
 #define tt_unlikely(x) __builtin_expect(!!(x), 0)
@@ -67,12 +67,12 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status st
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 
-/* Returns the status of the last error of this thread, for a caller that learns of an error by NULL
- * or false. */
+/* Returns the status of the last error of this thread, for the caller of a function that returns
+ * NULL or false after an error. */
 tutti_status tt_error_status(void);
 
-/* Keep the text of tutti_error() over calls whose failures are none of the caller's: such as that a
- * message came too late for a rank that had left. */
+/* Save and restore the text of tutti_error() around calls whose failures do not concern the user,
+ * for example if a message came too late for a rank that had left. */
 enum { TT_ERROR_TEXT = 512 };
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);
@@ -92,33 +92,38 @@ enum tt_log {
 #undef TT_LOG_ENUM
 };
 bool tt_log_on(enum tt_log what);
-/* Print one line "tutti: [rank R] ..." to stderr. A line is one write, so that lines of several
- * ranks do not mix. */
+/* Print one line "tutti: [rank R] ..." to stderr; tt_log_error and tt_warn put "error: " and
+ * "warning: " before the text. A line is one call of write, so that lines of several ranks do not
+ * mix. */
 __attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
 
-/* Returns the word among `words` (n of them) that `text` was most likely meant to be; NULL if there
- * is none. It prefers, in this order, a word with one wrong letter, a word of which one is the
- * beginning of the other, and a word with two wrong letters (nearest.c). */
+/* Returns the one of the n words for which `text` was most likely meant; NULL if `text` is similar
+ * to none. It prefers, in this order: a word that differs from the text in one letter; a word that
+ * begins with the text, or with which the text begins; a word that differs in two letters
+ * (nearest.c). */
 const char *tt_nearest(const char *text, const char *const *words, size_t n);
 
 /* ---- Settings (setting.c): TUTTI_* environment variables, each read once ---- settings.h has the
- * table of them. */
+ * table of settings. */
 
-const char *tt_setting(const char *name); /* NULL when unset or empty */
-/* Returns the whole number that the variable holds, which may end in K, M or G (powers of 1024). If
- * the variable is not set or its value is wrong, it returns the default in the table of settings,
- * which must be a number, or the given one. tt_settings_check() warns of wrong values. */
+const char *tt_setting(const char *name); /* the value; NULL: unset or empty */
+/* Return the whole number in the variable, which may end in K, M or G (powers of 1024). If the
+ * variable is not set or its value is wrong, tt_setting_int returns the default in the table of
+ * settings, which must be a number, and tt_setting_int_or returns `fallback`. tt_settings_check()
+ * warns of wrong values. */
 int64_t tt_setting_int(const char *name);
 int64_t tt_setting_int_or(const char *name, int64_t fallback);
 /* Returns the seconds in the variable, which may have a fraction, in ns. If the variable is not set
  * or its value is wrong, it returns the default. */
 int64_t tt_setting_seconds(const char *name);
-/* Returns the place of the variable's word in the words of the table, or that of the default. */
+/* Returns the index of the variable's value among the words that the table lists for the setting,
+ * or the index of the default. */
 int tt_setting_word(const char *name);
-/* The must-match settings: they determine what the ranks share, so they must be equal on all ranks
- * (see tt_boot_meet). A number whose default is not a number counts as 0 if it is not set. */
+/* The must-match settings: they determine the layout of shared memory and the choice of plans, so
+ * they must be equal on all ranks (see tt_boot_meet). A setting of kind NUMBER whose default is not
+ * a number counts as 0 if it is not set. */
 #define TT_MUST_MATCH_LIST(X) X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(NETWORK) X(NODES)
 enum tt_must_match {
 #define TT_MUST_MATCH_ENUM(name) TT_MUST_MATCH_##name,
@@ -126,16 +131,18 @@ enum tt_must_match {
 #undef TT_MUST_MATCH_ENUM
         TT_MUST_MATCH_SETTINGS
 };
-int64_t tt_setting_must_match(enum tt_must_match which);          /* not negative; a text's hash */
-const char *tt_setting_must_match_name(enum tt_must_match which); /* "TUTTI_WINDOW" */
-/* Returns MISMATCH with a text: the setting is `mine` here and `theirs` on `where` (such as
- * "another rank"), but it must be the same on `all` (such as "all ranks"). */
+/* its value, or a hash of a text; not negative */
+int64_t tt_setting_must_match(enum tt_must_match which);
+const char *tt_setting_must_match_name(enum tt_must_match which); /* such as "TUTTI_WINDOW" */
+/* Returns MISMATCH, with a text which says that the setting is `mine` on this rank and `theirs` on
+ * `where` (such as "another rank"), but must be the same on `all` (such as "all ranks"). */
 tutti_status tt_setting_differs(enum tt_must_match which, int64_t mine, int64_t theirs,
                                 const char *where, const char *all);
 /* Parses a size such as "1500", "64K" or "4M". Returns false unless the whole text up to `end` is
  * one number. */
 bool tt_parse_size(const char *text, const char *end, int64_t *value);
-/* Prints the exact size in the same form, such as "64K". buffer has 24 bytes. Returns buffer. */
+/* Prints a size in the form that tt_parse_size reads, such as "64K", without rounding. buffer has
+ * 24 bytes. Returns buffer. */
 char *tt_print_size(char *buffer, int64_t value);
 
 /* ---- Copies (copy.c) ---- */
@@ -143,9 +150,9 @@ char *tt_print_size(char *buffer, int64_t value);
 void tt_memcpy_near(void *to, const void *from, size_t n); /* copies with loads and stores */
 
 /* memcpy that is fast for every relative alignment. From some KiB on, glibc's memcpy may be one
- * instruction (rep movsb). On AMD's Zen 3 and 4 that takes 6 to 25 times as long if the destination
- * lies less than 16 bytes behind the source, both modulo 4 KiB, and up to 2.6 times as long below
- * 64 bytes (glibc's bug 30994, bench/results). */
+ * instruction (rep movsb). On AMD's Zen 3 and 4 this instruction takes 6 to 25 times as long as
+ * usual if the destination's address, modulo 4 KiB, is less than 16 bytes above the source's, and
+ * up to 2.6 times as long if it is less than 64 bytes above (glibc's bug 30994, bench/results). */
 static inline void tt_memcpy(void *to, const void *from, size_t n)
 {
     size_t behind = ((uintptr_t)to - (uintptr_t)from) % 4096;
@@ -155,9 +162,9 @@ static inline void tt_memcpy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* memcpy for memory that another processor reads next. It stores past the caches, so it neither
- * fetches lines that other caches hold nor waits for them. It ends with a fence, so later stores
- * become visible after the copy. */
+/* memcpy for memory that another processor reads next. Its stores bypass the caches, so it need not
+ * wait for lines that are in other caches. It ends with a fence, so later stores become visible
+ * after the copy. */
 void tt_stream(void *to, const void *from, size_t n);
 #ifdef __SSE2__
 #define TT_STREAMS 1
@@ -166,15 +173,15 @@ void tt_stream(void *to, const void *from, size_t n);
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
 
-/* Windows are filled by tt_stream where plain stores take more than TT_STORES_SLOW times as long,
- * but pieces of less than TT_STREAM_LEAST bytes are not. */
+/* Windows are filled by tt_stream, not by plain stores, on machines on which plain stores take more
+ * than TT_STORES_SLOW times as long, and for pieces of at least TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */
 
-int64_t tt_clock_ns(void); /* monotonic */
+int64_t tt_clock_ns(void); /* nanoseconds; never goes back */
 
-/* ---- Random numbers: xoshiro256**, seeded by splitmix64; equal seeds, equal numbers ---- */
+/* ---- Random numbers: xoshiro256**, seeded by splitmix64; equal seeds give equal numbers ---- */
 
 struct tt_random {
     uint64_t s[4];
@@ -184,8 +191,8 @@ uint64_t tt_random_next(struct tt_random *random);
 uint64_t tt_random_below(struct tt_random *random, uint64_t n); /* unbiased, in 0..n-1; n > 0 */
 
 /* ---- Memory (memory.c) ---- Every allocation of the library goes through these functions, so that
- * a test can make a chosen one fail. tt_memory_fail_at(i) lets the next i allocations succeed and
- * the one after them fail, once (negative: none fails). */
+ * a test can make a chosen allocation fail. tt_memory_fail_at(i) lets the next i allocations
+ * succeed and the one after them fail, once (negative: none fails). */
 
 void *tt_alloc(size_t bytes); /* NULL: no memory; bytes may be 0 */
 void *tt_calloc(size_t n, size_t sz);
@@ -199,15 +206,15 @@ uint64_t tt_memory_lacks(void);
 
 /* ---- Limits (limits.c) ---- */
 
-/* Calls fn with the folder of this process' cgroup and of each cgroup above it, both of version 2
- * and of the hierarchy of version 1 that limits memory. */
+/* Calls fn with the folder of this process' cgroup and of each cgroup above it, both in the
+ * hierarchy of version 2 and in the memory hierarchy of version 1. */
 typedef void tt_cgroup_fn(const char *folder, void *arg);
 void tt_cgroup_each(tt_cgroup_fn *fn, void *arg);
-/* Returns how many bytes may still be used before the host or a cgroup is full. Cached files do not
- * count as used. */
+/* Returns how many bytes of memory this process can still use before the host or one of its cgroups
+ * is full. Cached files do not count as used. */
 int64_t tt_memory_left(void);
-/* Returns how many bytes of memory and swap the host and the cgroups could give if nothing else
- * were in use. */
+/* Returns how many bytes of memory and swap the host and the cgroups could give this process if no
+ * memory were in use. */
 int64_t tt_memory_ever(void);
 
 #endif

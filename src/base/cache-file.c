@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finding, reading and replacing files about this machine.
+ * Finds, reads and replaces files about this machine (cache-file.h).
  */
 #include "base/cache-file.h"
 
@@ -34,7 +34,8 @@ void tt_copy_words(char *to, size_t n, const char *from)
     to[used] = '\0';
 }
 
-/* Finds the value of a line "NAME : VALUE" of /proc/cpuinfo. */
+/* Copies the value of the first line "NAME : VALUE" of /proc/cpuinfo. Returns false if it is
+ * missing or empty. */
 static bool find_cpuinfo(FILE *file, const char *name, char *value, size_t n)
 {
     char line[512];
@@ -65,7 +66,8 @@ void tt_machine_processor(char *name, size_t n)
 
 /* ---- The path ---- */
 
-/* Writes the name as a part of a file name: lower case, with '-' for all but letters and digits. */
+/* Writes the name as a part of a file name: in lower case, with '-' for characters other than
+ * letters and digits. */
 static void print_slug(char *to, size_t n, const char *name)
 {
     size_t used = 0;
@@ -86,7 +88,8 @@ void tt_machine_slug(char slug[TT_MACHINE_NAME])
     snprintf(slug, TT_MACHINE_NAME, "%s-%ld", part, tt_machine_processors());
 }
 
-/* The folder of the user's cache by the XDG specification, which ignores relative paths. */
+/* Writes the folder "tutti" of the user's cache by the XDG specification, which ignores relative
+ * paths. Returns false if the environment names no cache. */
 static bool find_folder(char folder[TT_FILE_PATH])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -156,8 +159,8 @@ char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FI
 
 /* ---- Writing ---- */
 
-/* Makes the folders above the file that do not exist. Only their owner can read them, as the XDG
- * specification asks. */
+/* Makes those folders in the path of the file that do not exist. Only their owner can read them, as
+ * the XDG specification demands. */
 static tutti_status make_folders(const char *path)
 {
     char folder[TT_FILE_PATH];
@@ -171,14 +174,16 @@ static tutti_status make_folders(const char *path)
     return TUTTI_OK;
 }
 
-/* The file that is replaced: behind all symbolic links, which stay. */
+/* The file that is to be replaced. If the given path leads over symbolic links, this is the file at
+ * their end, and the links stay. */
 struct place_of_file {
     char path[TT_FILE_PATH];
     bool exists;
     struct stat is;
 };
 
-/* Refuses what is no regular file: a device, for example, would be replaced by one. */
+/* Finds the file to replace, and makes its folders. Refuses what is no regular file: a device, for
+ * example, would be replaced by a file. */
 static tutti_status find_target(const char *path, struct place_of_file *t)
 {
     snprintf(t->path, sizeof t->path, "%s", path);
@@ -213,8 +218,8 @@ static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, c
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
 }
 
-/* Makes a new file in the folder of the target, under a name that no other process uses. It gets
- * the mode of the old one and, if the system allows it, its owner and its group. */
+/* Makes a new file in the folder of the target, under a name that no other process uses. The new
+ * file gets the mode of the target and, if the system allows it, its owner and its group. */
 static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_PATH + 16],
                                 int *fd)
 {
@@ -224,7 +229,8 @@ static tutti_status make_beside(const struct place_of_file *t, char temporary[TT
     if (!t->exists) return TUTTI_OK;
     bool grouped =
         fchown(*fd, t->is.st_uid, t->is.st_gid) == 0 || fchown(*fd, (uid_t)-1, t->is.st_gid) == 0;
-    (void)fchmod(*fd, t->is.st_mode & (grouped ? 0777 : 0707)); /* another group gets no access */
+    /* if the group could not be set, the new file's group gets no access */
+    (void)fchmod(*fd, t->is.st_mode & (grouped ? 0777 : 0707));
     return TUTTI_OK;
 }
 
@@ -274,8 +280,8 @@ static bool lock_folder(int fd)
     return false;
 }
 
-/* Locks the folder of the file against other processes that lock it. Waits for two seconds at most,
- * so that a process that holds the lock delays no job. */
+/* Locks the folder of the file against other processes that call this function. Waits for at most
+ * two seconds, so that a process that holds the lock for long does not block a job. */
 static tutti_status lock_file(const char *path, int *lock)
 {
     char folder[TT_FILE_PATH];
@@ -291,7 +297,7 @@ static tutti_status lock_file(const char *path, int *lock)
 
 /* ---- Files of lines ---- */
 
-/* A change, and the text of the file from before. */
+/* A change, and the text of the file before the change. */
 struct merged {
     const struct tt_file_change *change;
     char *text; /* NULL: there was no file */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Text files about this machine in the user's cache folder: the machine model, the wisdom, and
- * choices that were made before. Nothing is lost if they are deleted, because they can be measured
- * or computed again.
+ * rankings of algorithms. These files may be deleted, because their contents can be measured or
+ * computed again.
  *
  * Several processes, and several users who each have a folder of their own, may use a file at once:
- * a reader sees either the whole file from before or the whole new one. Where the folder cannot be
- * written, writing is an error that leaves the file as it was.
+ * a reader sees either the whole old file or the whole new one. If the folder cannot be written, an
+ * attempt to write returns an error and leaves the file as it was.
  */
 #ifndef TT_CACHE_FILE_H
 #define TT_CACHE_FILE_H
@@ -18,48 +18,52 @@
 
 enum { TT_FILE_PATH = 4096, TT_FILE_WHY = 512, TT_MACHINE_NAME = 128 };
 
-/* Writes the path of a file about this machine: the setting of that name, or
- * $XDG_CACHE_HOME/tutti/PROCESSOR-N.ENDING, or the same under ~/.cache. Machines of one kind that
- * share a home folder share the file. Returns false, with the reason in `why`, if the environment
- * names no such folder. */
+/* Writes the path of a file about this machine: the value of the setting, if it is set; or
+ * $XDG_CACHE_HOME/tutti/SLUG.ENDING, with the slug of tt_machine_slug; or
+ * ~/.cache/tutti/SLUG.ENDING. Machines of one kind that share a home folder share the file. Returns
+ * false, with the reason in `why`, if neither the setting nor the environment gives a path. */
 bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PATH],
                   char why[TT_FILE_WHY]);
 /* Writes the name of this machine's kind of processor, as the kernel reports it. */
 void tt_machine_processor(char *name, size_t n);
-/* Writes the kind and the number of the processors as a word: "intel-r-xeon-r-processor-2". */
+/* Writes the kind and the number of the processors as one word, such as
+ * "intel-r-xeon-r-processor-2". */
 void tt_machine_slug(char slug[TT_MACHINE_NAME]);
 /* Returns how many processors the machine has, whichever of them this process may use: ranks that
  * are bound to different processors must find the same file. */
 long tt_machine_processors(void);
 
-/* Reads a regular file of at most `most` bytes into a text that the caller frees, and does not
- * block. NULL: `why` has the reason, and *missing says whether there is no such file. */
+/* Reads a regular file of at most `most` bytes, and returns its text, which the caller frees with
+ * tt_free. Does not block. After an error, returns NULL with the reason in `why`, and *missing says
+ * whether the file does not exist. */
 char *tt_file_read(const char *path, int64_t most, bool *missing, char why[TT_FILE_WHY]);
 /* Replaces the file by what `print` writes, and makes its folder if it does not exist. Errors:
  * SYSTEM. */
 tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const void *arg),
                              const void *arg);
-/* How a file of lines changes. */
+/* A change of a file of lines: some old lines stay, and new lines are added. */
 struct tt_file_change {
-    int64_t most_bytes; /* a longer file is an error; the lines that stay take half of it */
-    int most_lines;     /* of the file from before, the last so many lines may stay */
-    const char *head;   /* the first lines of the new file; "": there are none */
-    /* Whether a line of the file from before stays. It comes without its newline, and is never
-     * empty. May remember in `arg` what the line says. */
+    /* a longer file is an error; the lines that stay have at most half as many bytes */
+    int64_t most_bytes;
+    int most_lines;   /* only the last `most_lines` lines of the old file may stay */
+    const char *head; /* the first lines of the new file; "": there are none */
+    /* Returns whether a line of the old file stays. `line` is not empty and has no newline. The
+     * function may record the contents of the line in `arg`. */
     bool (*stays)(const char *line, void *arg);
-    void (*add)(FILE *out, void *arg); /* prints the lines that are new, behind those that stay */
+    void (*add)(FILE *out, void *arg); /* prints the new lines, which follow those that stay */
     void *arg;
 };
 /* Changes a file of lines, and makes it and its folder if they do not exist. The folder is locked
- * while the file is read and replaced, so the lines that other processes add meanwhile stay. If
- * there are too many lines, the oldest ones go. Errors: SYSTEM; the file is then as it was. */
+ * while the file is read and replaced, so lines that other processes add at the same time are not
+ * lost. If there are too many lines, the oldest lines are removed. Errors: SYSTEM; the file is
+ * unchanged then. */
 tutti_status tt_file_merge(const char *path, const struct tt_file_change *change);
-/* Finds out whether tt_file_replace could write the file, and leaves it as it is. Whoever measures
- * for long asks this first. Errors: SYSTEM. */
+/* Finds out whether tt_file_replace could write the file, and leaves the file as it is. For
+ * programs that measure for long before they write. Errors: SYSTEM. */
 tutti_status tt_file_try(const char *path);
 /* Copies the words of a text with one blank between two of them. */
 void tt_copy_words(char *to, size_t n, const char *from);
-/* Writes the reason, and returns false. */
+/* Writes the reason of a failure into `why`, and returns false. */
 __attribute__((format(printf, 2, 3))) bool tt_file_refuse(char why[TT_FILE_WHY], const char *format,
                                                           ...);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies for which memcpy is slow or unsuitable.
+ * Functions for copies for which memcpy is slow or unsuitable.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -21,7 +21,8 @@ static void put_past_caches(__m128i *to, __m128i value)
     _mm_stream_si128(to, value);
 }
 
-/* put_part writes only whole lines of `to`; memcpy copies the rest at both ends. */
+/* Copies n bytes: put_part stores the whole cache lines of `to`, 16 bytes at a time, and memcpy
+ * copies the rest at both ends. */
 static inline __attribute__((always_inline)) void copy_lines(void *to, const void *from, size_t n,
                                                              put_fn *put_part)
 {
@@ -47,7 +48,7 @@ void tt_memcpy_near(void *to, const void *from, size_t n)
     copy_lines(to, from, n, put);
 }
 
-/* The stores that go past the caches are not ordered with later stores. The fence orders them. */
+/* Stores that bypass the caches are not ordered with later stores, so a fence follows them. */
 void tt_stream(void *to, const void *from, size_t n)
 {
     copy_lines(to, from, n, put_past_caches);

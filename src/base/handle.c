@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The queues of freed handles, and the treatment of handles in a child process.
+ * Makes and frees handles, with a queue of freed handles for each kind; makes inherited handles
+ * invalid in a child process.
  */
 #include "base/handle.h"
 
@@ -22,9 +23,10 @@ uint32_t tt_handle_mark = 1;
 
 /* ---- In a child process ---- */
 
-/* All kinds of handles. If another thread was changing a queue at the time of the fork, the queue
- * may be in any state in the child. So the child begins with empty queues, and leaves the handles
- * in the old ones unused. That way fork need not wait for a lock, nor hold one. */
+/* All kinds of handles. If another thread was changing a queue of freed handles at the time of the
+ * fork, the queue may be in any state in the child. So the child begins with empty queues, and does
+ * not use the handles in the inherited queues. Because of this, fork need not take the locks of the
+ * queues. */
 static struct tt_handles *_Atomic kinds[16];
 
 static void in_child(void)
@@ -45,7 +47,8 @@ static void watch_for_children(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Called once for each kind, under its lock. */
+/* Sets up a kind of handles, and adds it to `kinds`. Called once for each kind, with its lock
+ * held. */
 static void begin(struct tt_handles *kind)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -59,8 +62,8 @@ static void begin(struct tt_handles *kind)
 
 /* ---- Handles ---- */
 
-/* Returns the part of a handle behind its head. Sanitizers report any access to it after the handle
- * was freed. */
+/* Returns the part of a handle after its head. AddressSanitizer reports any access to this part
+ * after the handle was freed. */
 static void *body_of(struct tt_handle *h)
 {
     return h + 1;

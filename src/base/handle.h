@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The head of all public handles. It lets the library recognise a handle that must not be used any
- * more: because its client was finalized, because it was freed, or because this process is a child
- * (by fork) of the process that it belongs to.
+ * The head of all public handles. By the head the library recognises a handle that must not be used
+ * any more: because its client was finalized, because it was freed, or because this process is a
+ * child (by fork) of the process to which the handle belongs.
  *
  * Each handle begins with a mark. The mark is tt_handle_mark of this process while the handle is
  * live, and 0 once it is freed. A child that fork makes has another tt_handle_mark. So one
- * comparison refuses freed handles and all handles that the child inherited; it costs no more than
- * a comparison with NULL.
+ * comparison of the two refuses freed handles and all handles that the child inherited, and takes
+ * no longer than a comparison with NULL.
  *
  * The library may read the mark of a freed handle at any time, because it never returns the memory
- * of handles. A freed handle waits in a queue of its kind. A new handle takes it only after `kept`
- * other handles of its kind were freed. So memory is bounded by the number of handles that live at
- * the same time. And a freed handle is recognised until `kept` others have been freed; after that
- * it may be another live handle of its kind. Calls with it are then wrong, but do not crash.
+ * of handles. A freed handle waits in a queue of its kind. Its memory becomes a new handle only
+ * after `kept` other handles of its kind were freed. So the memory is bounded by the number of
+ * handles that are live at the same time, plus `kept`. And a freed handle is recognised until
+ * `kept` other handles have been freed; after that, the same address may be that of another live
+ * handle of its kind. A call with the old handle is wrong then, but does not crash.
  */
 #ifndef TT_HANDLE_H
 #define TT_HANDLE_H
@@ -26,7 +27,7 @@
 /* The first member of every handle. */
 struct tt_handle {
     _Atomic uint32_t mark;
-    struct tt_handle *next; /* the next in the queue */
+    struct tt_handle *next; /* the next handle in the queue of freed handles */
 };
 
 /* All handles of one kind. */
@@ -43,11 +44,12 @@ struct tt_handles {
         .sz = sizeof(type), .kept = (n), .lock = PTHREAD_MUTEX_INITIALIZER                         \
     }
 
-/* The mark of the live handles of this process; never 0. In a child process it changes right after
- * the fork, so the handles of the parent are not live there. */
+/* The mark of the live handles of this process; never 0. In a child process, the value changes
+ * right after the fork, so the parent's handles are not live in the child. */
 extern uint32_t tt_handle_mark;
 
-/* Returns a live handle, aligned to a cache line and zero behind its head; NULL: no memory. */
+/* Returns a live handle, which is aligned to a cache line, and zero after its head; NULL: no
+ * memory. */
 void *tt_handle_new(struct tt_handles *kind);
 void tt_handle_free(struct tt_handles *kind, void *handle);
 /* Ends a handle whose memory the library still uses; tt_handle_free then frees it. */

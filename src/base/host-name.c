@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks share memory if they have the same host name, kernel, network and process ids: the memory
- * is handed over in the network namespace, and ranks know each other by their process ids.
+ * Ranks share memory if they have the same host name, the same kernel, and the same namespaces of
+ * network and process ids: the memory is passed over a socket, whose name is valid in a network
+ * namespace, and ranks refer to each other by process ids.
  *
  * libtutti_mpi.so contains this file, too, so it calls nothing of the base.
  */

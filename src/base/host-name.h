@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which processes can share memory, as far as they can know without trying it. The launcher need
- * not tell them.
+ * Names by which processes find out, without a launcher, which of them can share memory. Whether
+ * they really can is known only when they try.
  */
 #ifndef TT_HOST_NAME_H
 #define TT_HOST_NAME_H
 
 /* Where a process runs. Processes can share memory if both texts are the same. */
 struct tt_host_name {
-    char name[65];  /* of the host, as its processes see it */
+    char name[65];  /* the name of the host, as its processes see it */
     char space[96]; /* the kernel, and the namespaces of the network and of process ids */
 };
 
-/* Fills all bytes: behind the end of a text they are 0. Any thread. */
+/* Writes the names of this process' host. All bytes after the end of each text are 0. Any
+ * thread. */
 void tt_host_name(struct tt_host_name *host);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How much memory the host and the cgroup of this process have, and how much of it is left.
+ * Finds out how much memory the host and the cgroups of this process have, and how much of it is
+ * left.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #include "base/base.h"
 
 /* Returns the mount point of the hierarchy in a line of /proc/self/cgroup, and sets *at to the path
- * of the group in it. Only version 2 and the hierarchy of version 1 that limits memory count; for
- * others the result is NULL. */
+ * of the group in it. Returns NULL for hierarchies other than that of version 2 and the memory
+ * hierarchy of version 1. */
 static const char *mounted_at(char *line, char **at)
 {
     char *left, *names = strchr(line, ':');
@@ -25,9 +26,9 @@ static const char *mounted_at(char *line, char **at)
     return NULL;
 }
 
-/* Calls fn for the group and the groups above it, up to the mount point. In a container the path
- * may be one of the host. Then only the mount point exists here, and fn finds nothing in the other
- * folders. */
+/* Calls fn for the group and the groups above it, up to the mount point. In a container, `at` may
+ * be a path on the host. In that case only the mount point exists in the container, and fn finds no
+ * files in the other folders. */
 static void each_above(const char *mount, char *at, tt_cgroup_fn *fn, void *arg)
 {
     char path[PATH_MAX + 64];
@@ -51,7 +52,7 @@ void tt_cgroup_each(tt_cgroup_fn *fn, void *arg)
     fclose(file);
 }
 
-/* Returns the number behind `key` in a file with lines "key number ...". With an empty key, returns
+/* Returns the number after `key` in a file with lines "key number ...". With an empty key, returns
  * the number with which the file begins. -1: there is none. */
 static int64_t number_in(const char *folder, const char *name, const char *key)
 {
@@ -66,7 +67,7 @@ static int64_t number_in(const char *folder, const char *name, const char *key)
     return value;
 }
 
-/* Returns the limit of the group, by either version; -1: it has none. */
+/* Returns the memory limit of the group, in either version; -1: it has none. */
 static int64_t limit_of(const char *folder)
 {
     int64_t most = number_in(folder, "memory.max", "");

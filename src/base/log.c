@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages to users, on stderr. A line is one write, so that lines of several ranks do not mix.
- * TUTTI_LOG, read once, selects what is logged.
+ * Prints messages to users on stderr. A line is one call of write, so that lines of several ranks
+ * do not mix. TUTTI_LOG, read once, selects what is logged.
  */
 #include <ctype.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ enum { LINE_SIZE = 1024 };
 
 static unsigned wanted; /* bit mask of enum tt_log; written once, by read_wanted */
 
-/* tt_settings_check() warns of words that are no log. */
+/* Reads TUTTI_LOG. Ignores words that do not name a log; tt_settings_check() warns of them. */
 static void read_wanted(void)
 {
     static const char names[] = TT_LOG_LIST(TT_LOG_WORD);
@@ -36,16 +36,16 @@ bool tt_log_on(enum tt_log what)
     return wanted >> what & 1;
 }
 
-/* Replaces control characters, which may come from a file or a setting and would change the
- * terminal. A text may have several lines. */
+/* Replaces control characters, which may come from a file or a setting and could change the
+ * terminal. Newlines and tabs stay. */
 static void make_harmless(char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (iscntrl((unsigned char)text[i]) && text[i] != '\n' && text[i] != '\t') text[i] = '?';
 }
 
-/* The last byte of the buffer is reserved for the newline, so a line that is cut ends with one,
- * too. */
+/* Prints one line. The last byte of the buffer is reserved for the newline, so a line that is too
+ * long is cut, but still ends with a newline. */
 static void write_line(const char *kind, const char *format, va_list args)
 {
     char line[LINE_SIZE];

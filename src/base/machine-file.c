@@ -9,9 +9,9 @@
  *     line 118000
  *     copy_cached_cached 3100 4200 ...
  *
- * Each name of the model stands in the file exactly once. The processors are those of the machine,
- * not those that this process may use, because ranks that are bound to different processors must
- * find the same file.
+ * Each name of the model is in the file exactly once. `processors` is the number that the machine
+ * has, not the number that this process may use, because ranks that are bound to different
+ * processors must find the same file.
  */
 #include "base/machine.h"
 
@@ -31,7 +31,8 @@ bool tt_machine_path(char path[TT_MACHINE_PATH], char why[TT_MACHINE_WHY])
 
 /* ---- Reading ---- */
 
-/* This is what a file says about the machine that it was measured on, and which entries it had. */
+/* The contents of a file: the machine on which the model was measured, and which entries the file
+ * has. */
 struct content {
     struct tt_machine *machine;
     char version[TT_MACHINE_NAME], processor[TT_MACHINE_NAME];
@@ -39,7 +40,7 @@ struct content {
     bool has_number[TT_MACHINE_NUMBERS_N], has_table[TT_MACHINE_TABLES_N];
 };
 
-/* Reads n whole numbers and nothing else. */
+/* Reads n whole numbers. Returns false unless the text consists of exactly n whole numbers. */
 static bool read_numbers(const char *text, int64_t *to, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -53,7 +54,8 @@ static bool read_numbers(const char *text, int64_t *to, int n)
     return *text == '\0';
 }
 
-/* Reads n numbers that can be times. */
+/* Reads n numbers as read_numbers does, and returns false also if one of them is no possible
+ * time. */
 static bool read_times(const char *text, int64_t *to, int n)
 {
     bool good = read_numbers(text, to, n);
@@ -87,8 +89,8 @@ static bool read_entry(struct content *c, const char *name, const char *value)
     return false;
 }
 
-/* Reads the lines, and changes the text. Returns the number of the first line that is wrong; 0:
- * none is. */
+/* Reads the lines of the text, and changes the text while it does. Returns the number of the first
+ * line that is wrong; 0: no line is wrong. */
 static int read_lines(struct content *c, char *text)
 {
     char *rest = text, *line;
@@ -110,7 +112,9 @@ static bool is_whole(const struct content *c)
     return whole && tt_machine_valid(c->machine);
 }
 
-/* The version comes first, because another version may have other entries. */
+/* Returns whether the file was measured by this version on this kind of machine, and is complete;
+ * `wrong` is the number of a wrong line, or 0. The version is compared first, because the files of
+ * another version may have other entries. */
 static bool fits(const struct content *c, const char *path, int wrong, char why[TT_MACHINE_WHY])
 {
     char here[TT_MACHINE_NAME] = "";
@@ -155,13 +159,15 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
 /* The values of TUTTI_CHOICE, in the order of the table of settings. */
 enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
 
-/* Whether a new model may take the place of what is at this path. */
+/* Returns whether a new model may replace the file at this path: a file that TUTTI_MACHINE names is
+ * not replaced. */
 static bool may_replace(const char *path)
 {
     return path[0] && (!tt_setting("TUTTI_MACHINE") || access(path, F_OK) != 0);
 }
 
-/* Without a model, `measure` tries the algorithms that the table has, so nothing is wrong. */
+/* Decides how this job chooses algorithms. TUTTI_CHOICE=measure works without a model, too, because
+ * it then tries the algorithms of the table; so it causes no warning if the model is missing. */
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY])
 {

@@ -49,11 +49,12 @@ bool tt_machine_valid(const struct tt_machine *machine)
     return valid;
 }
 
-/* ---- What no machine reaches ---- */
+/* ---- Times that no machine reaches ---- */
 
-/* No processor copies, reads or sums faster than a byte in a picosecond, nor does anything that has
- * a number of its own in less than an instruction takes; a signal to another processor takes more
- * than ten instructions, and a turn more than a hundred. */
+/* Returns the least credible time of a number, in picoseconds: an instruction takes at least 100
+ * ps. A step takes at least the time of one instruction, a signal to another processor, a call or a
+ * message that of ten instructions, and a turn that of a hundred. In least_time, a processor
+ * copies, reads or sums at most a byte in a picosecond. */
 static int64_t least_number(enum tt_machine_number number)
 {
     enum { INSTRUCTION = 100 };
@@ -100,13 +101,14 @@ bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
 
 bool tt_machine_streams(const struct tt_machine *machine, int times)
 {
-    enum { AS_MEASURED = 5 }; /* the point of 64 KiB, which ranks exchange when they meet */
+    /* the index of 64 KiB, the size with which ranks measure when they meet */
+    enum { AS_MEASURED = 5 };
     return machine->table[TT_MACHINE_copy_cached_other][AS_MEASURED] >
            times * machine->table[TT_MACHINE_stream_cached][AS_MEASURED];
 }
 
-/* The point between two others; a, b <= TT_MACHINE_MOST and the distances below 2^22, so that the
- * product fits. */
+/* Returns the value at `part` of `whole` on the straight line from a to b. The product does not
+ * overflow, because a, b <= TT_MACHINE_MOST and part, whole <= 2^22. */
 static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)
 {
     return a + (b - a) * part / whole;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The machine model: what the steps of a plan cost on this machine, as `tutti calibrate` measured
- * it. It is plain data in whole picoseconds, so that every rank that computes with it gets the same
- * result, whatever its processor and compiler.
+ * it. The model is plain data in whole picoseconds, so that all ranks compute the same predictions
+ * from it, whatever their processors and compilers.
  *
- * The model is kept in a text file for each kind of machine (tt_machine_path). The file belongs in
- * the user's cache folder: nothing is lost if it is deleted, because it can be measured again.
+ * The model is kept in a text file for each kind of machine (tt_machine_path). The file is in the
+ * user's cache folder, and may be deleted, because the model can be measured again.
  */
 #ifndef TT_MACHINE_H
 #define TT_MACHINE_H
 
 #include "base/cache-file.h"
 
-/* The cost of reading another process' memory (struct tt_map), from which on it is very dear. */
+/* If the cost of reading another process' memory (read_cost of struct tt_map) is at least this
+ * number, reading counts as very expensive. */
 enum { TT_VERY_DEAR = 5 };
 
 /* Where the data of a step lie: in the cache of this processor, in no cache, or in the cache of
  * another processor, which has just written them (source) or read them (destination). */
 enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLACES };
 
-/* The numbers of the model: X(name, what it is the time of). */
+/* The numbers of the model: X(name, "what takes this time"). */
 #define TT_MACHINE_NUMBERS(X)                                                                      \
     X(call, "a call, besides its steps")                                                           \
     X(step, "a step, besides what it moves")                                                       \
@@ -30,9 +31,10 @@ enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLAC
     X(turn_4, "a rank's turn in a round of signals of 4 ranks on a processor")                     \
     X(turn_8, "a rank's turn in a round of signals of 8 ranks on a processor")
 
-/* The tables of the model, by bytes: X(name, what it is the time of). The copies come first, in the
- * order of tt_data_place: source, then destination; then those by stores that bypass the caches, in
- * the order of their sources. */
+/* The tables of the model, which have a time for each number of bytes: X(name, "what takes this
+ * time"). First come the copies, in the order of the places (tt_data_place) of their sources and,
+ * for each source, of their destinations; next the copies by stores that bypass the caches, in the
+ * order of their sources. */
 #define TT_MACHINE_TABLES(X)                                                                       \
     X(copy_cached_cached, "a copy within the cache")                                               \
     X(copy_cached_memory, "a copy from the cache to memory")                                       \
@@ -65,27 +67,30 @@ enum tt_machine_table { TT_MACHINE_TABLES(TT_MACHINE_ENUM) TT_MACHINE_TABLES_N }
 #undef TT_MACHINE_ENUM
 
 enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = TT_FILE_PATH, TT_MACHINE_WHY = TT_FILE_WHY };
-/* The sizes in bytes that the tables have times for. */
+/* The numbers of bytes for which the tables have times. */
 extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
 
 /* Invariants (tt_machine_valid): all entries are from 1 to TT_MACHINE_MOST. */
-#define TT_MACHINE_MOST INT64_C(1000000000000) /* a second */
+#define TT_MACHINE_MOST INT64_C(1000000000000) /* a second, in picoseconds */
 struct tt_machine {
     int64_t number[TT_MACHINE_NUMBERS_N];
     int64_t table[TT_MACHINE_TABLES_N][TT_MACHINE_POINTS];
 };
 bool tt_machine_valid(const struct tt_machine *machine);
-/* Whether a machine can have this model: no entry is less than any machine needs. A measured model
- * without this property was disturbed. If it is not, `why` says which entry is wrong. */
+/* Returns whether a machine can have this model: no entry is less than the fastest machine needs.
+ * If a measured model does not have this property, its measurement was disturbed. If the function
+ * returns false, `why` says which entry is wrong. */
 bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
-/* A job does one of these things with the model. Rank 0 decides it, by its file and its
- * TUTTI_CHOICE, and all other ranks get its model and its decision when they meet: so all ranks
- * choose alike, whatever files and settings each of them has. */
+/* How a job uses the model. Rank 0 decides this, by its file and its TUTTI_CHOICE, and all other
+ * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
+ * algorithms, whatever files and settings each of them has. */
 enum tt_machine_use {
-    TT_MACHINE_UNKNOWN,  /* there is no model; a table chooses */
-    TT_MACHINE_TABLE,    /* there is a model; a table chooses */
-    TT_MACHINE_ESTIMATE, /* the times that the model predicts choose */
+    /* there is no model; the fixed tables of choose/choose.c choose the algorithms */
+    TT_MACHINE_UNKNOWN,
+    TT_MACHINE_TABLE, /* there is a model; the fixed tables choose all the same */
+    /* there is a model; the times that it predicts decide which algorithm is chosen */
+    TT_MACHINE_ESTIMATE,
     TT_MACHINE_USES
 };
 struct tt_machine_in_force {
@@ -94,14 +99,17 @@ struct tt_machine_in_force {
     struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
 };
 
-/* Returns the time of a step that moves so many bytes: on straight lines between the sizes of the
- * table, and beyond the last size in proportion. bytes >= 0. */
+/* Returns the time, in picoseconds, of a step that moves `bytes` >= 0 bytes: interpolated on
+ * straight lines between the sizes of the table, and in proportion to the bytes beyond the last
+ * size. */
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
-/* Whether plain stores to what another processor has read take more than so many times as long as
- * those that bypass the caches. TT_STORES_SLOW: then these fill the windows; 1: the rings. */
+/* Returns whether plain stores to memory that another processor has read take more than `times`
+ * times as long as stores that bypass the caches. If so with times = TT_STORES_SLOW, windows are
+ * filled by stores that bypass the caches; with times = 1, so are rings. */
 bool tt_machine_streams(const struct tt_machine *machine, int times);
-/* "line", "copy-memory-other", and what it is the time of. Static texts. */
+/* Return the name of a number or a table, such as "line" or "copy_memory_other", and a text that
+ * says what takes this time. The texts are static. */
 const char *tt_machine_number_name(enum tt_machine_number number);
 const char *tt_machine_number_text(enum tt_machine_number number);
 const char *tt_machine_table_name(enum tt_machine_table table);
@@ -109,24 +117,26 @@ const char *tt_machine_table_text(enum tt_machine_table table);
 
 /* ---- The file (machine-file.c) ---- */
 
-/* Writes the path of this machine's file by TUTTI_MACHINE, as tt_file_path does. */
+/* Writes the path of this machine's file: tt_file_path for the setting TUTTI_MACHINE. */
 bool tt_machine_path(char path[TT_MACHINE_PATH], char why[TT_MACHINE_WHY]);
 /* Reads the file. Returns false, with the reason in `why`, if there is no such file, or if it does
  * not fit: it was measured by another version of Tutti, for another kind of processor or another
  * number of processors, or it is damaged. Reads regular files only, so it does not block. */
 bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY]);
-/* Writes the file, and makes its folder if it does not exist. A reader sees either the file from
- * before or the whole new one, also if several processes write at once. Errors: SYSTEM. */
+/* Writes the file, and makes its folder if it does not exist. A reader sees either the old file or
+ * the whole new one, even if several processes write at once. Errors: SYSTEM. */
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
- * reason. Warns of a file that TUTTI_MACHINE names and that cannot be used, and of a wrong
- * TUTTI_CHOICE. If a model is wanted and not known, `measure` measures one (choose/calibrate.h);
- * NULL: nothing does. It is not called for a file that TUTTI_MACHINE names and that is unfit. */
+ * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
+ * file that cannot be used. If TUTTI_CHOICE needs a model and there is no file, `measure` measures
+ * a model (choose/calibrate.h); NULL: no model is measured. `measure` is not called if
+ * TUTTI_MACHINE names a file that exists. */
 typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY]);
-/* Does both steps of reading: the path, then the file. On failure `path` may be empty. */
+/* Finds the path of this machine's file, and reads the file. If it returns false, `why` has the
+ * reason, and `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
                      char why[TT_MACHINE_WHY]);
 

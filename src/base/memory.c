@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All access to the heap. A test can make the i-th allocation fail, for every i in turn, in the
- * same build that users run. While no allocation is to fail, this costs one load.
+ * All access to the heap goes through this file. A test can make the i-th allocation fail, for
+ * every i in turn, in the same build that users run. If no allocation is to fail, this possibility
+ * costs one load.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 
 static _Atomic int64_t left_before_failure = -1;
 
-/* Whether this allocation must fail. If several threads allocate at the same time, exactly one of
- * them gets the 0; the threads after it only decrease the count further. */
+/* Returns whether this allocation must fail. If several threads allocate at the same time, exactly
+ * one of them finds the count at 0; later threads only decrease the count further. */
 static bool must_fail(void)
 {
     if (tt_likely(atomic_load_explicit(&left_before_failure, memory_order_relaxed) < 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds the word that was meant by a mistyped one.
+ * Finds the word that was probably meant by a mistyped word.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { LETTERS = 32 }; /* longer words are similar to no word */
 
-/* Computes one cell of the table d of distances between the beginnings of a and b. */
+/* Computes d[i][j], the distance between the first i letters of a and the first j letters of b. */
 static size_t cell(const char *a, const char *b, size_t i, size_t j,
                    size_t d[LETTERS + 1][LETTERS + 1])
 {
@@ -44,7 +44,8 @@ static const char *nearest_beginning(const char *text, const char *const *words,
     return found;
 }
 
-/* Returns the word with the fewest wrong letters, if it has fewer than `least`. */
+/* Returns the word with the least distance from the text, if this distance is below `least`; else
+ * NULL. */
 static const char *nearest_letters(const char *text, const char *const *words, size_t n,
                                    size_t least)
 {
@@ -59,7 +60,8 @@ static const char *nearest_letters(const char *text, const char *const *words, s
 }
 
 /* One wrong letter is better evidence than a common beginning, and a common beginning is better
- * than two wrong letters: ALGO is short for ALGORITHM rather than a mistyped LOG. */
+ * evidence than two wrong letters: ALGO is more probably short for ALGORITHM than a mistyped
+ * LOG. */
 const char *tt_nearest(const char *text, const char *const *words, size_t n)
 {
     const char *nearest = nearest_letters(text, words, n, 2);

@@ -2,7 +2,8 @@
  *
  * Random numbers that are the same on every machine: xoshiro256** (Blackman and Vigna, "Scrambled
  * linear pseudorandom number generators", 2021), its state filled by splitmix64 (Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", 2014). The seed is always given.
+ * Flood, "Fast splittable pseudorandom number generators", 2014). The caller always gives the seed;
+ * it never comes from a clock.
  */
 #include "base/base.h"
 
@@ -38,7 +39,7 @@ uint64_t tt_random_next(struct tt_random *random)
     return result;
 }
 
-/* The lowest 2^64 mod n numbers are rejected, so that the count of the others is a multiple of
+/* Rejects the lowest 2^64 mod n numbers, so that the number of accepted numbers is a multiple of
  * n. */
 uint64_t tt_random_below(struct tt_random *random, uint64_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which settings exist, and which variables of the environment are not settings. Without a warning,
- * a misspelled setting would silently do nothing.
+ * The table of settings, and a check of the environment for TUTTI_* variables that are no settings.
+ * Without a warning, a misspelled setting would silently do nothing.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -25,8 +25,9 @@ const struct tt_known_setting tt_settings[] = {
 enum { SETTINGS = sizeof tt_settings / sizeof *tt_settings };
 const int tt_settings_n = SETTINGS;
 
-/* Names that environment modules, package managers and build systems give to the parts of an
- * installation, and names by which the tests of Tutti find its build. */
+/* What may follow TUTTI_ in variables that are no settings: names with which environment modules,
+ * package managers and build systems set the paths of an installation, and with which the tests of
+ * Tutti find its build. */
 static const char *const places[] = {"BIN",     "BUILD",    "DIR",     "HOME",   "INC",
                                      "INCLUDE", "LIB",      "LIBRARY", "PATH",   "PREFIX",
                                      "ROOT",    "SANITIZE", "SOURCE",  "VERSION"};
@@ -77,7 +78,8 @@ static bool is_seconds(const struct tt_known_setting *setting, const char *text)
            value <= (double)setting->most;
 }
 
-/* Empty words between commas do no harm. */
+/* Returns whether the text consists of words of the setting, separated by commas. Empty words are
+ * allowed. */
 static bool are_words(const struct tt_known_setting *setting, const char *text)
 {
     for (size_t n; *text; text += n + (text[n] == ',')) {
@@ -110,7 +112,8 @@ static void add_words(const char *words, char *buffer, size_t n)
     }
 }
 
-/* Limits of bytes are easier to read with K, M or G; others have at most four digits. */
+/* Prints a limit of a setting. From 4096 on, limits are numbers of bytes, which are easier to read
+ * with K, M or G. */
 static const char *print_limit(char buffer[24], int64_t value)
 {
     if (value >= 4096) return tt_print_size(buffer, value);
@@ -142,7 +145,8 @@ char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, si
 
 enum { VALUE_SHOWN = 200 };
 
-/* Names are compared in capitals, without their common prefix. */
+/* Warns of a variable that is no setting. `upper` is its name in capitals, which is compared with
+ * those of the settings, without the common prefix. */
 static void warn_of_name(const char *name, const char *upper, tt_setting_warn_fn *fn, void *arg)
 {
     char text[2 * NAME_MOST + 100];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Settings from the environment. The first look at a variable counts, so that the whole library
- * uses the same value, whenever a part asks. Names are given in full ("TUTTI_LOG") so that a search
- * finds every use. This file also reads and prints numbers with K, M and G, as settings and
- * problems use them.
+ * Reads settings from the environment. Each variable is read once, so that the whole library uses
+ * the same value, whenever a part of it asks for the setting. Names are given in full ("TUTTI_LOG")
+ * so that a search finds every use. This file also reads and prints numbers with K, M and G, which
+ * settings and problem strings use.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,9 +15,9 @@
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
-/* The variables read so far. There are more entries than variables; if there were not, the last
- * entry would be used again. The table keeps pointers into the environment, which the C library
- * never frees. */
+/* The variables read so far. The table has more entries than there are settings; if it were full,
+ * its last entry would be used again. The table keeps pointers into the environment, which the C
+ * library never frees. */
 static struct {
     pthread_mutex_t lock;
     int n;
@@ -49,8 +49,8 @@ const char *tt_setting(const char *name)
     return value;
 }
 
-/* Returns the row of the setting, if the environment has a value that the setting accepts; NULL: it
- * has none. */
+/* Returns the row of the setting in the table of settings, and its value in *text, if the
+ * environment has a value that the setting accepts; else NULL. */
 static const struct tt_known_setting *accepted(const char *name, const char **text)
 {
     const struct tt_known_setting *known = tt_setting_known(name);
@@ -107,7 +107,7 @@ static bool is_text(enum tt_must_match which)
     return tt_setting_known(must_match[which])->kind == TT_SETTING_TEXT;
 }
 
-/* The hash is shifted, so that the result is not negative. */
+/* Returns a hash of the text, shifted so that it is not negative. */
 static int64_t hash(const char *text)
 {
     return (int64_t)(tt_hash(TT_HASH_BEGIN, text, strlen(text)) >> 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of all settings. A new TUTTI_* variable needs a row here. Otherwise the library warns
- * of it when a job starts, and tt_setting() fails an assertion. The tests fail, too: they compare
- * this table with docs/tuning.md and with the sources.
+ * The table of all settings. A new TUTTI_* variable needs a row in this table. Without a row, the
+ * library warns of the variable when a job starts, and tt_setting() fails an assertion. The tests
+ * compare this table with docs/tuning.md and with the sources.
  */
 #ifndef TT_SETTINGS_H
 #define TT_SETTINGS_H
@@ -14,8 +14,9 @@
 enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
 
 /* NUMBER: a whole number in a range, which may end in K, M or G (powers of 1024). SECONDS: a number
- * of seconds in a range, which may have a fraction. WORD: one word of a list. WORDS: several of
- * them, separated by commas. TEXT: the part of the library that uses the text checks it. */
+ * of seconds in a range, which may have a fraction. WORD: one word of a list. WORDS: several words
+ * of a list, separated by commas. TEXT: any text; the part of the library that uses the text checks
+ * it. */
 enum tt_setting_kind {
     TT_SETTING_NUMBER,
     TT_SETTING_SECONDS,
@@ -32,8 +33,8 @@ enum tt_setting_kind {
 
 #define TT_LOG_WORD(name) #name " "
 
-/* X(NAME, kind, rule, "default", "what it does"). The default is a value, or says where the value
- * comes from. The words of a list have a space between them. */
+/* X(NAME, kind, rule, "default", "what it does"). The default is a value, or a text that says where
+ * the value comes from. The words of a list are separated by spaces. */
 /* clang-format off */
 #define TT_SETTING_LIST(X) \
     X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, "nothing", "what is logged on standard error") \
@@ -90,10 +91,10 @@ enum tt_setting_kind {
 /* clang-format on */
 
 struct tt_known_setting {
-    const char *name; /* "TUTTI_LOG" */
+    const char *name; /* such as "TUTTI_LOG" */
     enum tt_setting_kind kind;
-    int64_t least, most; /* of a NUMBER or SECONDS */
-    const char *words;   /* of a WORD or WORDS, with spaces between them */
+    int64_t least, most; /* the range of a NUMBER or of SECONDS */
+    const char *words;   /* the list for a WORD or WORDS, separated by spaces */
     enum tt_setting_rule rule;
     const char *otherwise, *does;
 };
@@ -103,18 +104,19 @@ extern const int tt_settings_n;
 
 /* Returns the row of a name; NULL: there is none. */
 const struct tt_known_setting *tt_setting_known(const char *name);
-/* Whether the environment may contain this name: a setting, a variable of the tests
- * (TUTTI_TEST...), or a variable that says where Tutti is installed, as environment modules and
- * build systems set it (TUTTI_ROOT, TUTTI_DIR ...). */
+/* Returns whether the environment may contain this name without a warning: it does not begin with
+ * TUTTI_, or is a setting, a variable of the tests (TUTTI_TEST...), or a variable with which
+ * environment modules and build systems say where Tutti is installed (TUTTI_ROOT, TUTTI_DIR
+ * ...). */
 bool tt_setting_is_expected(const char *name);
 
-/* Returns the place of the word text[0..n-1] in a list of words with spaces between them; -1: it is
- * not in the list. */
+/* Returns the index of the word text[0..n-1] in a list of words that are separated by spaces; -1:
+ * the word is not in the list. */
 int tt_word_place(const char *words, const char *text, size_t n);
-/* Whether the setting accepts this value. A TEXT is always accepted here. */
+/* Returns whether the setting accepts this value. A setting of kind TEXT accepts every value. */
 bool tt_setting_accepts(const struct tt_known_setting *setting, const char *value);
 /* Writes which values the setting accepts, such as "a whole number from 2 to 3600", into a buffer
- * of n bytes, and returns the buffer. The text of a TEXT is empty. */
+ * of n bytes, and returns the buffer. For a setting of kind TEXT, writes "". */
 char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n);
 
 /* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect: because it
@@ -124,17 +126,17 @@ typedef void tt_setting_warn_fn(void *arg, const char *text);
 void tt_settings_check(tt_setting_warn_fn *fn, void *arg);
 
 /* The warnings about settings that a rank has, so that a job prints each of them once. When the
- * ranks have met, `first` is the lowest rank of the job that has this warning, and `ranks` says how
- * many ranks have it; before that, they are this rank, and 0. */
+ * ranks have met, `first` is the lowest rank of the job that has the warning, and `ranks` says how
+ * many ranks have it. Before that, `first` is this rank, and `ranks` is 0. */
 enum { TT_WARNINGS = 16 };
 struct tt_warnings {
     int n;
     struct tt_warning {
-        uint64_t id; /* a hash of its text, not 0 */
+        uint64_t id; /* a hash of the warning's text, not 0 */
         int32_t first, ranks;
     } warning[TT_WARNINGS];
 };
-/* Adds to `mine` the ranks that `theirs` counts for the same warnings. */
+/* Adds the ranks that `theirs` counts to the counts in `mine`, for the warnings that `mine` has. */
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Status texts, and the cause of the last error of each thread. A status says what kind of thing is
- * broken; the text says which one and why.
+ * Status texts, and the cause of the last error of each thread. A status says whether a call, a
+ * team or the job is broken; the text of the error says what is wrong, and why.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,8 +14,9 @@
 static _Thread_local char last_error[TT_ERROR_TEXT];
 static _Thread_local tutti_status last_status;
 
-/* Formats into a second buffer, because an argument may be the last error itself: tt_fail(status,
- * "while ...: %s", tutti_error()) adds a context to a cause. */
+/* Stores the text of an error, with that of the errno `error` at the end unless it is 0. Formats
+ * into a second buffer, because an argument may be the last error itself: tt_fail(status, "while
+ * ...: %s", tutti_error()) adds a context to a cause. */
 static void note(const char *format, va_list args, int error)
 {
     char text[TT_ERROR_TEXT];

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wisdom in force in a job: which algorithms were measured to be the fastest. It is plain data
- * that rank 0 reads from its file (choose/wisdom.h) and that all other ranks get when they meet.
+ * The wisdom in force in a job: which algorithms were measured to be the fastest. The wisdom is
+ * plain data that rank 0 reads from its file (choose/wisdom.h), and that all other ranks get when
+ * the ranks meet.
  */
 #ifndef TT_WISDOM_DATA_H
 #define TT_WISDOM_DATA_H
 
 #include "base/base.h"
 
-/* How the ranks of a team reach each other's buffers: by loads, by the system, or only through
- * windows. The ranks of the last kind are on several nodes under one kernel. */
+/* How the ranks of a team reach each other's buffers. load: by plain loads. read: by system calls.
+ * window: only through windows. kernel: the ranks are on several nodes (containers) under one
+ * kernel. */
 #define TT_REACH_LIST(X) X(load) X(read) X(window) X(kernel)
 enum tt_reach_word {
 #define TT_REACH_ENUM(name) TT_REACH_##name,
@@ -18,18 +20,21 @@ enum tt_reach_word {
         TT_REACH_WORDS
 };
 
-/* Invariants (tt_wise_valid): no number is negative, p >= 2, cores >= 1, a radix is one that a user
- * may set, and `reach` is one of the words above. choose/wisdom.c gives `coll`, `type`, `op` and
- * `algorithm` their meaning, and ignores a line whose numbers have none. */
+/* A line of wisdom: the fastest algorithm for calls of a shape. Invariants (tt_wise_valid): no
+ * number is negative, p >= 2, cores >= 1, the radix is 0 or one that a user may set, and `reach` is
+ * an enum tt_reach_word. choose/wisdom.c defines the meanings of `coll`, `type`, `op` and
+ * `algorithm`, and ignores a line with a number that has no meaning. */
 struct tt_wise {
-    int64_t bytes; /* that a rank contributes, as in a problem string */
-    int64_t slice; /* bytes of a slice, and the radix; 0: the algorithm's own */
+    int64_t bytes; /* the bytes that a rank contributes, as in a problem string */
+    /* slice: bytes of a slice; radix: branching of trees; 0: the algorithm's own value */
+    int64_t slice;
     int32_t radix;
-    int32_t p, cores;       /* cores: processors for these ranks, at most p */
-    uint32_t layout;        /* a hash of how the ranks are spread over nodes; 0: one node */
-    uint8_t coll, type, op; /* type and op are TT_WISE_NONE where the collective has none */
+    int32_t p, cores; /* p: ranks of the team; cores: processors for these ranks, at most p */
+    uint32_t layout;  /* a hash of how the ranks are spread over nodes; 0: one node */
+    /* type and op are TT_WISE_NONE if the collective has no type or operation */
+    uint8_t coll, type, op;
     uint8_t reach;
-    uint32_t algorithm; /* its place in tt_algorithms */
+    uint32_t algorithm; /* its index in tt_algorithms */
 };
 enum { TT_WISE_NONE = UINT8_MAX, TT_WISDOM_MOST = 128 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Address records, terms and notices as bytes: a tag, then fields in a fixed order, numbers with
- * the lowest byte first. A field of variable length has its length before it.
+ * Address records, terms and notices as bytes: a tag, and after it fields in a fixed order; numbers
+ * have the lowest byte first. The length of a field of variable length comes before the field.
  */
 #include "boot/address-record.h"
 
@@ -112,7 +112,7 @@ size_t tt_terms_write(const struct tt_terms *terms, uint8_t *to)
 struct reader {
     const uint8_t *at;
     size_t left;
-    bool good; /* nothing was wrong so far; once false, all reads give 0 */
+    bool good; /* no read has failed so far; when it is false, all reads return 0 */
 };
 
 static const uint8_t *take(struct reader *r, size_t n)
@@ -168,7 +168,8 @@ static bool is_text(const char *text, size_t n)
     return true;
 }
 
-/* The room after a text is filled with 0, so that equal terms are equal bytes. */
+/* Returns whether text[n] is a text that ends with 0 and is followed by zeros only. The padding
+ * must be zeros, so that equal terms are equal bytes. */
 static bool is_padded(const char *text, size_t n)
 {
     size_t length = strnlen(text, n);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining a client in three rounds. Each round has a counter in the memory that its ranks share.
+ * How a rank joins a client, in three rounds. Each round has a counter in the memory that the ranks
+ * of the client share; a round ends when all ranks have added 1 to its counter.
  *
- * - Round one: all ranks are there, and their pids and probe words are published; and so are the
- *   machine model and the wisdom of rank 0.
- * - Round two: each rank has tried to read all probe words, and has recorded it if it could not.
- *   After this round all ranks know, and agree, whether buffers can be read directly.
- * - Round three: the first rank has published what reading costs, and each rank whether signals
- *   have to be followed by fences (job/wait.h).
+ * - Round one: every rank publishes its pid and its probe word, and rank 0 publishes the machine
+ *   model and the wisdom.
+ * - Round two: each rank tries to read and write the probe words of all ranks, and records what it
+ *   cannot do. After this round all ranks know, and agree, whether the ranks can access each
+ *   other's buffers.
+ * - Round three: the first rank publishes what it costs to read another rank's buffer, and each
+ *   rank publishes whether it needs a fence after every signal (job/wait.h).
  *
- * In a job on several nodes the ranks of each node do this, and then the nodes agree (machines.h).
+ * In a job on several nodes, the ranks of each node go through these rounds, and after that the
+ * nodes agree (machines.h).
  */
 #include "boot/boot.h"
 
@@ -27,10 +30,11 @@
 #include "boot/watch.h"
 #include "fabric/waiting.h"
 
-/* How long a server may take to answer before this rank goes on; mostly it takes a few
- * milliseconds. */
+/* How long this rank waits for an answer of the PMIx server before it goes on with other work. Most
+ * answers take a few milliseconds. */
 #define ANSWER_NS INT64_C(50000000)
-#define AGAIN_NS INT64_C(2000000) /* pause before asking again when the server knew no answer */
+/* pause before this rank asks again, if the server did not have the value yet */
+#define AGAIN_NS INT64_C(2000000)
 #define PAUSE_MOST_NS INT64_C(500000000)
 
 static uint64_t probe_word = TT_JOB_MAGIC;
@@ -47,7 +51,8 @@ static tutti_status setting_in(const char *name, int64_t least, int64_t most, in
                    (long long)least, (long long)most);
 }
 
-/* Records the rank's version first, so that the launcher can print it. */
+/* Checks that the job was started by the version of this library. Records the rank's version first,
+ * so that the launcher can print it. */
 static tutti_status same_version(struct tt_job_page *job, int64_t me)
 {
     char *mine = job->rank[me].version;
@@ -67,23 +72,24 @@ static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
 
 /* ---- This process in the job that it was launched into ---- */
 
-/* The clients of a rank share the mapping, which exists while users > 0. They also share the
- * book-keeping of the rank's arena and the descriptor. Those two stay, because peers may use memory
- * that a client has left behind, and because the process may make more clients. The lock protects
- * all fields. */
+/* The clients of a rank share the mapping of the job's memory, which exists while users > 0. The
+ * clients also share the descriptor of this memory and the book-keeping of the rank's arena. Both
+ * last as long as the process, because other ranks may use memory that a client has left behind,
+ * and because the process may make more clients. The lock protects all fields. */
 static struct {
     pthread_mutex_t lock;
     struct tt_segment segment;
     int rank;
-    pid_t pid;            /* of the process that has joined; 0: not yet */
-    int users;            /* clients alive, and those being made */
-    int made;             /* the number of the next client */
-    bool is_child;        /* this process was forked by the one that has joined */
-    tutti_status refused; /* the error because of which it can never join, or OK */
+    pid_t pid;     /* the process that has joined the job; 0: none has */
+    int users;     /* the number of clients that exist or are being made */
+    int made;      /* the number of the next client */
+    bool is_child; /* this process was forked by the process that has joined the job */
+    /* the error because of which this process can never join the job, or OK */
+    tutti_status refused;
     char refused_text[192];
 } launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Reads the place in the job from the environment. The first try to join uses it up. */
+/* Reads from the environment this rank's number, and the descriptor and size of the job. */
 static tutti_status name_place(int64_t *fd, int64_t *size)
 {
     int64_t me;
@@ -94,8 +100,8 @@ static tutti_status name_place(int64_t *fd, int64_t *size)
     return TUTTI_OK;
 }
 
-/* Whether the launcher has recorded that the process which it started as this rank has ended. This
- * process runs, so it is another one, which that process has left behind. */
+/* Returns whether the launcher has recorded that the process which it started as this rank has
+ * ended. If so, this process, which runs, is another process that the rank has left behind. */
 static bool is_left_behind(const struct tt_job_page *job, int rank)
 {
     const struct tt_rank_status *its = &job->rank[rank].rank_status;
@@ -112,7 +118,9 @@ static tutti_status left_behind(int rank)
                    rank);
 }
 
-/* A rank is one process: a second process would not know what the first has left in the arena. */
+/* Marks the rank as joined, or fails if a process has joined as this rank before. Only one process
+ * may ever be a rank, because a second process would not know what the first process has left in
+ * the rank's arena. */
 static tutti_status be_first(struct tt_job_page *job)
 {
     uint32_t absent = TT_RANK_ABSENT;
@@ -132,7 +140,8 @@ static tutti_status make_store(void)
     return status;
 }
 
-/* Maps the memory that the launcher's descriptor names, or that the ranks of this node make. */
+/* Maps the job's memory for the first time: from the launcher's descriptor, or the memory that the
+ * ranks of this node make themselves. */
 static tutti_status map_first(void)
 {
     int64_t fd, size;
@@ -205,16 +214,17 @@ void tt_boot_detach(struct tt_seat *seat, tutti_status status)
     pthread_mutex_unlock(&launched.lock);
 }
 
-/* Whether this is the first of several processes that srun started without PMIx. Each of them is a
- * job of one rank. */
+/* Returns whether this process is the first of several processes that srun started without PMIx, so
+ * that each of them is a job of one rank. */
 static bool is_first_of_many(void)
 {
     const char *tasks = tt_setting("SLURM_STEP_NUM_TASKS"), *me = tt_setting("SLURM_PROCID");
     return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
 }
 
-/* Warns if only a part of the variables that a launcher sets is set. That is probably an error:
- * many jobs of one rank where one job of many was wanted. */
+/* Warns if only a part of the variables that a launcher sets is set, or if srun started this
+ * process without PMIx. In both cases the user probably wanted one job of many ranks, and not many
+ * jobs of one rank. */
 static void warn_alone(void)
 {
     const char *set = tt_setting("TUTTI_RANK")   ? "TUTTI_RANK"
@@ -237,7 +247,7 @@ static tutti_status boot_alone(struct tt_seat *seat)
 }
 
 /* Runs in a child process after a fork. Another thread of the parent may have held the lock, so the
- * child makes a new one. */
+ * child initializes the lock again. */
 static void in_child(void)
 {
     pthread_mutex_init(&launched.lock, NULL);
@@ -249,7 +259,8 @@ static void handle_forks(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Makes the caller's allgather the exchange of this process. A process belongs to one job. */
+/* Makes the caller's allgather the directory of this process (directory.h). Returns an error if the
+ * process has joined another job before, because a process belongs to one job. */
 static tutti_status take_gather(const struct tt_gather *gather)
 {
     bool has_joined = launched.pid != 0, gathered = tt_directory_is_gathered();
@@ -267,7 +278,8 @@ static tutti_status take_gather(const struct tt_gather *gather)
     return TUTTI_OK;
 }
 
-/* The lock is held because seats must be taken in the order of the clients' numbers. */
+/* Holds the lock until the seat is taken, because the seats of a rank must be taken in the order of
+ * the clients' numbers. */
 tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -280,8 +292,8 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
     return alone && status == TUTTI_OK ? boot_alone(seat) : status;
 }
 
-/* ---- What reading costs (fabric.h): the first rank writes, the second reads, the first
- * publishes */
+/* ---- What it costs to read another rank's buffer (fabric.h): the first rank of the node writes a
+ * block, the second rank reads it, and the first rank publishes the cost */
 
 static bool is_asked(const struct tt_fabric *f, int arena)
 {
@@ -342,11 +354,12 @@ static void begin_machine(struct tt_fabric *f)
                f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
 }
 
-/* ---- Rankings: the first rank of each node reads its file as soon as it knows the model, and
- * shares what it has found. The others copy it when all ranks have met. ---- */
+/* ---- Rankings: the first rank of each node reads the file of rankings as soon as it knows the
+ * machine model, and shares the rankings. The other ranks copy them when all ranks have met.
+ * ---- */
 
-/* If there is no memory for them, no rank of the node has any. The piece of the arena stays as long
- * as the client does. */
+/* Reads the rankings into shared memory. If there is no shared memory, all ranks of the node begin
+ * without rankings. The piece of the arena is freed with the client. */
 static void share_rankings(struct tt_fabric *f, const struct tt_machine_in_force *machine)
 {
     int64_t at;
@@ -356,7 +369,9 @@ static void share_rankings(struct tt_fabric *f, const struct tt_machine_in_force
     atomic_store(&f->common->rankings, at);
 }
 
-/* A rank that began without what the others know might choose otherwise, so it does not begin. */
+/* Copies the rankings that the first rank of the node has shared. If this rank has no memory for
+ * the copy, it returns an error: without the rankings it might choose other algorithms than the
+ * other ranks. */
 static tutti_status take_rankings(struct tt_fabric *f)
 {
     if (f->machine.use != TT_MACHINE_ESTIMATE || f->size == 1) return TUTTI_OK;
@@ -367,11 +382,12 @@ static tutti_status take_rankings(struct tt_fabric *f)
     return TUTTI_OK;
 }
 
-/* ---- Warnings about settings: each rank looks at its own environment before the ranks meet. They
- * count the ranks that have the same warning, and the lowest of these prints it, once for the job.
- * Where the ranks are threads of one process, the first of them looks for all. ---- */
+/* ---- Warnings about settings: each rank checks its own environment before the ranks meet. The
+ * ranks count how many of them have the same warning, and the lowest of these prints the warning,
+ * once for the job. If the ranks are threads of one process, the first of them checks for all.
+ * ---- */
 
-/* Never 0. */
+/* Returns the id of a warning, a hash of its text. The id is never 0. */
 static uint64_t id_of(const char *text)
 {
     return tt_hash(TT_HASH_BEGIN, text, strlen(text)) | 1;
@@ -401,7 +417,7 @@ static void print_warning(void *arg, const char *text)
 {
     const struct tt_fabric *f = arg;
     const struct tt_warning *w = find_warning(&f->warnings, id_of(text));
-    /* Each rank prints those warnings that found no room in f->warnings. */
+    /* Each rank itself prints its warnings that found no room in f->warnings. */
     if (w ? w->first != f->me : f->warnings.n < TT_WARNINGS) return;
     if (!w || w->ranks == 0 || w->ranks == f->size || f->mapped)
         tt_warn("%s", text);
@@ -411,7 +427,8 @@ static void print_warning(void *arg, const char *text)
         tt_warn("%s (on %d of %d ranks, from rank %d on)", text, w->ranks, f->size, f->me);
 }
 
-/* If the ranks did not meet, the rank prints all of its warnings, since they may say why. */
+/* Prints those warnings that this rank has to print. If the ranks did not meet, the rank prints all
+ * of its warnings, since they may say why. */
 static void print_warnings(struct tt_fabric *f)
 {
     if (f->warnings.n > 0) f->check_settings(print_warning, f);
@@ -419,7 +436,8 @@ static void print_warnings(struct tt_fabric *f)
 
 /* ---- Meeting ---- */
 
-/* Returns the first rank that failed, if one has failed since the last call; -1: none. */
+/* Returns the rank that failed first; -1 if no rank has failed since the last call. *seen: the
+ * count of failures at the last call. */
 static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
     uint32_t failures = atomic_load(&f->job->failures);
@@ -428,7 +446,8 @@ static int find_failed(const struct tt_fabric *f, uint32_t *seen)
     return tt_common_first_failed(f->job, f->common);
 }
 
-/* In a job without a launcher of Tutti, this finds a rank that dies before all have come. */
+/* Watches the ranks of this node. In a job without a launcher of Tutti, only this finds a rank that
+ * dies before all ranks have come. */
 static void watch_locals(struct tt_fabric *f)
 {
     for (int r = 0; f->watch && r < f->size; r++)
@@ -445,14 +464,15 @@ static void fill_absent(const void *arg, struct tt_activity *is)
             tt_waiting_name(is, r);
 }
 
-/* Adds 1 to the counter and waits until all ranks of this node have done so. */
+/* Adds 1 to the counter and waits until all ranks of this node have added 1. Errors: PEER if a rank
+ * has failed. */
 static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
 {
     struct tt_wait wait;
     char text[160];
     int failed = -1;
     const uint32_t all = (uint32_t)f->job->arenas;
-    uint32_t seen = 0; /* nothing ever failed, and nobody left */
+    uint32_t seen = 0; /* the value of job->failures if no rank has failed or left */
     struct tt_waiting waiting = {
         .fabric = f, .doing = TT_DOING_INIT, .fill = fill_absent, .arg = f};
     atomic_fetch_add(counter, 1);
@@ -492,7 +512,8 @@ static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
 #ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: lets other ranks read this one */
+    /* with the Yama security module, this call lets other ranks read this rank's memory */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
     collect_warnings(f);
     tt_common_warn(f->job, f->common, f->me, &f->warnings);
@@ -516,8 +537,8 @@ static void try_all(struct tt_fabric *f)
     atomic_fetch_or(&f->common->forbidden, (uint32_t)(TT_ACCESSES & ~works));
 }
 
-/* If some pair of ranks lacks a kind of access, no rank uses it, so that all take the same
- * paths. */
+/* Sets the kinds of access (reads, writes) that this rank uses. If some pair of ranks cannot use a
+ * kind, no rank uses it, so that all ranks use the same protocols. */
 static void settle_accesses(struct tt_fabric *f)
 {
     int forbidden = f->mapped ? 0 : (int)atomic_load(&f->common->forbidden);
@@ -527,16 +548,18 @@ static void settle_accesses(struct tt_fabric *f)
     for (int r = 0; r < f->size; r++) tt_fabric_forbid(f, r, forbidden);
 }
 
-/* Finds the number of processors. If there are more ranks, their signals use fences; otherwise this
- * rank may have to be interrupted by membarrier, and registers for that. Ranks that know different
- * numbers of processors, because their cgroups differ, take the same way nevertheless, and so do
- * ranks of which only some may register: what one of them has stored before it counts itself in
- * `settled`, all read after they have counted everyone.
+/* Finds the number of processors, and decides whether a fence follows every signal. If the node has
+ * more ranks than processors, or if this rank cannot register for membarrier, the rank sets
+ * `fences` for all ranks; otherwise other ranks may interrupt this rank by membarrier. All ranks of
+ * the node take the same decision, even if they see different numbers of processors, because their
+ * cgroups differ, or if only some of them can register: a rank sets `fences` before it adds 1 to
+ * the counter `settled`, and all ranks read `fences` when that counter is complete.
  *
- * Until then every signal is followed by a fence, and every wait does without membarrier
- * (tt_fabric_init). A rank that has given up fences may already signal while another one sleeps in
- * count_to_all, which has not called membarrier and may miss such a signal. That does no harm: what
- * ends its wait is the signal of the last rank that counts itself, which a fence follows. */
+ * Before this decision a fence follows every signal, and no wait uses membarrier (tt_fabric_init).
+ * A rank that has already read the decision may signal without a fence while another rank still
+ * sleeps in count_to_all. The sleeper has not called membarrier and may miss such a signal. That
+ * does no harm: the sleeper waits for the signal of the last rank that adds 1 to `settled`, and a
+ * fence follows that signal. */
 static void find_cores(struct tt_fabric *f)
 {
     int cores = tt_common_find_cores(f->common);
@@ -598,7 +621,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
     if (here == TUTTI_OK && f->me != 0 && f->job->rank[f->me].arena == 0)
-        share_rankings(f, &f->machine); /* the terms of node 0 have brought the model */
+        share_rankings(f, &f->machine); /* the terms of node 0 contained the machine model */
     if (here != TUTTI_OK && is_left_behind(f->job, f->me)) here = left_behind(f->me);
     print_warnings(f);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);
@@ -609,7 +632,8 @@ tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes
 {
     if (f->job->nodes > 1) TT_TRY(tt_machines_show(f, tt_watch_port(f), address, bytes));
     TT_TRY(tt_machines_detach(f));
-    return take_rankings(f); /* behind the fence, so the first rank of the node has shared them */
+    /* after the fence, so the first rank of the node has shared its rankings by now */
+    return take_rankings(f);
 }
 
 /* ---- Addresses ---- */
@@ -634,8 +658,8 @@ static tutti_status unreachable(const struct tt_fabric *f, int rank)
                    tt_common_cause_text(f->job, f->common, rank, text, sizeof text));
 }
 
-/* Handles a request without an answer. If the other host is cut off, the PMIx servers do not
- * receive messages of each other either, so the rank counts as failed after the timeout. */
+/* Handles a request that has no answer yet: returns AGAIN until the timeout, and after that marks
+ * the rank as failed. If the rank's host is cut off, its PMIx server cannot answer either. */
 static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *asked)
 {
     if (tt_clock_ns() < asked->until_ns) return TUTTI_AGAIN;
@@ -645,7 +669,8 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
     return unreachable(f, rank);
 }
 
-/* Whether the address is not there yet, and should be asked for again. */
+/* Returns whether the server has answered that there is no address yet, so that this rank should
+ * ask again. */
 static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
 {
     return asked->reply && tt_reply_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
@@ -676,8 +701,8 @@ tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const 
     return f->job->nodes > 1 ? tt_machines_show_context(f, context, address, bytes) : TUTTI_OK;
 }
 
-/* Asks for the address of a context that does not exist yet. It may be made at any time, so this
- * asks again at growing intervals. */
+/* Asks for the address of a context that may not exist yet. The other rank may make the context at
+ * any time, so this function asks again and again, after pauses that grow to PAUSE_MOST_NS. */
 static void ask_context(const struct tt_fabric *f, int rank, int context, struct tt_asked *asked)
 {
     int64_t now = tt_clock_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a job find each other: each maps the job's memory, announces that it is there,
- * waits for the others, and tries what works between them.
+ * How the ranks of a job find each other: each rank maps the job's memory, announces that it is
+ * there, waits for the other ranks, and tries whether it can access their memory.
  */
 #ifndef TT_BOOT_H
 #define TT_BOOT_H
@@ -10,19 +10,19 @@
 #include "fabric/fabric.h"
 
 /* Takes a seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE,
- * TUTTI_JOB, or PMIx), or in the one of `gather` if that is not NULL. All clients of this process
- * share the job's memory. Without such a job, makes a job of one rank. Errors: BOOT, VERSION,
- * LIMIT, ARG (in a child of the process that joined, or it joined another job), and those of the
- * segment. Any thread. */
+ * TUTTI_JOB, or PMIx), or in the job of `gather` if that is not NULL. All clients of this process
+ * share the job's memory. If the environment names no job, makes a job of one rank. Errors: BOOT,
+ * VERSION, LIMIT, ARG (this process is a child of the process that joined, or has joined another
+ * job), and those of the segment. Any thread. */
 tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather);
 /* Releases the memory that tt_boot_attach mapped, after the seat was left. `status` is an error if
  * the client could not be made: nodes that still wait for this one learn it. Any thread. */
 void tt_boot_detach(struct tt_seat *seat, tutti_status status);
 
-/* Collective over the job: blocks until all ranks have come. Sets f->everywhere, fences,
- * the cost of reading, cores, policy (the wait policy) and one_kernel. Errors: PEER if a rank
- * failed before, MISMATCH if a must-match setting (TT_MUST_MATCH_LIST) of this rank differs from
- * that of another. */
+/* Collective over the job: blocks until all ranks have come. Sets those members of *f on which the
+ * ranks agree: everywhere, fences, the costs of reading, cores, policy (the wait policy),
+ * one_kernel, and others. Errors: PEER if a rank failed before, MISMATCH if a must-match setting
+ * (TT_MUST_MATCH_LIST) of this rank differs from that of another rank. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* ---- Jobs on several nodes ---- */
@@ -31,27 +31,30 @@ tutti_status tt_boot_meet(struct tt_fabric *f);
  * client. A rank without an address (bytes 0) must call it, too. Does nothing for a job on one
  * node, except to leave PMIx if TUTTI_DETACH asks for it. Errors: BOOT, MEMORY, LIMIT. */
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
-/* A request for an address. All 0 before the first call. */
+/* A request for the network address of another rank. To be zeroed before the first call of
+ * tt_boot_address or tt_boot_context_address. */
 struct tt_asked {
     struct tt_reply *reply;
-    /* the time by which the job's server must answer; after it the rank's host counts as cut off */
+    /* the time by which the job's server must answer; after this time the rank's host counts as cut
+     * off */
     int64_t until_ns;
-    int64_t again_ns; /* when to ask again for an address that the server does not know yet */
+    /* the time at which to ask again for an address that the server does not know yet */
+    int64_t again_ns;
     int64_t pause_ns; /* the last pause before asking again */
     bool refused;
 };
 /* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the job's
  * server and gives it a moment to answer; later calls check for the answer. AGAIN: there is no
  * answer yet. Errors: PEER (the server does not know the rank, or has not answered for
- * TUTTI_PEER_TIMEOUT; then the rank is marked as failed). */
+ * TUTTI_PEER_TIMEOUT; in the second case the rank is marked as failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
-/* Publishes the address of another context of this rank's client. Does nothing on one node. Errors:
- * BOOT. */
+/* Publishes the address of a context other than context 0 of this rank's client. Does nothing on
+ * one node. Errors: BOOT. */
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes);
-/* Like tt_boot_address, for a further context of another rank. AGAIN: the server has not answered,
- * or does not know the context yet. */
+/* Like tt_boot_address, for a context other than context 0 of another rank. AGAIN: the server has
+ * not answered, or does not know the context yet. */
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
                                      struct tt_asked *asked, void *address, size_t *bytes);
 /* Cancels a request to the server. */

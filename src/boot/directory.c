@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Replies to what a rank asks a provider. A reply has two owners: the thread that asked, and the
- * thread that answers, which may belong to the library of PMIx. Either may release it first.
+ * Replies to the requests that a rank makes to a provider (directory.h). A reply has two owners:
+ * the thread that asked, and the thread that answers, which may belong to the library of PMIx.
+ * Either owner may release the reply first.
  */
 #include "boot/directory.h"
 
@@ -16,7 +17,8 @@ struct tt_reply {
     pthread_cond_t came;
     int owners;
     bool done, lacks;
-    const char *who, *error; /* error: NULL if the answer is `bytes` */
+    /* the text of an error is `who` and then `error`; error is NULL if the answer is bytes[n] */
+    const char *who, *error;
     void *bytes;
     size_t n;
     char key[TT_DIRECTORY_KEY];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a job learn short values of each other before they can communicate: a narrow
- * table, with two providers. PMIx asks the server of the launcher (pmix.c). The other provider
- * needs nothing but a function of the caller that gathers bytes from all ranks (gathered.c).
+ * How the ranks of a job exchange short values before they can communicate: a table of functions,
+ * which two providers implement. PMIx asks the server of the launcher (pmix.c). The other provider
+ * uses an allgather function that the caller of tutti_init_with gives (gathered.c).
  *
  * A process belongs to one job, so it uses one provider. Functions may be called from any thread.
  */
@@ -20,42 +20,48 @@ enum tt_scope { TT_SCOPE_LOCAL, TT_SCOPE_REMOTE, TT_SCOPE_ALL };
 
 struct tt_reply;
 
-/* A provider. No function waits longer than its caller asks for, except for `open` and, of the
- * caller's allgather, `fence`. */
+/* A provider. No function waits for other ranks or for the server, except `open`, and `fence` over
+ * the caller's allgather. */
 struct tt_directory {
-    /* Whether a value is available soon after it was put. Otherwise it is available after the next
+    /* true: other ranks can get a value soon after `put`. false: they can get it after the next
      * fence, which all ranks must call. */
     bool at_once;
-    /* Starts the session, which lasts until the process ends. Calls are counted, and each must be
-     * followed by one `close`. Errors: BOOT. */
+    /* Starts the session, which lasts until the process ends, and returns this process' rank and
+     * the size of the job. Calls are counted, and each must be followed by one call of `close`.
+     * Errors: BOOT. */
     tutti_status (*open)(int *rank, int *size);
     void (*close)(void);
-    /* Finalizes the session for good (tt_pmix_leave); NULL if the provider has no session. */
+    /* Finalizes the session for good, and returns true; returns false if a request is under way.
+     * NULL if the provider has no session. */
     bool (*leave)(void);
     /* Publishes n bytes, which are copied. Errors: BOOT, MEMORY. */
     tutti_status (*put)(enum tt_scope scope, const char *key, const void *bytes, size_t n);
-    /* Asks for what `rank` has published under a key, or for the name of its host ("pmix.hname").
-     * NULL: no memory, or the server is gone. */
+    /* Asks for the value that `rank` has published under a key, or for the name of its host (key
+     * "pmix.hname"). Returns NULL if there is no memory, or if the server is gone. */
     struct tt_reply *(*ask)(int rank, const char *key);
-    /* Starts a barrier of all ranks of the job, after which all values are available. */
+    /* Starts a barrier of all ranks of the job, and returns its reply. All published values are
+     * available when the reply is there. */
     struct tt_reply *(*fence)(void);
-    /* Instead of a fence: makes the fence in which the other ranks are fail with this text at all
-     * of them. Only where values are not available at once; otherwise NULL. */
+    /* To be called instead of `fence` by a rank that cannot go on: the next fence, or the one in
+     * which the other ranks are, fails on all of them with this text. NULL if `at_once`. */
     void (*refuse)(const char *why);
 };
 
-/* The provider of this process: PMIx, until tt_directory_gather is called. */
+/* Returns the provider of this process: PMIx, until tt_directory_gather is called. */
 const struct tt_directory *tt_directory(void);
 
-/* The caller's means to start a job (tutti_init_with). */
+/* The arguments of tutti_init_with: an allgather over the job, its argument, this process' rank,
+ * and the number of ranks. */
 struct tt_gather {
     tutti_allgather_fn *fn;
     void *arg;
     int rank, size;
 };
-/* Makes the caller's allgather the provider of this process, or gives it another function. */
+/* Makes the caller's allgather the provider of this process. A later call replaces the function and
+ * its argument. */
 void tt_directory_gather(const struct tt_gather *gather);
-/* Whether tt_directory_gather was called; whether it was called with other numbers than these. */
+/* tt_directory_is_gathered returns whether tt_directory_gather was called; tt_directory_differs
+ * returns whether it was called with another rank or size. */
 bool tt_directory_is_gathered(void);
 bool tt_directory_differs(const struct tt_gather *gather);
 
@@ -63,11 +69,12 @@ extern const struct tt_directory tt_directory_pmix, tt_directory_gathered;
 
 /* ---- Replies ---- */
 
-/* Makes a reply that waits for its answer. It has two owners: the thread that asked, which calls
- * tt_reply_end, and whoever answers, by tt_reply_settle. NULL: no memory. */
+/* Makes a reply that has no answer yet. It has two owners: the thread that asked, which calls
+ * tt_reply_end, and the thread that answers, which calls tt_reply_settle. NULL: no memory. */
 struct tt_reply *tt_reply_new(const char *key);
-/* Stores the answer and drops the reference of the one who answers. `error` is NULL or a text that
- * lasts; `who` begins the text of an error. `lacks`: there is no such value so far. */
+/* Stores the answer, and releases the reply for the thread that answers. `error` is NULL, or the
+ * text of an error, which must last as long as the reply, and before which `who` is printed.
+ * `lacks`: no value has been published under the key so far. */
 void tt_reply_settle(struct tt_reply *reply, const char *who, const char *error, bool lacks,
                      const void *bytes, size_t n);
 /* Makes a reply that has its answer already. NULL: no memory. */
@@ -76,10 +83,11 @@ struct tt_reply *tt_reply_known(const char *who, const char *error, bool lacks, 
 /* Returns whether the answer has come; waits for it until `until_ns` (tt_clock_ns; 0: not at
  * all). */
 bool tt_reply_answered(struct tt_reply *reply, int64_t until_ns);
-/* Whether the answer has come and says that no such value was published so far. */
+/* Returns whether the answer has come and says that no value was published under the key so far. */
 bool tt_reply_lacks(struct tt_reply *reply);
-/* Ends the request. If its answer has come, stores *n bytes of it in bytes[room]; n may be NULL.
- * Errors: BOOT (there is no answer, or one that is too long). */
+/* Ends the request, and releases the reply for the thread that asked. If the answer has come,
+ * stores it in bytes[room] and its length in *n; n may be NULL. Errors: BOOT (there is no answer,
+ * it is an error, or it is longer than `room`). */
 tutti_status tt_reply_end(struct tt_reply *reply, void *bytes, size_t room, size_t *n);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The exchange over the caller's own allgather. A fence gathers what the ranks have put since the
- * last one; afterwards each rank has all values of all ranks.
+ * The provider of the directory that uses the allgather of the caller of tutti_init_with. A fence
+ * gathers what the ranks have put since the last fence; after the fence, each rank has all values
+ * of all ranks.
  *
  *     packet   head | up to ROOM bytes of the rank's new values: { key length, bytes, key, value }
  *
- * Every call of the function gathers one packet of each rank, so all calls are alike. The heads of
- * the first packets of a fence say how much each rank has, and so how many calls follow.
+ * Every call of the caller's function gathers one packet of each rank, so all calls have the same
+ * form. The heads of the first packets of a fence say how many bytes each rank has, and so how many
+ * calls follow.
  *
- * Why no rank waits in a call that the others do not make: a rank that cannot go on makes exactly
- * one more call, whose packet carries the error. The others are in that call too, since each rank
- * makes the same calls in the same order, and all of them stop there. A rank at which the function
- * failed does the same. After an error nobody calls the function again.
+ * Why no rank waits in a call that the other ranks do not make: a rank that cannot go on makes
+ * exactly one more call, whose packet carries the error. The other ranks make this call too, since
+ * each rank makes the same calls in the same order, and all of them stop after it. A rank on which
+ * the function failed also makes one more call. After an error, no rank calls the function again.
  */
 #include "boot/directory.h"
 
@@ -27,10 +29,10 @@ enum { PACKET = 1024, WHY = 160 };
 
 struct packet_head {
     uint64_t magic;
-    uint64_t bytes; /* of all values that the rank publishes in this fence */
+    uint64_t bytes; /* the bytes of all values that the rank publishes in this fence */
     int32_t rank, size;
     char version[24];
-    char why[WHY]; /* why the rank cannot go on; "" */
+    char why[WHY]; /* why the rank cannot go on; "": it can */
 };
 
 enum { ROOM = PACKET - sizeof(struct packet_head) };
@@ -48,12 +50,12 @@ static struct {
     struct tt_gather gather;
     int calls;
     bool over;          /* an error has ended the exchange */
-    bool all_know;      /* and all ranks know that */
-    char why[WHY + 96]; /* that error */
+    bool all_know;      /* all ranks know that the exchange has ended */
+    char why[WHY + 96]; /* the text of the error */
     uint8_t *fresh;     /* what this rank has put since the last fence */
     size_t fresh_bytes;
     struct published **values; /* NULL: the session has not begun */
-    uint8_t *all;              /* the packets of a call */
+    uint8_t *all;              /* the packets that a call gathers, one of each rank */
 } me;
 
 void tt_directory_gather(const struct tt_gather *gather)
@@ -81,7 +83,7 @@ static struct published *find(struct published *list, const char *key)
     return list;
 }
 
-/* Adds a value, which is found before an older one with the same key; frees that one. */
+/* Adds a value to the front of the list, and frees an older value with the same key. */
 static bool add(struct published **list, const uint8_t *key, uint32_t key_bytes, uint32_t n)
 {
     struct published *v = tt_alloc(sizeof *v + key_bytes + n);
@@ -99,7 +101,8 @@ static bool add(struct published **list, const uint8_t *key, uint32_t key_bytes,
     return true;
 }
 
-/* Reads the values that a rank has published. */
+/* Adds the n bytes of values that a rank has published to its list. Returns false if there is no
+ * memory, or if the bytes are no list of values. */
 static bool read_values(struct published **list, const uint8_t *from, size_t n)
 {
     uint32_t length[2];
@@ -146,7 +149,7 @@ static struct packet_head head_of(int rank)
     return head;
 }
 
-/* Returns what is wrong with the packet of a rank; NULL: nothing. */
+/* Returns a text that says what is wrong with the packet of a rank; NULL: nothing is wrong. */
 static const char *refuse_packet(int rank, char *text, size_t n)
 {
     const struct packet_head head = head_of(rank);
@@ -204,7 +207,8 @@ static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
     }
     for (int r = 0; r < me.gather.size; r++) {
         if (!refuse_packet(r, text, sizeof text)) continue;
-        /* All ranks have seen what another rank says, but perhaps only this one has wrong bytes. */
+        /* If the packet of rank r carries an error, all ranks have got this error; but if its bytes
+         * are wrong, they may be right on other ranks, which must be informed. */
         me.all_know = head_of(r).magic == MAGIC && head_of(r).why[0];
         if (!me.all_know) refuse(text);
         return end_by(text);
@@ -216,9 +220,9 @@ static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
 
 /* The values of all ranks while they arrive in pieces. */
 struct gathering {
-    uint8_t **from; /* by rank */
+    uint8_t **from; /* the values of each rank */
     size_t *bytes;
-    size_t most; /* the largest of `bytes` */
+    size_t most; /* the maximum of bytes[] */
 };
 
 static bool make_room(struct gathering *a)
@@ -299,8 +303,8 @@ static bool same(int a, int b, const char *key)
     return x && y && x->n == y->n && memcmp(x->bytes + x->key, y->bytes + y->key, x->n) == 0;
 }
 
-/* Returns the name of the rank's host. If several hosts or containers have one name, all but the
- * first of them get a longer name. */
+/* Returns the name of the rank's host. If several hosts or containers have the same name, each of
+ * them except the one with the lowest rank gets a longer name. */
 static struct tt_reply *host_of(int rank)
 {
     char text[192];
@@ -326,7 +330,8 @@ static struct tt_reply *ask(int rank, const char *key)
 
 /* ---- The session ---- */
 
-/* The other ranks get the error of this one in their first call. */
+/* Fails because this process was given a rank that is not in the job. The other ranks get the error
+ * in their first call. */
 static tutti_status refuse_rank(void)
 {
     char text[WHY];
@@ -335,7 +340,8 @@ static tutti_status refuse_rank(void)
     return tt_fail(TUTTI_ERR_ARG, "%s", text);
 }
 
-/* The others call the function once more, unless they know the error. */
+/* Runs the first fence. If it fails on this rank and the other ranks do not know the error, this
+ * rank calls the allgather once more, to send the error to them. */
 static tutti_status first_fence(void)
 {
     tutti_status status = tt_reply_end(fence(), NULL, 0, NULL);
@@ -349,8 +355,8 @@ static tutti_status begin(void)
 {
     size_t p = (size_t)me.gather.size;
     me.all = tt_calloc(p, PACKET);
-    /* Without memory for the packets, this rank cannot call the function, and the others wait in
-     * it. */
+    /* Without memory for the packets, this rank cannot call the allgather, and the other ranks wait
+     * in it for ever. */
     if (!me.all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", me.gather.size);
     me.values = tt_calloc(p, sizeof(struct published *));
     if (!me.values || put_host() != TUTTI_OK) {
@@ -386,7 +392,8 @@ static tutti_status open_session(int *rank, int *size)
     return status;
 }
 
-/* The values stay: ranks ask for address records as long as a client lives. */
+/* Does nothing: the values stay, because ranks ask for address records as long as a client
+ * exists. */
 static void close_session(void)
 {
 }

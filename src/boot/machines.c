@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining by PMIx or the caller's allgather (directory.h). The lowest rank of each node, its
- * leader, makes the segment of the node and hands it to the other ranks (share.h). Values that are
- * private to the node go through PMIx in its local scope. Then the ranks of each node go through
- * the three rounds of tt_boot_meet. Then the nodes agree:
+ * How a rank joins a job by PMIx or by the caller's allgather (directory.h). The lowest rank of
+ * each node, its leader, makes the segment of the node and passes it to the other ranks of the node
+ * (share.h). Values for ranks of the same node are published with PMIx's local scope. After that,
+ * the ranks of each node go through the three rounds of tt_boot_meet. At the end the nodes agree,
+ * by two fences:
  *
- *   terms   the leader of each node publishes what was agreed there, or why its ranks cannot go on;
- *           a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms, so
- *           all get the same result.
+ *   terms   the leader of each node publishes on what its ranks have agreed, or why they cannot go
+ *           on; a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms,
+ *           so all get the same result.
  *   address records
- *           each rank publishes its own, and a second fence brings them to the servers of all
- *           nodes, where a rank fetches only those that it needs.
+ *           each rank publishes its address record, and a second fence brings all records to the
+ *           servers of all nodes, where a rank fetches only the records that it needs.
  *
  * A rank that fails before the first fence still takes part in it, so that no node waits for
- * another in vain. A rank that waits in a fence looks whether another one has died. Before the
- * job's first client it sees only ranks of its own node, so it waits no longer than
- * TUTTI_BOOT_TIMEOUT.
+ * another in vain. A rank that waits in a fence looks whether another rank has died. While the job
+ * has its first client, a rank can see only the deaths of ranks of its own node, so it waits no
+ * longer than TUTTI_BOOT_TIMEOUT.
  */
 #include "boot/machines.h"
 
@@ -36,11 +37,12 @@
 
 /* ---- Processors ---- */
 
-/* Other hosts need to know the kernel of this one, because hosts that are containers on one machine
- * share its processors. */
+/* Each node publishes which kernel it runs on, because nodes that are containers with the same
+ * kernel share the processors of one machine. */
 
-/* A number for the running kernel, equal in all of its namespaces; 0: not known.
- * The first 64 bits of the random number that the kernel got when it booted. */
+/* Returns a number that identifies the running kernel, equal in all of its namespaces; 0: not
+ * known. The number is the first 64 bits of the random number that the kernel drew when it
+ * booted. */
 static uint64_t machines_kernel(void)
 {
     unsigned high, middle, low;
@@ -53,9 +55,8 @@ static uint64_t machines_kernel(void)
 
 /* ---- Address records ---- */
 
-/* Under PMIx, an address record says how the clients of a rank, and their further contexts, can be
- * reached. One key of a rank holds the address records of all its clients that have not ended (the
- * comment at TERMS_KEY says why). */
+/* An address record says how a client of a rank can be reached. Under one key, a rank publishes the
+ * address records of all its clients that have not ended (the comment at TERMS_KEY says why). */
 
 #define RECORDS_KEY "tutti.address_records"
 
@@ -70,8 +71,8 @@ static struct {
     } of[TT_ADDRESS_RECORDS];
 } records = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The address records of ranks on other nodes, as they were when this rank left PMIx. They stay
- * until the process ends. */
+/* The address records of ranks on other nodes, as they were when this rank left PMIx
+ * (TUTTI_DETACH=1). The records stay until the process ends. */
 static struct {
     struct kept {
         uint8_t *bytes;
@@ -93,7 +94,7 @@ static tutti_status put_records_locked(void)
     return status;
 }
 
-/* The part of tt_machines_show that publishes the address record. */
+/* Adds this client's address record to the list of this rank, and publishes the list. */
 static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const void *wire,
                                size_t wire_bytes)
 {
@@ -114,8 +115,8 @@ static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const v
     return status;
 }
 
-/* Removes the address record from the list of this process only. The other ranks see that when the
- * address records of the next client are published. */
+/* Removes the client's address record from the list of this process, but does not publish the list.
+ * The other ranks get the shorter list when this rank publishes the record of its next client. */
 void tt_machines_hide(int client)
 {
     pthread_mutex_lock(&records.lock);
@@ -161,14 +162,15 @@ tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank
 
 /* ---- Leaving PMIx early ----
  *
- * Slurm's server takes the end of a connection for the end of the job: its error handler kills the
- * step, whatever options srun has (src/plugins/mpi/pmix, up to Slurm 24 at least). The server
- * ignores a process that has finalized PMIx. So with TUTTI_DETACH=1 each rank fetches the address
- * records of all others, which the fence before has brought to its server, and leaves. Further
- * contexts are then asked for by messages, as those of later clients are. */
+ * If a process dies, Slurm's PMIx server kills the whole job step when the connection to the
+ * process ends, whatever options srun has (src/plugins/mpi/pmix, up to Slurm 24 at least). The
+ * server ignores a process that has finalized PMIx. So with TUTTI_DETACH=1 each rank fetches the
+ * address records of all ranks on other nodes, which the last fence has brought to its server, and
+ * finalizes PMIx. After that, ranks get the addresses of contexts other than context 0 by messages,
+ * as for later clients. */
 
-/* Asks again for an address record that the fence did not bring (under an older Slurm), until the
- * timeout. */
+/* Fetches the address records of a rank into *record; `room` is scratch. Under an older Slurm a
+ * fence may not bring the records at once, so this function asks again until until_ns. */
 static tutti_status fetch_record(int rank, uint8_t *room, struct kept *record, int64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -224,10 +226,10 @@ tutti_status tt_machines_detach(const struct tt_fabric *f)
 
 /* ---- Further contexts ---- */
 
-/* A context is published when it is made, and no fence follows. So each context has a key of its
- * own, and only the first client of a job publishes its contexts in this way. For contexts of later
- * clients, and of a rank that has left PMIx, a rank sends messages (wired.c), which the target's
- * context 0 answers. */
+/* The address of a context other than context 0 is published when the context is made, and no fence
+ * follows. So each context has a key of its own, and only the first client of a job publishes its
+ * contexts in this way. To get the address of a context of a later client, or of a rank that has
+ * left PMIx, a rank sends a message to context 0 of the target, which answers (wired.c). */
 static char *context_key(char key[TT_DIRECTORY_KEY], int context)
 {
     snprintf(key, TT_DIRECTORY_KEY, "tutti.context.%d", context);
@@ -252,24 +254,26 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
 }
 
 #define SECOND INT64_C(1000000000)
-/* how often a rank that waits in a fence looks whether another one has died */
+/* the time after which a rank that waits in a fence looks again whether another rank has died */
 #define LOOK_NS (SECOND / 10)
 
-/* The state of this process in such a job. A process joins only one job, so there is only one. */
+/* The state of this process in a job by PMIx or by an allgather. A process joins only one job. */
 struct machines_member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this node */
     int *node;
-    bool agreed;        /* it has taken part in the first fence */
-    bool doored, shown; /* where values need a fence: it has taken part in those for the memory of
-                         * the nodes, and for the address records of its last client */
-    int inbox;          /* the inbox of this node's ranks; -1: there is only this node */
-    uint64_t token;     /* of the inbox; only the rank that made the inbox has it */
-    struct tt_inbox *inbox_of; /* the inbox of each node, once they have agreed */
+    bool agreed; /* this rank has taken part in the first fence */
+    /* used if values need a fence (not `at_once`). doored: this rank has taken part in the fences
+     * before the nodes' memory is passed on; shown: in the fence for the address records of its
+     * last client */
+    bool doored, shown;
+    int inbox;      /* the inbox of this node's ranks; -1: the job has one node */
+    uint64_t token; /* the token of the inbox, set on the rank that made the inbox; else 0 */
+    struct tt_inbox *inbox_of; /* the inbox of each node, once the nodes have agreed */
 };
 
-/* NEVER: not in such a job. IN: in one, with clients. OUT: in one, without a client. Changed under
- * the lock of boot.c. */
+/* NEVER: this process has joined no job by PMIx or by an allgather. IN: it has joined one, and has
+ * clients. OUT: it has joined one, and has no client now. Changed under the lock of boot.c. */
 enum stage { NEVER, IN, OUT };
 
 static struct {
@@ -292,12 +296,12 @@ static int64_t boot_deadline(void)
     return tt_clock_ns() + boot_timeout() * SECOND;
 }
 
-/* A PMIx server keeps every key for as long as the job runs, and a client library sends all keys of
- * its process again with each commit and each fence that collects data. If each client had keys of
- * its own, the cost of a client would grow with the number of those before it. So each rank has one
- * key for its terms and one for the address records of all its living clients, and the value says
- * which client it is for. All ranks see a value that is put again after the next fence that
- * collects data. */
+/* A PMIx server keeps every key for as long as the job runs, and the PMIx library sends all keys of
+ * its process again with each commit and each fence that collects data. If each of Tutti's clients
+ * had keys of its own, the cost of a client would grow with the number of clients before it. So
+ * each rank has one key for its terms, and one for the address records of all its clients that have
+ * not ended; the value contains the number of the client. If a rank publishes a new value under a
+ * key, all ranks see the new value after the next fence that collects data. */
 #define TERMS_KEY "tutti.terms"
 
 bool tt_machines_has(const struct tt_job_page *job)
@@ -310,8 +314,8 @@ static void set_stage(enum stage stage)
     atomic_store(&joined.stage, stage);
 }
 
-/* Waits for the value that the rank has put under the key, and stores at most `room` bytes of
- * it. */
+/* Waits for the value that the rank has published under the key, and stores its bytes, *n and at
+ * most `room`, in to[]. Errors: BOOT. */
 static tutti_status learn(int rank, const char *key, void *to, size_t room, size_t *n)
 {
     struct tt_reply *reply = tt_directory()->ask(rank, key);
@@ -321,7 +325,8 @@ static tutti_status learn(int rank, const char *key, void *to, size_t room, size
 
 /* ---- Which rank is on which node ---- */
 
-/* Gets the name that the launcher has for the host of a rank. The local server knows it. */
+/* Gets the launcher's name for the host of a rank. The local PMIx server knows the names of all
+ * hosts. */
 static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
@@ -333,7 +338,8 @@ static tutti_status host_of(int rank, char host[TT_JOB_HOST])
     return TUTTI_OK;
 }
 
-/* Nodes are numbered in the order of their lowest ranks; `leader` has these. */
+/* Returns the number of the rank's node, or `nodes` if the node has no number yet. Nodes are
+ * numbered in the order of their lowest ranks, which are in leader[]. */
 static int number_of(int rank, char (*host)[TT_JOB_HOST], const int *leader, int nodes)
 {
     int n = 0;
@@ -345,7 +351,8 @@ static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], 
 {
     for (int r = 0; r < m->size; r++) {
         TT_TRY(host_of(r, host[r]));
-        int last = m->nodes ? m->node[r - 1] : 0; /* most often the same as the rank before */
+        /* the node of the previous rank, which is often that of rank r, too */
+        int last = m->nodes ? m->node[r - 1] : 0;
         bool same = m->nodes && strcmp(host[leader[last]], host[r]) == 0;
         m->node[r] = same ? last : number_of(r, host, leader, m->nodes);
         if (m->node[r] == m->nodes) leader[m->nodes++] = r;
@@ -356,7 +363,8 @@ static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], 
 
 /* ---- The segment ---- */
 
-/* Publishes the error instead of the socket's name, for the ranks that wait for the segment. */
+/* Publishes this rank's error, with a ! before it, in the place of the socket's name, for the ranks
+ * of the node that wait for the segment. */
 static void refuse_door(void)
 {
     char text[TT_TERMS_WHY];
@@ -372,8 +380,8 @@ static int locals_of(const struct machines_member *m)
     return n;
 }
 
-/* Returns how many descriptors the ranks of a node share: memory, and in a job on several nodes an
- * inbox. */
+/* Returns how many descriptors the ranks of a node share: that of the memory, and in a job on
+ * several nodes also that of the inbox. */
 static int shared_of(const struct machines_member *m)
 {
     return m->nodes > 1 ? 2 : 1;
@@ -387,7 +395,8 @@ static tutti_status open_inbox(struct machines_member *m)
     return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
 }
 
-/* Waits until all ranks have come to the fence. Returns an error if one of them never will. */
+/* Waits until all ranks have come to the fence. Returns an error if a rank has died, or does not
+ * come within TUTTI_BOOT_TIMEOUT. */
 static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
 {
     char text[160];
@@ -406,15 +415,16 @@ static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
     return TUTTI_OK;
 }
 
-/* Ends the fence without its answer if a rank has died. No later fence of the job can succeed then,
- * so the ranks need not agree on how this one ended. The other nodes are notified. f: NULL if this
- * rank has no client yet. */
+/* Runs a fence. If a rank has died, ends the fence without its answer, and notifies the other
+ * nodes: no later fence of the job can succeed, so the ranks need not agree whether this fence did.
+ * f: NULL if this rank has no client yet. */
 static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
     tutti_status status = reply ? await_all(f, reply) : TUTTI_OK;
     char text[256];
-    /* The end of a watch, or of a request without an answer, replaces the text of the error. */
+    /* tt_watch_came, and tt_reply_end for a request without an answer, may replace the text of the
+     * error. */
     snprintf(text, sizeof text, "%s", tutti_error());
     if (f) tt_watch_came(f);
     if (status == TUTTI_OK) return tt_reply_end(reply, NULL, 0, NULL);
@@ -423,9 +433,9 @@ static tutti_status fence(struct tt_fabric *f)
     return tt_fail(status, "%s", text);
 }
 
-/* Brings the names of the sockets to all ranks, where the provider needs a fence for that. In the
- * second fence, a rank at which the first one failed reports that, so that no rank waits for it at
- * a socket. */
+/* Brings the names of the leaders' sockets to all ranks, if the provider needs a fence for that. If
+ * the first fence fails on one rank only, this rank reports the error in the second fence, so that
+ * no rank waits for it at a socket. */
 static tutti_status bring_doors(struct machines_member *m)
 {
     if (tt_directory()->at_once) return TUTTI_OK;
@@ -435,8 +445,8 @@ static tutti_status bring_doors(struct machines_member *m)
     return TUTTI_OK;
 }
 
-/* Hands the descriptors to the other ranks of the node. It records the pid of each rank itself,
- * because a rank may die before it does so, and its death must be noticed. */
+/* Passes the descriptors to the other ranks of the node. The leader records the pid of each of
+ * these ranks, because a rank that dies before it has recorded its own pid must be noticed, too. */
 static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
@@ -471,7 +481,7 @@ static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],
         tt_share_close(&share);
     }
     if (status != TUTTI_OK) {
-        /* for the ranks that have got the memory and wait for this one */
+        /* ranks of the node that have got the memory must not wait for this rank */
         tt_job_fail(tt_segment_page(segment), m->rank, TT_CAUSE_STATUS, (int)status);
         tt_segment_close(segment);
     }
@@ -514,8 +524,8 @@ static tutti_status same_size(const struct machines_member *m, const struct tt_j
 
 /* ---- Joining and leaving ---- */
 
-/* The leader publishes the node's terms; then all ranks meet in the fence. f: NULL if this rank has
- * no client. */
+/* Publishes the node's terms if this rank is the leader, and runs the fence that brings the terms
+ * of all nodes to all ranks. f: NULL if this rank has no client. */
 static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
                              const struct tt_terms *terms)
 {
@@ -530,7 +540,8 @@ static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
     return fence(f);
 }
 
-/* Reports this rank's error where values need a fence: the next fence fails at all ranks. */
+/* Reports this rank's error if values need a fence (not `at_once`) and this rank still has fences
+ * to take part in: the next fence fails on all ranks. */
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {
     char why[TT_TERMS_WHY];
@@ -539,8 +550,8 @@ static void refuse_fence(const struct machines_member *m, tutti_status status)
     tt_directory()->refuse(why);
 }
 
-/* Takes part in the fence although this rank cannot go on, so that the other nodes do not wait for
- * it. */
+/* Takes part in the first fence with an error, if this rank cannot go on before that fence, so that
+ * the other nodes do not wait for it. */
 static void come_in_vain(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};
@@ -571,7 +582,8 @@ static tutti_status join(struct machines_member *m, struct tt_segment *segment)
     return status;
 }
 
-/* Saves the text of the error before come_in_vain, which may fail too. */
+/* Ends a failed attempt to join: sends the error to the other nodes, and frees what join() has
+ * made. Keeps the text of the error, because come_in_vain may set another one. */
 static tutti_status give_up(struct machines_member *m, tutti_status status)
 {
     char text[256];
@@ -646,10 +658,12 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
-/* The terms of the leader are of an older client. PMIx answers a fence without a rank that has
- * died, so the reason may be that the leader died before it published its terms. Its process, or a
- * notice of another node, tells that, but maybe later than PMIx did. So this waits for it, and
- * blames the order of the calls only if the leader lives on. No other thread uses the client. */
+/* Returns the error for a leader whose published terms are those of an older client. PMIx completes
+ * a fence although a rank has died, so the leader may have died before it published its terms. This
+ * rank may find out later than PMIx that a rank has died, by the end of the rank's process or by a
+ * notice of another node. So this function waits for that, and only if no rank has died within the
+ * timeout it returns that the ranks call tutti_init in different orders. No other thread uses the
+ * client. */
 static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client)
 {
     char text[160];
@@ -669,9 +683,9 @@ static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client
     return tt_fail(TUTTI_ERR_PEER, "%s", tt_job_cause_text(f->job, ended, text, sizeof text));
 }
 
-/* Reads the terms that a leader published for this client. They cannot be those of a later client:
- * a leader publishes these only when all ranks of its node have come to the later client, and they
- * reach other nodes only with the fence of the later client, in which this rank must take part. */
+/* Reads the terms that a leader has published for this client. Terms of a later client cannot have
+ * come: they reach other nodes only with the fence of the later client, in which this rank must
+ * take part. */
 static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
@@ -710,16 +724,17 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
-/* Gives the whole job one stamp, that of node 0. The leader of each node stores it before the
- * second fence. */
+/* Gives the whole job one stamp, that of node 0: the leader of each node stores the stamp in the
+ * node's job page, before the second fence. */
 static void mark(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;
 }
 
-/* The ranks and processors of nodes. Nodes with one kernel may have the same processors, so
- * together they have at most those of the kernel. All ranks use the numbers in the terms, because a
- * container may show its processes other numbers. */
+/* The sums of the ranks and processors of several nodes with the same kernel, and the processors
+ * that this kernel has online. Such nodes (containers) may share processors, so together they have
+ * at most `online`. All ranks compute with the numbers in the terms, because containers may show
+ * different numbers to their processes. */
 struct kernel_use {
     int ranks, cores, online;
 };
@@ -798,10 +813,11 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
 
 /* ---- Address records ---- */
 
-/* Every rank takes part in the fence, even if it has no address, because the others wait for it.
- * The fence brings all address records to all servers. That is necessary because a server does not
- * answer for a rank that has ended its PMIx session (Open MPI 4.1), nor for one whose host is cut
- * off, and the address records of those ranks are needed when something has gone wrong. */
+/* Every rank takes part in the fence, even if it has no address, because all ranks wait for each
+ * other in the fence. The fence brings all address records to all servers. Without the fence, a
+ * server would not answer requests for a rank that has ended its PMIx session (Open MPI 4.1), nor
+ * for a rank whose host is cut off, and the records of those ranks are needed to find out whether
+ * they have failed. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes)
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
@@ -813,7 +829,7 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 
 /* ---- Notices ---- */
 
-/* Whether some rank of the node has neither left nor failed. */
+/* Returns whether some rank of the node has neither left nor failed. */
 static bool has_living(const struct tt_fabric *f, int node)
 {
     for (int r = 0; r < f->size; r++)
@@ -841,7 +857,7 @@ void tt_machines_take_notices(struct tt_fabric *f)
     struct tt_notice notice;
     int asker;
     const struct machines_member *m = &joined.member;
-    /* A rank that has not seen the nodes' terms does not know the token yet. */
+    /* A rank that has not received the nodes' terms has no token of the inbox yet. */
     if (m->inbox < 0 || !tt_machines_has(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
         if (!notice.asks)

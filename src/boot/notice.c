@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sending and taking notices.
+ * Sends notices, receives them, and records them in the job's page.
  */
 #include "boot/notice.h"
 
@@ -35,8 +35,9 @@ static bool is_rank(const struct tt_job_page *job, int rank)
     return rank >= 0 && rank < job->size;
 }
 
-/* Notes a notice about a client that no rank of this node has come to yet, or that all have left.
- * Only the end of a process matters to other clients. */
+/* Records a notice about a client which no rank of this node has joined yet, or which all ranks of
+ * this node have left. Only the end of a process is recorded, because that concerns other clients,
+ * too. */
 static void note_end(struct tt_job_page *job, const struct tt_notice *n)
 {
     enum tt_cause cause = (enum tt_cause)n->cause;
@@ -62,7 +63,7 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
 
 /* ---- Sending ---- */
 
-/* A notice that is being sent. */
+/* A notice that is being sent over n connections that are being made. */
 struct post {
     struct post *next;
     int64_t until_ns;
@@ -94,15 +95,16 @@ static void give_up(struct post *p)
     while (p->n > 0) close(p->fds[--p->n]);
 }
 
-/* The record fits into the empty queue of a socket, and the kernel sends what is in the queue after
- * the close. */
+/* Sends the record and closes the connection. The record fits into the empty send buffer of a
+ * socket, and the kernel still sends what is in this buffer after the close. */
 static void hand_over(struct post *p)
 {
     (void)send(p->fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     give_up(p);
 }
 
-/* Returns true while the notice is being sent. */
+/* Sends the notice if a connection is up. Returns true if the notice still has to wait for a
+ * connection. */
 static bool move_on(struct post *p)
 {
     enum tt_connect state = p->n > 0 ? tt_connect_look(p->fds, &p->n) : TT_CONNECT_UNREACHABLE;
@@ -137,7 +139,7 @@ void tt_notice_flush(int64_t until_ns)
 
 /* ---- The inbox ---- */
 
-/* TCP_DEFER_ACCEPT: accept finds only connections whose record has arrived. */
+/* With TCP_DEFER_ACCEPT, accept returns a connection only when its record has arrived. */
 tutti_status tt_inbox_open(int *fd)
 {
     uint16_t port;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PMIx, by those functions of its client library that answer later. Each request has a reply with
- * two owners: the thread that asked, and the library's thread that answers. Either may release it
- * first. So this file decides how long to wait; servers differ in which of PMIx's own time limits
- * they respect.
+ * The provider of the directory that uses PMIx. It calls the nonblocking functions of PMIx' client
+ * library (PMIx_Get_nb, PMIx_Fence_nb), so that the caller decides how long to wait: servers differ
+ * in which of PMIx's own time limits they respect. Each request has a reply with two owners: the
+ * thread that asked, and the library's thread that answers. Either may release the reply first.
  */
 #include "boot/pmix.h"
 
@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether TUTTI_PMIX is set to this text. Its value is 0, 1 or the name of the library. */
+/* Returns whether TUTTI_PMIX is set to this text. The setting is 0, 1 or the name of the
+ * library. */
 static bool is_set_to(const char *text)
 {
     const char *set = tt_setting("TUTTI_PMIX");
@@ -51,7 +52,7 @@ static struct {
     pid_t pid; /* the process that began the session; 0: no process has */
     int size;
     pmix_proc_t me;
-    _Atomic bool left;     /* for good, by tt_pmix_leave */
+    _Atomic bool left;     /* the session is finalized for good, by pmix_leave */
     _Atomic int under_way; /* requests that the library has not answered */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -87,8 +88,8 @@ static int major_of(const char *text)
     return digit ? atoi(digit) : 0;
 }
 
-/* The library is never unloaded, because it has threads of its own. RTLD_GLOBAL: its plug-ins need
- * its symbols. */
+/* Loads libpmix. It is never unloaded, because it has threads of its own. It is loaded with
+ * RTLD_GLOBAL, because its plug-ins need its symbols. */
 static tutti_status load_locked(void)
 {
     if (session.loaded) return TUTTI_OK;
@@ -113,7 +114,8 @@ tutti_status tt_pmix_version(const char **text)
 
 /* ---- Requests ---- */
 
-/* PMIx may read the arguments of a request until it has answered. */
+/* A request to PMIx. It lasts until PMIx has answered, because PMIx may read the arguments until
+ * then. */
 struct pmix_request {
     struct tt_reply *reply;
     char key[TT_DIRECTORY_KEY];
@@ -124,8 +126,8 @@ struct pmix_request {
     "this job has left its launcher (TUTTI_DETACH=1), so its ranks on several hosts can make no "  \
     "further client"
 
-/* Stores the answer to a request. PMIx' thread calls it; if PMIx does not answer, the thread that
- * made the request calls it. */
+/* Stores the answer to a request and frees the request. The thread of PMIx that answers calls this
+ * function; if PMIx refuses the request at once, the thread that made the request calls it. */
 static void answered(struct pmix_request *r, pmix_status_t status, const void *bytes, size_t n)
 {
     atomic_fetch_sub(&session.under_way, 1);
@@ -134,7 +136,8 @@ static void answered(struct pmix_request *r, pmix_status_t status, const void *b
     tt_free(r);
 }
 
-/* Begins a request. NULL: no memory. */
+/* Makes a request for a value of `rank`, or of the whole job if `rank` is negative, and counts it
+ * as under way. NULL: no memory. */
 static struct pmix_request *request_new(int rank, const char *key)
 {
     struct pmix_request *r = tt_calloc(1, sizeof *r);
@@ -188,8 +191,8 @@ static struct tt_reply *pmix_ask(int rank, const char *key)
     return begun(r, reply, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
 }
 
-/* The barrier must carry values: some launchers (Slurm) make one that carries nothing a barrier of
- * each host's ranks only. */
+/* The barrier must collect values: with some launchers (Slurm), a barrier that collects nothing
+ * holds up only the ranks of each host. */
 static struct tt_reply *pmix_fence(void)
 {
     static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,
@@ -243,8 +246,9 @@ static tutti_status open_locked(void)
     return sized;
 }
 
-/* A process that ends before all of its clients does not end in good order, and the launcher must
- * notice that. A child of the process has no session. */
+/* Finalizes PMIx when the process ends. If the process still has clients, it ends abnormally, and
+ * PMIx is not finalized, so that the launcher notices that. A forked child of the process has no
+ * session. */
 static void end_session(void)
 {
     if (session.users == 0 && session.pid == getpid() && !session.left) pmix.Finalize(NULL, 0);
@@ -265,8 +269,9 @@ static bool pmix_leave(void)
     return idle;
 }
 
-/* The session lasts until the process ends: servers do not handle a process well that comes back
- * (barriers and values of such processes get lost). */
+/* Begins the session if there is none. The session lasts until the process ends, because servers do
+ * not handle a process well that finalizes PMIx and begins a new session: its barriers and values
+ * get lost. */
 static tutti_status begin_locked(void)
 {
     if (session.pid) return TUTTI_OK;

@@ -2,8 +2,8 @@
  *
  * The services of a PMIx server that Tutti uses: who is in the job and where, short values
  * published by its ranks, and a barrier. The library (libpmix) is loaded at its first use, so a
- * program needs it only if its launcher uses PMIx. No function here waits longer than its caller
- * asks for.
+ * program needs it only if its launcher uses PMIx. This header has only what other files need
+ * besides the directory (directory.h).
  *
  * Functions may be called from any thread.
  */
@@ -12,11 +12,11 @@
 
 #include "boot/directory.h"
 
-/* Whether the environment says that a launcher with PMIx started this process (and TUTTI_PMIX is
- * not 0). */
+/* Returns whether the environment says that a launcher with PMIx started this process, and
+ * TUTTI_PMIX is not 0. */
 bool tt_pmix_there(void);
-/* The version of the library, in its own words. Errors: BOOT; the text says what is missing or too
- * old. */
+/* Sets *text to the version of libpmix, as the library itself prints it. Errors: BOOT; the error
+ * text says what is missing or too old. */
 tutti_status tt_pmix_version(const char **text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The choice between the two providers of a directory.
+ * Chooses between the two providers of the directory.
  */
 #include "boot/directory.h"
 

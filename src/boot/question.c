@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Asking and answering.
+ * Sends questions to other nodes and receives their answers; sends the answer to a question.
  */
 #include "boot/question.h"
 
@@ -27,7 +27,8 @@ static void begin(struct tt_question *q, int timeout_s)
     q->fds_n = tt_connect_begin(q->to->port, q->to->address, q->to->addresses, timeout_s, q->fds);
 }
 
-/* Sends the question once the connection is up. It fits into the empty queue of a socket. */
+/* Sends the question once the connection is up. The question fits into the empty send buffer of a
+ * socket. */
 static void put(struct tt_question *q, const struct tt_notice *notice)
 {
     uint8_t bytes[TT_NOTICE_BYTES];
@@ -39,7 +40,8 @@ static void put(struct tt_question *q, const struct tt_notice *notice)
     if (!q->sent) end(q);
 }
 
-/* The text goes to a terminal, so nothing but printable characters and ends of lines is taken. */
+/* Receives a part of the answer. The text will be printed on a terminal, so characters that are
+ * neither printable nor ends of lines are replaced by ?. */
 static void take(struct tt_question *q)
 {
     ssize_t n = recv(q->fds[0], q->text + q->n, TEXT_MOST - 1 - q->n, MSG_DONTWAIT);
@@ -54,7 +56,8 @@ static void take(struct tt_question *q)
     end(q);
 }
 
-/* Returns whether an answer is still to come. */
+/* Sends the question or receives a part of the answer. Returns whether the answer is not complete
+ * yet. */
 static bool move_on(struct tt_question *q, const struct tt_notice *notice)
 {
     if (q->fds_n > 0 && q->sent)

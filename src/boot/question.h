@@ -3,10 +3,10 @@
  * Questions to other nodes: what do your ranks do? The answer is that node's part of the roll call.
  *
  * A question is a notice with `asks`, on a connection that the asking rank keeps open. The rank of
- * the other node that takes it out of the inbox sends its text over the same connection. That may
- * be a rank which waits. With TUTTI_WATCHDOG each rank has a thread for it, so nodes answer even if
- * all their ranks are outside the library. A rank that is stopped does not answer, and then another
- * rank of its node does.
+ * the other node that takes it out of the inbox sends its text over the same connection. This may
+ * be a rank that waits in the library. With TUTTI_WATCHDOG each rank has a thread that answers, so
+ * nodes answer even if all their ranks are outside the library. A rank that is stopped does not
+ * answer; another rank of its node does.
  */
 #ifndef TT_QUESTION_H
 #define TT_QUESTION_H
@@ -15,19 +15,19 @@
 
 /* A question and its answer. */
 struct tt_question {
-    const struct tt_inbox *to; /* NULL: nothing is asked */
+    const struct tt_inbox *to; /* the inbox of the node to ask; NULL: this question is not sent */
     char *text;                /* set by tt_question_ask; freed by the caller with tt_free */
-    size_t n;                  /* of the text so far, without the final 0 */
-    bool answered;             /* the text is whole */
+    size_t n;                  /* the length of the text received so far, without the final 0 */
+    bool answered;             /* the text is complete */
     int fds[TT_RECORD_ADDRESSES], fds_n;
     bool sent;
 };
 
-/* Asks all of them, with the notice, and waits for the answers until the given time (tt_clock_ns).
- * Without memory or descriptors some have no answer. */
+/* Sends the notice to the nodes of all n questions, and waits for the answers until the given time
+ * (tt_clock_ns). If there is no memory or no descriptor, some questions get no answer. */
 void tt_question_ask(struct tt_question *questions, int n, const struct tt_notice *notice,
                      int64_t until_ns);
-/* Sends the answer and closes the connection. */
+/* Sends an answer, a text of n bytes, over the connection `fd`, and closes the connection. */
 void tt_question_answer(int fd, const char *text, size_t n);
 
 #endif

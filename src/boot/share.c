@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The process that wants the descriptors sends its rank in one packet; the answer is one packet
- * with the descriptors beside it (SCM_RIGHTS). Packets (SOCK_SEQPACKET) arrive whole, and packets
- * of another length are refused.
+ * with the descriptors attached (SCM_RIGHTS). Packets (SOCK_SEQPACKET) arrive whole, and packets of
+ * any other length are refused.
  */
 #include "boot/share.h"
 
@@ -28,9 +28,10 @@ union control {
     char bytes[CMSG_SPACE(TT_SHARE_MOST * sizeof(int))];
 };
 
-enum { WAIT_MS = 1000 }; /* how long the giver waits for a process that has connected */
+/* how long the giving rank waits for the packet of a process that has connected */
+enum { WAIT_MS = 1000 };
 
-/* A message of a greeting, with room for descriptors beside it. */
+/* Returns a message that consists of a greeting, with room for descriptors attached to it. */
 static struct msghdr message_of(struct iovec *greeting, union control *control)
 {
     return (struct msghdr){.msg_iov = greeting,
@@ -43,7 +44,7 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t n = strnlen(name, TT_SHARE_NAME - 1);
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(address->sun_path + 1, name, n); /* the 0 before it makes the name abstract */
+    memcpy(address->sun_path + 1, name, n); /* the 0 before the name makes it abstract */
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
@@ -114,7 +115,8 @@ static bool hand_over(int to, const int *fds, int n)
     return sendmsg(to, &message, MSG_NOSIGNAL) == sizeof hello;
 }
 
-/* Reads one byte more than a greeting has, to detect a longer packet. */
+/* Reads the greeting, and returns whether it is one. Asks for one byte more than a greeting has, to
+ * detect a longer packet. */
 static bool is_greeted(int from, int *rank)
 {
     char bytes[sizeof(struct greeting) + 1];
@@ -141,8 +143,9 @@ tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_
 
 /* ---- The side that receives ---- */
 
-/* Accepts exactly n descriptors. All that came belong to this process, even if it did not ask for
- * them, so any others are closed: the padding may have room for one more. */
+/* Stores the n descriptors that came with the message in fds[]. If another number of descriptors
+ * came, closes them all and returns false: all descriptors that come belong to this process, and
+ * the padding of the control buffer may have room for one more than TT_SHARE_MOST. */
 static bool just_so_many(struct msghdr *message, int *fds, int n)
 {
     int came[TT_SHARE_MOST + 1] = {-1, -1, -1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A host may have several addresses, and different hosts may have some of them in common: a bridge
- * for containers has the same address on each. So this host first tries addresses that lie in one
- * of its own networks and are not its own. If there are none, it tries addresses outside its
- * networks, and then its own.
+ * A host may have several addresses, and different hosts may have the same address: a bridge for
+ * containers has the same address on each host. So, of the addresses of another host, this host
+ * first tries those that lie in one of its own networks and are not its own addresses. If there are
+ * none, it tries addresses outside of its networks, and last its own addresses.
  */
 #include "boot/watch-net.h"
 
@@ -92,7 +92,7 @@ uint16_t tt_listener_port(int fd)
 tutti_status tt_listener_open(int *fd, uint16_t *port)
 {
     *fd = listen_on(AF_INET6);
-    if (*fd < 0) *fd = listen_on(AF_INET); /* a host without IPv6 */
+    if (*fd < 0) *fd = listen_on(AF_INET); /* this host has no IPv6 */
     *port = *fd < 0 ? 0 : tt_listener_port(*fd);
     if (*port) return TUTTI_OK;
     tutti_status status =
@@ -122,8 +122,8 @@ static const uint8_t *bytes_of(const struct sockaddr *a)
                                    : (const uint8_t *)&((const struct sockaddr_in6 *)a)->sin6_addr;
 }
 
-/* Whether the address lies in the interface's network; `exactly`: whether it is the interface's
- * own. */
+/* Returns whether the address lies in the interface's network, or, if `exactly`, whether it is the
+ * interface's own address. */
 static bool lies_in(const uint8_t *address, const struct ifaddrs *i, bool exactly)
 {
     int family = family_of(address), n = family == AF_INET ? 4 : 16;
@@ -169,7 +169,8 @@ static void probe(int fd, int timeout_s)
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (timeout_s - every) * 1000 - 500);
 }
 
-/* timeout_s: how long the peer may not answer the kernel's probes; 0: there are no probes. */
+/* Begins to connect to a port. Returns the descriptor, or -1. timeout_s: the connection fails if
+ * the peer's kernel has not answered keep-alive probes for so long; 0: there are no probes. */
 static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -247,8 +248,8 @@ enum tt_connect tt_connect_look(int *fds, int *n)
     return refused ? TT_CONNECT_REFUSED : TT_CONNECT_UNREACHABLE;
 }
 
-/* A peer of Tutti never sends a byte over this connection. If one comes, the connection leads to
- * another program. */
+/* Returns the state of a connection. A rank of Tutti never sends a byte over such a connection, so
+ * a byte means that the connection leads to another program, and counts as RESET. */
 enum tt_watch_line tt_line_look(int fd)
 {
     char byte;
@@ -260,11 +261,11 @@ enum tt_watch_line tt_line_look(int fd)
 
 /* ---- A port that is held ----
  *
- * When a process dies, its kernel may give the process's port to another program at once. Whoever
- * then connects to the port would take that program for the process, and the death would go
- * unnoticed. TCP can prevent this: the kernel gives nobody the local port of a connection in the
- * state TIME_WAIT, which lasts a minute (RFC 9293, section 3.6.1). The side of a connection that
- * ended it first gets into that state.
+ * When a process dies, its kernel may give the process's port to another program at once. A rank
+ * that connects to the port after that would take this program for the process, and would not
+ * notice that the process died. TCP can prevent this: while a connection is in the state TIME_WAIT,
+ * which lasts a minute (RFC 9293, section 3.6.1), the kernel gives its local port to no other
+ * program. The side of a connection that ends it first gets into that state.
  *
  * So the process connects to its port itself, once over each address of the host, because a program
  * may ask for the port at one address only. The accepted side of each connection, whose local
@@ -272,7 +273,7 @@ enum tt_watch_line tt_line_look(int fd)
  * When the process ends, in whatever way, the kernel closes the other side, and the accepted side
  * goes to TIME_WAIT. */
 
-enum { HOLD_MS = 100 }; /* a connection within the host is made within this time */
+enum { HOLD_MS = 100 }; /* a connection within the host is made within so many ms */
 
 static bool comes_within(int fd, short events)
 {
@@ -287,8 +288,8 @@ static uint16_t remote_port(int fd)
     return getpeername(fd, (struct sockaddr *)&at, &n) == 0 ? port_of(&at) : 0;
 }
 
-/* Accepts the connection that comes from a port; others that come meanwhile are closed. Returns -1
- * if it does not come. */
+/* Accepts the connection that comes from port `port` of this host, and closes other connections
+ * that come before it. Returns -1 if the connection does not come within HOLD_MS. */
 static int accept_from(int listener, uint16_t port)
 {
     while (comes_within(listener, POLLIN)) {
@@ -332,8 +333,8 @@ void tt_watched_port_forget(struct tt_watched_port *port)
     port->port = 0;
 }
 
-/* Accepts and closes the connections that wait at the port. Otherwise closing the port would reset
- * them. */
+/* Accepts and closes the connections that wait at the port, and closes the port. If the connections
+ * were not accepted, closing the port would reset them. */
 void tt_watched_port_close(struct tt_watched_port *port)
 {
     if (port->fd < 0) return;

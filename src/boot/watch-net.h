@@ -8,13 +8,14 @@
 #include "boot/address-record.h"
 
 /* Stores the addresses of this host's interfaces that are up, IPv4 written as IPv6
- * (::ffff:a.b.c.d); those of loopback only if there is no other. Returns how many. */
+ * (::ffff:a.b.c.d); loopback addresses only if the host has no other address. Returns their
+ * number. */
 int tt_host_addresses(uint8_t address[TT_RECORD_ADDRESSES][16]);
 
-/* Opens a socket that listens on all interfaces. Errors: LIMIT, SYSTEM. */
+/* Opens a socket that listens on all interfaces, on a free port. Errors: LIMIT, SYSTEM. */
 tutti_status tt_listener_open(int *fd, uint16_t *port);
 
-/* The port of a listening socket; 0: it is none. */
+/* Returns the local port of a socket; 0: fd is no socket. */
 uint16_t tt_listener_port(int fd);
 
 /* A port by which other hosts watch this process. No other program gets the port for a minute after
@@ -25,22 +26,25 @@ struct tt_watched_port {
     int held[2 * TT_RECORD_ADDRESSES], n;
 };
 
-/* Errors: LIMIT, SYSTEM. If the port cannot be held for a minute, it is opened all the same. */
+/* Opens the port. Errors: LIMIT, SYSTEM. If the port cannot be reserved for the minute after the
+ * end of the process, the function opens it all the same. */
 tutti_status tt_watched_port_open(struct tt_watched_port *port);
-/* Closes the port so that whoever is connected sees an orderly end, not a reset. */
+/* Closes the port so that ranks that are connected see an orderly end of the connection, not a
+ * reset. */
 void tt_watched_port_close(struct tt_watched_port *port);
-/* Closes the descriptors only, in a child process that fork made: the parent's port stays open. */
+/* Closes the descriptors in a child process that fork made. The parent's port stays open. */
 void tt_watched_port_forget(struct tt_watched_port *port);
 
-/* Starts to connect to those of the n addresses that this host can best reach. Returns the number
- * of connections, which are in fds. */
+/* Starts to connect to the port at those of the n addresses that this host can best reach
+ * (watch-net.c). Stores the descriptors in fds[], and returns their number. */
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
                      int fds[TT_RECORD_ADDRESSES]);
 
-/* REFUSED: the host answers, but nobody listens on the port. */
+/* REFUSED: the host answers, but no socket listens on the port. UNREACHABLE: no address answers. */
 enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CONNECT_UNREACHABLE };
-/* Returns the state of the connections. UP: fds[0] is the one that is connected; the others are
- * closed. UNREACHABLE: none is left. */
+/* Returns the common state of the *n connections in fds[] that are being made. UP: fds[0] is
+ * connected, and all other descriptors are closed. REFUSED, UNREACHABLE: all descriptors are
+ * closed. */
 enum tt_connect tt_connect_look(int *fds, int *n);
 
 /* UP: the connection stands. ENDED: the peer closed it in order. RESET: the peer's process died.

@@ -16,17 +16,19 @@
  * connects to the port of the process at once. A rank without such a record is not watched.
  *
  * If the network's link to a rank has broken (tt_watch_lost), the rank is judged as soon as its
- * connection has ended, since nothing more can come over the link. If its connection stands or
- * cannot be made, the rank cannot be reached any more.
+ * watched connection has ended, since nothing more can come over the link. If the watched
+ * connection still stands, or cannot be made, the rank counts as failed with the cause LOST after
+ * LOST_FOR.
  *
  * A connection that was refused or reset may mean that the rank left in order just before, and what
  * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
  * waits for that rank when all data has had time to come: tt_watch was called at least UNDER_WAY
  * after the end. Silence is a failure at once.
  *
- * The port in an address record is closed when the rank leaves the client, and its process may make
- * another client. So a refusal leaves open whether the process has ended, which would be a failure
- * in all clients. Another port, which the process keeps open until it ends, decides that. No other
+ * A rank closes its port in the address record (`port`) when it leaves the client, and its process
+ * may make another client. So if that port refuses a connection, the process may have ended, which
+ * is a failure in all clients, or it may go on. To find out, the watcher connects to another port
+ * (`process`), which the process keeps open until it ends. After a process has ended, no other
  * program can get one of these ports for a minute (watch-net.c). So a connection that comes up
  * leads to the process itself.
  */
@@ -50,46 +52,58 @@
 #define MS INT64_C(1000000)
 #define LOOK_EVERY (50 * MS)
 #define RETRY_EVERY (1000 * MS)
-#define UNDER_WAY (500 * MS) /* what was sent before a connection ended has come after this */
+/* data that a rank sent before its connection ended has arrived after this time */
+#define UNDER_WAY (500 * MS)
 #define LOST_FOR                                                                                   \
-    (1000 * MS) /* from the break of a link until its rank is given up if its connection stands */
+/* how long after the break of a link its rank is given up, if the watched connection stands */
+(1000 * MS)
 #define TELL_FOR                                                                                   \
-    (200 * MS) /* how long tt_watch_notify may last; what is not sent by then is sent later */
+    (200 * MS) /* how long tt_watch_notify may last; notices not sent by then are sent later */
 #define LEAVE_FOR (50 * MS)
 
-enum state { ASKED, CONNECTING, UP, ENDED, DONE };
+    enum state {
+        ASKED,
+        CONNECTING,
+        UP,
+        ENDED,
+        DONE
+    };
 
 struct peer {
     int rank;
     enum state state;
-    /* if CONNECTING: to the port of the process, because the port of the client is closed */
+    /* this rank connects to the port of the process, because the port of the client is closed */
     bool doubted;
-    bool comes;          /* this rank waits for it in tutti_init, and watches only its process */
-    enum tt_cause cause; /* if ENDED */
-    int64_t since_ns;    /* begin of the state; if CONNECTING, begin of ASKED before it */
+    /* this rank waits for the peer in tutti_init, and watches only its process */
+    bool comes;
+    enum tt_cause cause; /* if ENDED: the cause of the end */
+    /* when the state began; if CONNECTING, when the state ASKED before it began */
+    int64_t since_ns;
     int64_t retry_ns;
-    _Atomic int64_t wanted_ns; /* when a rank last waited for it */
-    int64_t lost_ns;           /* when a link to it broke; 0: none did */
+    _Atomic int64_t wanted_ns; /* when this rank last waited for the peer */
+    int64_t lost_ns;           /* when a link to the peer broke; 0: no link did */
     struct tt_reply *reply;
     struct tt_address_record record;
-    /* CONNECTING: all connections; UP: one, or none for a process without pidfd */
+    /* CONNECTING: the connections that are being made; UP: the connection or the pidfd, or none if
+     * pidfds are not supported */
     int fds[TT_RECORD_ADDRESSES], n;
-    struct peer *next; /* the next one that is not DONE */
+    struct peer *next; /* the next peer in `active` */
 };
 
-/* `lock` is held to begin a watch, to look, and to send notices. An entry of `peer` is set once,
- * except that tt_watch_came removes entries before the client is in use. */
+/* The watches of one client. `lock` is held to begin a watch, to look at the peers, and to send
+ * notices. An entry of `peer` is set once, except that tt_watch_came removes entries before the
+ * client is in use. */
 struct tt_watch {
     pthread_mutex_t lock;
-    pthread_t answerer; /* if `stop` >= 0 */
+    pthread_t answerer; /* the thread that answers questions, if `stop` >= 0 */
     int stop;           /* an eventfd that ends the thread; -1: there is no thread */
     struct tt_watched_port port;
     int timeout_s, size;
-    struct tt_watch *next;   /* the next watch of this process */
+    struct tt_watch *next;   /* the watches of another client of this process */
     _Atomic int64_t look_ns; /* the time of the next look */
-    _Atomic int lost;        /* how many in `active` have lost_ns set */
+    _Atomic int lost;        /* how many peers in `active` have lost_ns set */
     struct peer *active;
-    bool *notifying; /* by rank: a notice about it is being sent */
+    bool *notifying; /* by rank: a notice about the rank is being sent */
     struct peer *_Atomic peer[];
 };
 
@@ -136,8 +150,9 @@ static void try_connecting(struct tt_fabric *f, struct peer *p)
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
 }
 
-/* The port of the client is closed, or the connection was reset. Connects to the port of the
- * process to find out whether the process has ended. */
+/* Handles a connection that was refused or reset. If it led to the port of the client, connects to
+ * the port of the process, to find out whether the process has ended. If it led to the port of the
+ * process, the process has ended. */
 static void doubt(struct tt_fabric *f, struct peer *p)
 {
     bool known = p->doubted || p->record.process == 0;
@@ -161,8 +176,8 @@ static void connected(struct peer *p)
     end(p, TT_CAUSE_LEFT);
 }
 
-/* Whether the address record has still to come. That is so while there is no answer, and also if
- * the answer was that there is no address record yet; then this function asks again. */
+/* Returns whether the address record has still to come: there is no answer yet, or the answer is
+ * that there is no address record yet. In the second case, asks again. */
 static bool is_to_come(struct tt_fabric *f, struct peer *p)
 {
     if (!p->reply) return false;
@@ -175,8 +190,8 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
     return p->reply;
 }
 
-/* Reads the address record when the answer has come. If the answer is an error, the server knows
- * that the process has ended. */
+/* Reads the address record when the answer has come, and begins to connect. If the answer is an
+ * error, the server has noticed that the process has ended. */
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (!p->comes && is_to_come(f, p)) {
@@ -227,8 +242,8 @@ static bool process_ended(const struct tt_fabric *f, const struct peer *p)
     return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
 }
 
-/* Looks whether a process of this host has ended. What it sent before is in shared memory, so the
- * rank is not given extra time. */
+/* Looks whether a process of this host has ended. If so, marks the rank as failed at once, without
+ * the delay UNDER_WAY: what the rank sent before is in shared memory. */
 static void look_at_process(struct tt_fabric *f, struct peer *p)
 {
     if (!process_ended(f, p)) return;
@@ -250,8 +265,9 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* Whether all that the rank sent has had time to come. Data that it sent before it left in order
- * may still be under way over another connection than the link that broke. */
+/* Returns whether all that the rank sent has had time to come. If a link to the rank has broken,
+ * the delay is necessary only if the rank left in order: its data may still be under way over
+ * another connection than the link that broke. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -259,7 +275,8 @@ static bool is_settled(const struct peer *p)
     return p->cause != TT_CAUSE_LEFT || tt_clock_ns() >= settled_ns;
 }
 
-/* A rank that left in order, and whose link has broken, is marked as left: each rank that needed it
+/* Decides what has happened to a rank whose connection or process has ended. A rank that left in
+ * order, and whose link has broken, is marked as left, not as failed: each rank that still needs it
  * notices that itself. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
@@ -273,7 +290,7 @@ static void judge(struct tt_fabric *f, struct peer *p)
         tt_common_miss(f->job, f->common, p->rank);
 }
 
-/* The rank itself has sent the notice that it leaves (notice.h). */
+/* Ends the watch of a rank that has sent a notice that it leaves (notice.h). */
 static void look_for_notice(const struct tt_fabric *f, struct peer *p)
 {
     int64_t left_ns = atomic_load(&f->common->rank[p->rank].left_ns);
@@ -347,7 +364,8 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
     return true;
 }
 
-/* Begins to watch a rank. If there is no memory, the next call tries again. */
+/* Begins to watch a rank, unless it is watched already. If there is no memory, does nothing, and
+ * the next call tries again. */
 static void begin_locked(struct tt_fabric *f, int rank, bool comes)
 {
     struct tt_watch *w = f->watch;
@@ -387,8 +405,9 @@ void tt_watch(struct tt_fabric *f, int rank)
     watch(f, rank, false);
 }
 
-/* The ranks of a node divide the ranks of other nodes among them. In a large job a node watches
- * only those nodes that it sends notices to, and gets notices about the others. */
+/* Returns whether this rank has to watch a rank of another node in tutti_init. The ranks of a node
+ * divide the ranks of other nodes among themselves. In a large job a node watches only those nodes
+ * to which it sends notices, and gets notices about ranks of all other nodes. */
 static bool watches_comer(const struct tt_fabric *f, int rank)
 {
     const struct tt_job_rank *its = &f->job->rank[rank], *mine = &f->job->rank[f->me];
@@ -409,7 +428,7 @@ void tt_watch_comers(struct tt_fabric *f)
     tt_watch_look(f);
 }
 
-/* Records that the link to the rank has broken. That is no news if the rank's end is known. */
+/* Records that the link to the rank has broken, unless the rank's end is known already. */
 static void note_lost_locked(struct tt_watch *w, struct peer *p)
 {
     if (!p || p->lost_ns || p->state == DONE) return;
@@ -418,7 +437,8 @@ static void note_lost_locked(struct tt_watch *w, struct peer *p)
     atomic_store_explicit(&w->look_ns, 0, memory_order_relaxed);
 }
 
-/* Begins to look for the cause. Returns false if this rank cannot find one. */
+/* Begins to look for the cause of a broken link to the rank. Returns false if this rank cannot find
+ * a cause, because it watches no rank. */
 static bool seek_cause(struct tt_fabric *f, int rank)
 {
     struct tt_watch *w = f->watch;
@@ -501,11 +521,11 @@ void tt_watch_leave(struct tt_fabric *f)
 
 /* ---- In a child of this process ----
  *
- * A child that fork makes has all descriptors, too. If it kept those by which others watch this
- * process, they would not notice that this one dies while the child lives; so the child closes
- * them. It undoes nothing else of the job: the job's memory stays mapped, because the program may
- * read there what it has computed (hence no MADV_DONTFORK), but the library does not touch it
- * (base/handle.h). */
+ * A child that fork makes inherits all descriptors. If the child kept the descriptors by which
+ * other ranks watch this process, they would not notice the death of this process while the child
+ * lives; so the child closes them. The child undoes nothing else of the job: the job's memory stays
+ * mapped, because the program may read there what it has computed (hence no MADV_DONTFORK), but the
+ * library does not access this memory in the child (base/handle.h). */
 
 static struct {
     pthread_mutex_t lock;
@@ -545,7 +565,8 @@ static void handle_forks(void)
     (void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
-/* A fork of another thread must not find a peer that is half removed, so `all.lock` is held. */
+/* Holds `all.lock`, because a child that another thread forks meanwhile must not find a peer that
+ * is half removed. */
 void tt_watch_came(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
@@ -589,8 +610,8 @@ static void unlist(const struct tt_watch *w)
 
 /* ---- Answering questions ----
  *
- * The thread takes what comes to the node's inbox, as a rank that waits does. It only reads the
- * memory of the job. A child that fork makes does not have the thread. */
+ * A thread takes the notices and questions that come to the node's inbox, as a rank that waits
+ * does. A child that fork makes does not have the thread. */
 
 static void *answer_all(void *arg)
 {
@@ -601,7 +622,8 @@ static void *answer_all(void *arg)
     return NULL;
 }
 
-/* The program's signal handlers shall not run in the thread. */
+/* Starts the thread with all signals blocked, because the program's signal handlers must not run in
+ * it. Returns whether it was started. */
 static bool begin_thread(struct tt_fabric *f)
 {
     sigset_t every, before;

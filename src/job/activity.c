@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record of what a rank waits for.
+ * Writes and reads the record of what a rank waits for, without a lock (activity.h).
  */
 #include "job/activity.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * First fit over two sorted arrays of extents. Pieces are large and few (a team's block, a user's
- * buffer), so a search costs less than getting the pages.
+ * Allocates by first fit, with sorted arrays of extents. Pieces are large and few (a team's block,
+ * a user's buffer), so a search costs less than the kernel's work to get the pages.
  */
 #include "job/arena.h"
 
@@ -15,11 +15,11 @@
 #define PIECE ((int64_t)16 << 20)
 #define CHECK_EACH (1 << 20)
 #define RESERVE ((int64_t)128 << 20)
-/* The limits of what is kept, for a rank and for all ranks of the node together. */
+/* The most bytes that are kept for reuse, by a rank and by all ranks of the node together. */
 #define RANK_KEEPS ((int64_t)8 << 20)
 #define NODE_KEEPS ((int64_t)256 << 20)
 
-/* Inserts x at index i. False: no memory. */
+/* Inserts x at index i. Returns false if there is no memory. */
 static bool insert(struct tt_extents *e, int i, struct tt_extent x)
 {
     if (e->n == e->room) {
@@ -57,8 +57,9 @@ static int find_overlap(const struct tt_extents *e, struct tt_extent x)
     return i < e->n && e->all[i].begin < x.end ? i : -1;
 }
 
-/* Removes x from the extents, as far as they contain it. False: there is no memory to record that
- * an extent fell into two, and that extent is still whole. */
+/* Removes the range x from the extents, as far as they contain it. Returns false if x would divide
+ * an extent into two, and there is no memory to record the second; this extent is unchanged
+ * then. */
 static bool subtract(struct tt_extents *e, struct tt_extent x)
 {
     for (int i; (i = find_overlap(e, x)) >= 0;) {
@@ -76,8 +77,8 @@ static bool subtract(struct tt_extents *e, struct tt_extent x)
     return true;
 }
 
-/* Returns the bytes of extents that ascend with at least `gap` bytes between them; -1: they do
- * not. */
+/* Returns the sum of the bytes of the extents; -1 if they are not in ascending order, lie less than
+ * `gap` bytes apart, or are shorter than `gap` bytes. */
 static int64_t bytes_of(const struct tt_extents *e, int64_t gap)
 {
     int64_t bytes = 0, least = 0;
@@ -121,8 +122,8 @@ void tt_store_free(struct tt_store *store)
     tt_free(store);
 }
 
-/* Whether the file may become this long. If a file outgrows the limit of this process, the kernel
- * sends a signal, so that must not happen. */
+/* Returns whether the file may become `end` bytes long. If a process makes a file longer than its
+ * limit allows, the kernel sends SIGXFSZ, so the library checks the limit before. */
 static bool may_reach(int64_t end)
 {
     struct rlimit limit;
@@ -131,9 +132,10 @@ static bool may_reach(int64_t end)
     return false;
 }
 
-/* If memory runs out, the kernel kills a process rather than refuse a page. So this function checks
- * how much memory is left each time that the rank has backed another MiB, and leaves a reserve for
- * pages that other ranks get meanwhile. */
+/* Returns whether enough memory is left for `bytes` more bytes. If memory runs out, the kernel
+ * kills a process and does not refuse a page. So this function checks how much memory is left each
+ * time that the rank has backed another MiB, and leaves a reserve for pages that other ranks get
+ * meanwhile. */
 static bool is_left(struct tt_store *s, int64_t bytes)
 {
     s->unchecked += bytes;
@@ -144,15 +146,15 @@ static bool is_left(struct tt_store *s, int64_t bytes)
     return false;
 }
 
-/* fallocate makes the file longer if others have not made it longer already, and never shorter, so
- * the ranks need not agree on its length. */
+/* Backs a piece of the file with memory. fallocate makes the file longer if no other rank has made
+ * it longer already, and never makes it shorter, so the ranks need not agree on its length. */
 static bool back_piece(const struct tt_arena *a, int64_t begin, int64_t bytes)
 {
     return is_left(a->store, bytes) && may_reach(begin + bytes) &&
            fallocate(a->segment->fd, 0, begin, bytes) == 0;
 }
 
-/* Backs the pages with memory. */
+/* Backs the pages of x with memory. */
 static bool back(const struct tt_arena *a, struct tt_extent x)
 {
     int64_t at = a->segment->fd < 0 ? x.end : x.begin;
@@ -169,11 +171,11 @@ static void drop(const struct tt_segment *s, struct tt_extent x)
     size_t n = (size_t)(x.end - x.begin);
     if (s->fd >= 0)
         fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x.begin, x.end - x.begin);
-    else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* refused for locked memory */
+    else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* fails for locked memory */
         memset(s->base + x.begin, 0, n);
 }
 
-/* Inserts the extent x and joins it with its neighbours. False: no memory. */
+/* Inserts the extent x and joins it with its neighbours. Returns false if there is no memory. */
 static bool join(struct tt_extents *e, struct tt_extent x)
 {
     int i = find(e, x.begin);
@@ -199,7 +201,8 @@ static void give_back(struct tt_store *s, struct tt_extent x)
     (void)join(&s->holes, x);
 }
 
-/* Returns the pages to the system. If there is no memory to record that, the extent is lost. */
+/* Returns the pages of x to the system, and makes x a hole. If there is no memory to record that, x
+ * is lost until the job ends. */
 static void return_extent(const struct tt_arena *a, struct tt_extent x)
 {
     drop(a->segment, x);
@@ -213,7 +216,7 @@ static void free_piece(struct tt_arena *a, int i)
     return_extent(a, x);
 }
 
-/* ---- What is kept ---- */
+/* ---- Memory that is kept for reuse ---- */
 
 int64_t tt_arena_keeps(const struct tt_arena *a)
 {
@@ -229,7 +232,8 @@ static void return_kept(const struct tt_arena *a)
     s->kept_bytes = 0;
 }
 
-/* Keeps a piece instead of what was kept before, if both together are too much. */
+/* Frees piece i, but keeps its pages. If they and the pages kept before are too many together,
+ * keeps only those of this piece. */
 static void keep_piece(struct tt_arena *a, int i)
 {
     struct tt_store *s = a->store;
@@ -243,7 +247,7 @@ static void keep_piece(struct tt_arena *a, int i)
         return_extent(a, x);
 }
 
-/* Frees the blocks of clients that all ranks have left. */
+/* Frees the pieces of clients that all ranks of the node have left. */
 static void free_forsaken(struct tt_arena *a)
 {
     for (int i = a->store->pieces.n - 1; i >= 0; i--)
@@ -269,23 +273,24 @@ void tt_arena_release(struct tt_arena *a)
     *a = (struct tt_arena){0};
 }
 
-/* Takes bytes from the beginning of an extent. */
+/* Removes `bytes` bytes from the beginning of extent i. */
 static void take(struct tt_extents *e, int i, int64_t bytes)
 {
     e->all[i].begin += bytes;
     if (e->all[i].begin == e->all[i].end) cut(e, i);
 }
 
-/* Returns the bytes of the hole that ends at `end`; 0: none does. */
+/* Returns the bytes of the hole that ends at `end`; 0: no hole ends there. */
 static int64_t free_before(const struct tt_store *s, int64_t end)
 {
     const struct tt_extent *last = s->holes.n > 0 ? &s->holes.all[s->holes.n - 1] : NULL;
     return last && last->end == end ? last->end - last->begin : 0;
 }
 
-/* Gets a grant, so that there is a hole of `bytes` bytes at the end of this rank's memory. Asks for
- * more than it needs, so that few grants are needed, unless that would take a large part of what is
- * left for all ranks. */
+/* Gets a grant, so that this rank has a hole of `bytes` bytes. Asks for half of what the rank was
+ * granted before, if that is more than necessary, so that the rank needs few grants; but asks only
+ * for what is necessary if the larger grant would be over a quarter of what is left for all
+ * ranks. */
 static tutti_status grow(const struct tt_arena *a, int64_t bytes)
 {
     struct tt_store *s = a->store;
@@ -323,7 +328,7 @@ static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
     return (*hole = find_hole(s, bytes)) >= 0 ? TUTTI_OK : no_memory();
 }
 
-/* Backs the pages, if need be with the memory of those that are kept. */
+/* Backs the pages of x. If the system has no memory left, first returns the pages that are kept. */
 static bool back_surely(struct tt_arena *a, struct tt_extent x)
 {
     if (back(a, x)) return true;
@@ -338,7 +343,7 @@ static bool back_surely(struct tt_arena *a, struct tt_extent x)
     return false;
 }
 
-/* Backs the pages of x that are bare. */
+/* Backs those pages of x that are not backed yet (`bare`). */
 static bool back_bare(struct tt_arena *a, struct tt_extent x)
 {
     struct tt_extents *bare = &a->store->bare;
@@ -352,8 +357,8 @@ static bool back_bare(struct tt_arena *a, struct tt_extent x)
     return true;
 }
 
-/* Prepares what was a hole: backs it, or records that it is bare. Memory without a file is backed
- * by the kernel when a rank touches it. */
+/* Prepares the extent x, which was a hole: backs it, or, if `bare`, only records that it is not
+ * backed. In memory without a file, the kernel backs a page when a rank touches it. */
 static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
 {
     struct tt_extents *e = &a->store->bare;
@@ -417,10 +422,12 @@ static bool take_kept(struct tt_arena *a, int64_t bytes, bool bare, int64_t *off
     return false;
 }
 
-/* keeps: the piece may be one that was kept. bare: its pages need not be backed. */
+/* Allocates a piece. keeps: the piece may have pages that were kept, with their contents. bare: its
+ * pages need not be backed. */
 static tutti_status get(struct tt_arena *a, int64_t bytes, bool keeps, bool bare, int64_t *offset)
 {
-    bytes = tt_min(bytes, INT64_MAX / 2); /* can still be rounded up, and is too much in any case */
+    /* rounding must not overflow; so many bytes are refused in any case */
+    bytes = tt_min(bytes, INT64_MAX / 2);
     bytes = tt_round_up(bytes, PAGE);
     pthread_mutex_lock(&a->store->lock);
     bool kept = keeps && take_kept(a, bytes, bare, offset);

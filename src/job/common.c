@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of clients. It has no lock that a dead rank could hold.
+ * The table of clients in the job page. It has no lock that a dead rank could hold. A client is
+ * "settled" when the ranks have decided which entry of the table it gets.
  *
- * latest_client is (1 + k) << 8 | (1 + index) of the newest client k that was settled. 0 in place
- * of 1 + index means that no entry was free, so client k is refused to all ranks. A rank that comes
- * for client k sees one of three cases:
+ * latest_client is (1 + k) << 8 | (1 + index), where k is the newest client that was settled, and
+ * `index` that of its entry. 0 in the place of 1 + index means that no entry was free, so client k
+ * is refused to all ranks. A rank that wants to join client k sees one of three cases:
  *
  *     latest older than k   k is not settled: the rank picks a free entry and tries to settle it
  *                           by compare-and-swap
- *     latest is k           the rank takes what was settled, and writes 1 + k to the entry's
+ *     latest is k           the rank takes the entry that was settled, and writes 1 + k to its
  *                           `number`
- *     latest newer than k   the rank finds k by its number; if it is not there, k was refused
+ *     latest newer than k   the rank finds the entry by its `number`; if there is none, k was
+ *                           refused
  *
  * Why all ranks get the same entry:
  *
- * 1. Each rank asks for 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So when
- *    k + 1 is settled, k is settled too, and its number is written: at least by the rank that
- *    settled k + 1.
+ * 1. Each rank asks for clients 0, 1, 2 ... in order, and has taken k before it asks for k + 1. So
+ *    when k + 1 is settled, k is settled too, and the number of k's entry is written, at least by
+ *    the rank that settled k + 1.
  * 2. An entry is freed when every rank of the node has left it. A rank that still asks for k has
- *    not, so k's entry is there for it. A rank writes a number before it leaves, so it writes what
- *    is there already, or is the first to write it.
- * 3. So an entry whose number is 0 is free, or was settled for the client that is now being asked
- *    for. In the second case the compare-and-swap of a rank that took the entry for free fails,
- *    since latest_client has changed since the rank read it.
+ *    not left its entry, so k's entry still exists. A rank writes a number only before it leaves
+ *    the entry, so it either is the first to write the number, or overwrites it with the same
+ *    number.
+ * 3. So an entry whose number is 0 is free, or was settled for the latest client a moment ago. In
+ *    the second case a rank that considers the entry free fails in its compare-and-swap, since
+ *    latest_client has changed since the rank read it.
  *
  * A rank that died cannot leave, so its entries stay taken. The other ranks cannot make new clients
  * without it either.
@@ -136,8 +139,8 @@ static uint32_t ranks_here(const struct tt_job_page *job)
     return n;
 }
 
-/* Clears an entry that all ranks have left. Other ranks read only its number now, so the number is
- * cleared last. */
+/* Clears an entry that all ranks have left. Ranks that look for a free entry read only its number,
+ * so the number is cleared last. */
 static void clear(struct tt_job_page *job, struct tt_common *common)
 {
     const size_t from = offsetof(struct tt_common, gone);
@@ -161,8 +164,8 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
-/* Waits until another rank has written its reason. Then this rank may fail, and the ranks that see
- * its failure can read the reason. */
+/* Waits, for at most a second, until another rank has written its reason. After that, this rank may
+ * be marked as failed, and the ranks that see its failure can read the reason. */
 static void await_reason(const struct tt_finding *finding)
 {
     int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);
@@ -178,8 +181,8 @@ static bool is_about(const struct tt_finding *finding, uint64_t team)
 
 /* Publishes why the team does not work any more; only the first text for a team is kept.
  *
- * If a rank dies while it writes its reason, the state stays WRITING and nobody reads the text. The
- * other ranks then report the death instead. */
+ * If a rank dies while it writes its reason, the state stays WRITING and no rank reads the text. In
+ * this case the other ranks report the death of the rank instead. */
 static void give_reason(struct tt_common *common, uint64_t team, const char *text)
 {
     for (int i = 0; i < TT_FINDINGS; i++) {
@@ -245,8 +248,8 @@ struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct 
 
 /* ---- The status of a rank ---- */
 
-/* Reads the status of the process first: so a rank whose process ended after it left the client is
- * seen to have left. */
+/* Reads the status of the process before the status in the client, so that a rank whose process
+ * ended after it left the client is seen as LEFT, not as FAILED. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank)
 {
@@ -366,9 +369,9 @@ char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, s
 
 /* ---- Warnings about settings ---- */
 
-/* Returns the entry with this id, which the first rank that asks for it takes: an id is stored once
- * and never changes, and all ranks look through the entries in the same order, so no id gets two
- * entries. NULL: other warnings have all entries. */
+/* Returns the entry of the warning with this id; the first rank that asks for an id stores it in a
+ * free entry. An id is stored once and never changes, and all ranks look through the entries in the
+ * same order, so no id gets two entries. NULL: other warnings have taken all entries. */
 static struct tt_common_warning *warning_of(struct tt_common *common, uint64_t id)
 {
     for (int i = 0; i < TT_WARNINGS; i++) {

@@ -6,11 +6,12 @@
 
 #include <sched.h>
 
-/* How often a waiting thread steps aside for threads that begin a call. The kernel takes some time
- * to wake one of them. Meanwhile the waiting thread, which runs already, would always be first. */
+/* The most yields that a waiting thread makes, after it has released the lock, for threads that
+ * begin a call and want the lock. The kernel takes some time to wake one of these threads. Without
+ * the yields, the waiting thread, which runs already, would always take the lock first. */
 #define STEPS_ASIDE 64
 
-/* Its address identifies the thread. */
+/* The address of this variable identifies the thread. */
 static _Thread_local char self;
 
 struct tt_lock *tt_lock_new(void)
@@ -32,8 +33,8 @@ static void acquire(struct tt_lock *lock)
     atomic_store_explicit(&lock->owner, &self, memory_order_relaxed);
 }
 
-/* Only the holder itself finds its own address in `owner`, so the order of memory does not
- * matter. */
+/* Returns whether this thread holds the lock. Only the holder can find the address of its own
+ * `self` in `owner`, so the loads and stores of `owner` need no memory ordering. */
 bool tt_lock_held(const struct tt_lock *lock)
 {
     return atomic_load_explicit(&lock->owner, memory_order_relaxed) == &self;

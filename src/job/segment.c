@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Creating, mapping and closing the job's memory. Nothing here needs to be fast.
+ * Creates, maps and closes the job's memory. Nothing in this file needs to be fast.
  */
 #include "job/segment.h"
 
@@ -42,9 +42,10 @@ static int64_t grants_at(int size)
     return tt_round_up(page_bytes(size), TT_GRAIN);
 }
 
-/* Valgrind's checker of races takes memory in proportion to each mapping that can be read from the
- * beginning, which would be about as much as the host has. It takes none for a mapping that can be
- * read only later. Memcheck is the other way round. */
+/* Returns whether this process runs under Helgrind, Valgrind's checker of races. If a mapping is
+ * readable when it is made, Helgrind allocates memory in proportion to its length, which would be
+ * about as much as the host has. If the mapping is made readable later, Helgrind allocates nothing.
+ * With Memcheck it is the other way round. */
 static bool under_helgrind(void)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -66,8 +67,8 @@ static void *map_shared(int fd, int64_t bytes)
     return base;
 }
 
-/* Maps memory for a job of threads. It belongs to one process alone, so the core dump contains the
- * part of it that was used, as with a heap. */
+/* Maps memory for a job of threads, of which the first `page` bytes are accessible. The memory
+ * belongs to one process, so a core dump contains the part of it that was used, as with a heap. */
 static void *map_private(int64_t bytes, int64_t page)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -78,7 +79,7 @@ static void *map_private(int64_t bytes, int64_t page)
     return MAP_FAILED;
 }
 
-/* On which node each rank is; node == NULL: all ranks are on this node. */
+/* node[r] is the node of rank r of the job; node == NULL: all ranks are on this node. */
 struct places {
     const int *node;
     int nodes, me, arenas;
@@ -113,8 +114,8 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, const 
     job->magic = TT_JOB_MAGIC;
 }
 
-/* Creates the memfd. By default everybody who finds it (in /proc/PID/fd) may open it; fchmod leaves
- * that to the same user. */
+/* Creates the memfd. By default every user who finds it in /proc/PID/fd may open it; after fchmod
+ * only the same user may. */
 static int open_memory(void)
 {
     int fd = memfd_create("tutti", MFD_CLOEXEC);
@@ -131,8 +132,9 @@ static bool exceeds_file_limit(int64_t bytes)
     return true;
 }
 
-/* Maps as much as this host can ever back, or as the limits on address space and file size
- * allow. */
+/* Maps as many bytes as this host can ever back, or fewer if the limits on address space or file
+ * size require it: halves the bytes until the mapping succeeds. Returns false if the least size
+ * cannot be mapped. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;
@@ -200,8 +202,8 @@ tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
     return TUTTI_OK;
 }
 
-/* A rank that cannot map the job's memory maps only its page, to notify the ranks that wait for
- * it. */
+/* Marks this rank as failed, so that no rank waits for it, because it cannot map the job's memory.
+ * Maps only the job page for that. */
 static void refuse(int fd, int rank)
 {
     struct tt_job_page *job = map_shared(fd, 4096);
@@ -213,8 +215,8 @@ static void refuse(int fd, int rank)
     munmap(job, (size_t)bytes);
 }
 
-/* Finds out how long the mapping must be. The page says so; it is checked when all of it is
- * mapped. */
+/* Reads from the job page how long the mapping must be. tt_segment_check checks the page later,
+ * when it is mapped as a whole. */
 static tutti_status whole_of(int fd, int64_t *bytes)
 {
     struct stat st;
@@ -266,8 +268,9 @@ uint64_t tt_segment_pid_space(void)
     return stat("/proc/self/ns/pid", &is) == 0 ? (uint64_t)is.st_ino : 0;
 }
 
-/* A process that unshares its PID namespace replaces what its launcher has recorded. A reader in
- * between finds the old pid with the new namespace, and so takes it for no process of its own. */
+/* Records pid and PID namespace of a rank. A process in a new PID namespace replaces what its
+ * launcher has recorded. A reader that reads between the two stores finds the old pid with the new
+ * namespace, so it does not take the pid for that of a process in its own namespace. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid)
 {
     atomic_store(&rank->pid_space, tt_segment_pid_space());
@@ -283,9 +286,9 @@ void tt_segment_close(struct tt_segment *s)
 
 /* ---- Grants ---- */
 
-/* The end only grows, so nobody else gets the same grant however many ranks ask at a time, and a
- * rank that dies meanwhile delays nobody. The pages were never backed before, since they were
- * behind the end. */
+/* Grants memory by a compare-and-swap of the end. The end only grows, so no two ranks get the same
+ * grant, however many ask at a time, and a rank that dies meanwhile delays no other rank. The
+ * granted pages were never backed before, since they were beyond the end. */
 tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes)
 {
     struct tt_job_page *job = tt_segment_page(s);

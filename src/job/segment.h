@@ -3,19 +3,18 @@
  * The shared memory of the ranks of a job on one node: one memfd (or, for the threads of one
  * process, anonymous memory), which every rank maps as a whole.
  *
- *   0             the job page: the ranks' status, wake words, and what the ranks share of each
- *                 client
+ *   0             the job page: the ranks' status, wake words, and the table of clients (common.h)
  *   first grain   grants: each belongs to one rank, and only that rank allocates in it (arena.h),
  *   ...           so there is no lock in shared memory that a dead rank could hold
  *   end           not granted yet: address space without memory
  *   whole_bytes
  *
  * The mapping is as long as the memory that the host could ever provide. The file is only as long
- * as the memory that ranks have backed, and grows with it; nobody can touch a page beyond its end.
- * Before its end there may be pages without memory, which are free or reserved (arena.h).
- * So whatever walks a whole mapping (a core dump, mlockall, a debugger, a checkpointer) finds no
- * more than the job has used. For threads, memory that is not granted is PROT_NONE, for the same
- * reason.
+ * as the memory that ranks have backed, and grows with it; no process can touch a page beyond the
+ * end of the file. Before this end there may be pages without memory, which are free or reserved
+ * (arena.h). So whatever reads a whole mapping (a core dump, mlockall, a debugger, a checkpointer)
+ * finds no more than the job has used. In a job of threads, memory that is not granted is
+ * PROT_NONE, for the same reason.
  *
  * A grant is taken from the end by one compare-and-swap and is never returned. The file has no
  * name, so it disappears with the last process that maps it. It is left out of core dumps;
@@ -34,25 +33,26 @@
 #include "job/activity.h"
 
 #define TT_JOB_MAGIC 0x0069747475745401u
-/* processors with higher numbers are not counted */
+/* processors with this number or a higher one are not counted */
 #define TT_JOB_CPUS 1024
 /* bytes of a host's name with the final 0; longer names are cut off */
 #define TT_JOB_HOST 64
 
 enum {
-    /* bytes of the text of two calls (run/signature.h) and the words between them */
+    /* bytes of an error text that describes two calls (run/signature.h) */
     TT_FINDING_TEXT = 384,
     TT_FACTS_ALGORITHM = 256,
-    /* PATH_MAX, and the name of a file that begins with a client and a rank */
+    /* bytes of PATH_MAX, and of a file name with the numbers of a client and a rank */
     TT_TRACE_PATH = 4352,
-    TT_FINDINGS = 8 /* teams of a client for which the cause of their failure is recorded */
+    TT_FINDINGS = 8 /* teams of a client for which the page records why they failed */
 };
-/* clients of a job at a time; a client counts until every rank has finalized it */
+/* the most clients of a job at a time; a client counts until every rank has finalized it */
 enum { TT_CLIENTS = 16 };
 
-/* The status of a rank, which only rises. For the rank's process: ABSENT, JOINED (it has mapped
- * this memory), FAILED (it has ended, for whatever reason, or cannot go on). For a client: all
- * four; a rank that has left fails only if another rank still needs it (tt_common_miss). */
+/* The status of a rank, which only rises. The status of the rank's process is ABSENT, JOINED (it
+ * has mapped this memory) or FAILED (it has ended, for whatever reason, or cannot go on). The
+ * status in a client is one of all four; a rank that has LEFT becomes FAILED only if another rank
+ * still needs it (tt_common_miss). */
 enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILED };
 
 /* Why a rank failed. */
@@ -65,7 +65,7 @@ enum tt_cause {
     TT_CAUSE_LEFT,    /* it left although another rank still needed it */
     TT_CAUSE_SETTING, /* one of its must-match settings differs from another rank's */
     TT_CAUSE_LOST,    /* its node cannot be reached */
-    TT_CAUSE_GONE,    /* its process does not exist any more; nobody knows how it ended */
+    TT_CAUSE_GONE,    /* its process does not exist any more; it is not known how it ended */
     TT_CAUSE_SILENT   /* nothing came from its node in time */
 };
 
@@ -73,16 +73,17 @@ enum tt_cause {
  * stays. If two ranks failed, the one with the lower order failed first. */
 struct tt_rank_status {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
-    _Atomic int32_t code;   /* signal number, exit code, tutti_status, tt_must_match or seconds */
-    _Atomic uint32_t order; /* counts from 1; 0: the rank has not failed */
-    /* The team of the client on which the rank got the error `code`; TT_NO_TEAM: the rank failed
-     * otherwise. */
+    _Atomic int32_t code; /* signal number, exit code, tutti_status, tt_must_match or seconds */
+    /* the first failure of the node has order 1; 0: the rank has not failed */
+    _Atomic uint32_t order;
+    /* The team on which the rank got the error `code`; TT_NO_TEAM: the rank failed for another
+     * cause. */
     _Atomic uint64_t team;
 };
 #define TT_NO_TEAM UINT64_MAX /* no team has this id */
 
 /* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
- * about to; a thread that wakes them increments `wakes`. */
+ * about to sleep; a thread that wakes them increments `wakes`. */
 struct tt_wake_word {
     _Atomic uint32_t sleeping, wakes;
 };
@@ -91,47 +92,52 @@ struct tt_wake_word {
  * collectives do not wake the helper thread. */
 enum { TT_WAKE_WORDS = 8 };
 
-/* The record of a rank of the job, on any node. `arena` is its number among the ranks of this node;
- * -1: it is on another node. tt_segment_set_process sets pid and pid_space: the rank calls it when
- * it joins, and the launcher when it starts the rank. */
+/* The record of a rank of the job, on any node. `arena` is the rank's number among the ranks of
+ * this node; -1: the rank is on another node. tt_segment_set_process sets pid and pid_space: the
+ * rank calls it when it joins, and the launcher when it starts the rank. */
 struct tt_job_rank {
     _Alignas(TT_LINE) struct tt_wake_word wake_word[TT_WAKE_WORDS];
-    _Alignas(TT_LINE) struct tt_rank_status rank_status; /* of its process */
-    _Atomic uint32_t clients; /* clients that it has come to and not left */
+    _Alignas(TT_LINE) struct tt_rank_status rank_status; /* the status of its process */
+    _Atomic uint32_t clients; /* the number of clients in which it has a seat */
     _Atomic int32_t pid;
-    _Atomic uint64_t pid_space; /* the PID namespace in which it has that pid; 0: not known */
+    _Atomic uint64_t pid_space; /* the PID namespace in which it has `pid`; 0: not known */
     int32_t arena;
-    int32_t process; /* in a nested job: the number of the process that its thread is in */
-    int32_t node;    /* the node that it is on, from 0 in the order of ranks */
-    /* address of a word that holds TT_JOB_MAGIC, for trying to read and write it */
+    int32_t process; /* in a nested job: the number of the process to which the thread belongs */
+    /* the number of its node; nodes are numbered from 0 in the order of their lowest ranks */
+    int32_t node;
+    /* the address, in the rank's process, of a word with the value TT_JOB_MAGIC, by which other
+     * ranks try whether they can read and write its memory */
     _Atomic uint64_t probe;
-    char version[24];       /* version of the library in that rank */
+    char version[24];       /* version of the library in the rank's process */
     char host[TT_JOB_HOST]; /* the host's name; empty if the job is on one node */
 };
 
-/* The record of one rank in one client. Before the rank joins it stores here the offsets of its
- * block of the world team and of its mailbox (msg/ring.h; 0: none yet). */
+/* The record of one rank in one client. Before the rank joins, it stores the offset of its block of
+ * the world team in `world`, and that of its mailbox (msg/ring.h) in `mailbox`; 0: not stored
+ * yet. */
 struct tt_member {
     struct tt_rank_status rank_status;
     _Atomic int64_t world, mailbox;
     /* offset of the path of the rank's trace, of TT_TRACE_PATH bytes (fabric/trace.c); 0: none */
     _Atomic int64_t trace;
-    struct tt_activity_line activity; /* of a rank on this node */
-    int32_t node; /* the node of the rank in the map of the world, as struct tt_world_facts */
-    /* when a notice from another node said that this rank left in order; 0: no notice did */
+    /* what the rank waits for; used if the rank is on this node */
+    struct tt_activity_line activity;
+    int32_t node; /* the node of the rank in the map of the world; set with struct tt_world_facts */
+    /* when a notice came that this rank left in order; 0: no notice has come */
     _Atomic int64_t left_ns;
     /* when a collective of this rank last ended, and on which team; 0: never, or there is no
      * watchdog */
     _Atomic int64_t ended_ns;
     _Atomic uint64_t ended_team;
-    /* requests that this rank has started and its program has not completed; only it stores */
+    /* the requests that this rank has started and its program has not completed; stored by the rank
+     * only */
     _Atomic uint32_t requests;
-    /* this node has notified all other nodes that this rank failed (boot/notice.h) */
+    /* 1: this node has notified all other nodes that this rank failed (boot/notice.h) */
     _Atomic uint32_t noticed;
 };
 
-/* Why a team does not work any more, as recorded by the first rank of this node that found out.
- * `state` goes from NONE to WRITING to THERE; after that nothing changes. */
+/* The reason why a team does not work any more, recorded by the first rank of this node that found
+ * it. `state` goes from NONE to WRITING to THERE; after that nothing changes. */
 enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
 struct tt_finding {
     _Atomic uint32_t state; /* enum tt_finding_state */
@@ -139,35 +145,41 @@ struct tt_finding {
     char text[TT_FINDING_TEXT];
 };
 
-/* The choice of algorithms in a client's world depends on this, beside its model and its wisdom. It
- * is for those who only read the memory (tutti explain --job). The fields are those of
- * struct tt_map. The first rank of a node writes them when the client is complete, and sets `known`
- * last. */
+/* The numbers on which the choice of algorithms in a client's world depends, besides the machine
+ * model and the wisdom. They serve a process that only reads the job's memory (tutti explain
+ * --job). The members have the meanings of those of struct tt_map. The first rank of a node writes
+ * them when all ranks have joined the client, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
     int32_t reads, writes, mapped, one_kernel, rdma;
     int64_t win_bytes;
-    /* TUTTI_ALGORITHM: how long it is, and its first entries, as many as there is room for */
+    /* the setting TUTTI_ALGORITHM: the length of its value, and as many of its first entries as fit
+     * into algorithm[] */
     int64_t algorithm_bytes;
     char algorithm[TT_FACTS_ALGORITHM];
 };
 
-/* What the ranks share of one client (common.h). Everything is 0 while `number` is 0. */
+/* An entry of the table of clients (common.h). All members are 0 while `number` is 0. */
 struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
-    _Atomic uint32_t gone; /* ranks of this node that have left the client and use this no more */
-    _Alignas(TT_LINE) _Atomic uint32_t joined; /* ranks that have come */
-    _Atomic uint32_t ready;                    /* ranks that have tried which accesses work here */
-    /* TT_ACCESSES that some rank does not have to some other rank's memory */
+    /* ranks of this node that have left the client and do not access this entry any more */
+    _Atomic uint32_t gone;
+    /* counter of round one (boot.c): ranks that have come */
+    _Alignas(TT_LINE) _Atomic uint32_t joined;
+    /* counter of round two: ranks that have tried to access each other's memory */
+    _Atomic uint32_t ready;
+    /* the bits of TT_ACCESSES for which some rank cannot access another rank's memory */
     _Atomic uint32_t forbidden;
-    _Atomic uint32_t fences;  /* some rank wants signallers to use fences (wait.h) */
-    _Atomic uint32_t settled; /* ranks that have said whether they want that */
-    /* offset of the block with which the cost of reading is measured (tt_cost_begin); 0: none */
+    _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
+    /* counter of round three: ranks that have set `fences` if they need it */
+    _Atomic uint32_t settled;
+    /* block: offset of the memory with which the cost of reading is measured (tt_cost_begin); 0:
+     * none. taking_...: the times that the second rank measured (struct tt_taking) */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_stored_cost, read_percent, streams, stores_slow;
-    /* the machine model and the wisdom of rank 0, which writes them before it counts itself in
-     * `joined`; on other nodes they stay empty */
+    /* the machine model and the wisdom of rank 0, which writes them before it adds 1 to `joined`;
+     * on nodes without rank 0 they stay empty */
     struct tt_machine_in_force machine;
     struct tt_wisdom wisdom;
     /* offset of the struct tt_rankings that the first rank of this node has read; 0: none */
@@ -175,14 +187,15 @@ struct tt_common {
     struct tt_world_facts world;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
-    _Atomic int32_t cores; /* the least number that a rank found there; 0: none has looked yet */
-    /* must-match settings: 1 + the value of the first rank that came; 0: none came */
+    /* the least number of processors that a rank has found in `cpus`; 0: no rank has looked yet */
+    _Atomic int32_t cores;
+    /* must-match settings: 1 + the value of the first rank that came; 0: no rank has come */
     _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
     /* the warnings about settings that ranks of this node have (common.h) */
     struct tt_common_warning {
         _Atomic uint64_t id;      /* 0: the entry is free */
         _Atomic int32_t backward; /* the job's size - the lowest rank that has the warning */
-        _Atomic int32_t ranks;    /* that have it */
+        _Atomic int32_t ranks;    /* the number of ranks that have the warning */
     } warning[TT_WARNINGS];
     struct tt_finding finding[TT_FINDINGS];
     struct tt_member rank[];
@@ -196,21 +209,21 @@ struct tt_job_page {
     char version[24]; /* version of the library that made the job */
     int32_t size;     /* ranks of the job */
     int32_t threads;  /* the ranks are threads of one process */
-    /* The ranks are threads of several processes, which no launcher watches for this job: it is
-     * made inside another job (tutti_team_threads). */
+    /* The ranks are threads of several processes, and the job was made inside another job
+     * (tutti_team_threads), so no launcher watches the processes for this job. */
     int32_t nested;
     int32_t arenas; /* ranks on this node */
     int32_t nodes;  /* nodes of the job */
     int64_t page_bytes, whole_bytes;
-    /* The time at which the job was made. It differs between all jobs of a node. In a job on
-     * several nodes it is that of node 0. */
+    /* The time at which the job was made, which differs between all jobs of a node. In a job on
+     * several nodes, the stamp of node 0. */
     int64_t stamp;
-    int64_t common_at, common_bytes; /* offset of the clients' records, and bytes of one record */
+    int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
-    _Atomic uint32_t order;         /* order of the rank that failed last */
-    _Atomic uint64_t latest_client; /* common.c */
+    _Atomic uint32_t order;         /* the greatest `order` of a failed rank */
+    _Atomic uint64_t latest_client; /* the client that was settled last, and its entry (common.c) */
     _Atomic int64_t end;            /* end of the granted memory */
-    _Atomic int64_t backed;         /* no page from here on was ever backed; <= end */
+    _Atomic int64_t backed;         /* no page at or after this offset was ever backed; <= end */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     struct tt_job_rank rank[];
 };
@@ -230,35 +243,36 @@ static inline struct tt_job_page *tt_segment_page(const struct tt_segment *s)
     return (struct tt_job_page *)s->base;
 }
 
-/* The size of a grant is a multiple of this, which is the size of a huge page. So each huge page
+/* The size of a grant is a multiple of this number, the bytes of a huge page. So each huge page
  * belongs to one rank. */
 enum { TT_GRAIN = 2 << 20 };
 
-/* Creates and maps the memory of a job of `size` ranks and fills in its page. For processes it is a
- * memfd with close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each with a text that says what the
- * system refused. */
+/* Creates and maps the memory of a job of `size` ranks and fills in its page. Unless `threads`, the
+ * memory is a memfd with close-on-exec. Errors: MEMORY, LIMIT, SYSTEM, each with a text that says
+ * what the system refused. */
 tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
-/* Does the same for a job on several nodes. This node is node[me] and has memory for its own ranks
- * only. All node[r] < nodes. */
+/* Creates the memory of one node of a job on several nodes. Rank r of the job is on node node[r] <
+ * nodes. The memory is for the ranks of node[me] only. */
 tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
                                   int me);
-/* Maps the memory behind fd for a rank, after checking that it is a job of this library. Takes over
- * the descriptor and sets close-on-exec. Errors: BOOT, LIMIT (the call then also marks the rank as
- * failed, so that the other ranks see it). */
+/* Maps the memory of the descriptor fd for a rank, and checks that it is a job of this library.
+ * Takes over the descriptor and sets close-on-exec. Errors: BOOT, LIMIT (the call then also marks
+ * the rank as failed, so that the other ranks see it). */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
-/* Checks that the page is that of a job with this library's layout. `bytes` is how many bytes are
- * mapped, or how long the file is. Errors: BOOT. */
+/* Checks that the page is the page of a job with this library's layout. `bytes` is the length of
+ * the mapping or of the file. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
 /* Records the process of a rank. `pid` is its number in the PID namespace of the caller. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid);
-/* A number that only the PID namespace of this process has on this machine; 0: not known. */
+/* Returns a number that identifies the PID namespace of this process on this machine; 0: not
+ * known. */
 uint64_t tt_segment_pid_space(void);
 void tt_segment_close(struct tt_segment *s);
 /* Unmaps the memory but keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);
 
-/* Returns the end of the granted memory. Any thread of any rank may call this function and the next
- * two. */
+/* Returns the end of the granted memory. Any thread of any rank may call this function,
+ * tt_segment_grant and tt_segment_backed. */
 static inline int64_t tt_segment_end(const struct tt_segment *s)
 {
     return atomic_load(&tt_segment_page(s)->end);
@@ -269,24 +283,26 @@ static inline int64_t tt_segment_end(const struct tt_segment *s)
 tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
 /* Records that pages up to `end` are backed. */
 void tt_segment_backed(const struct tt_segment *s, int64_t end);
-/* Whether these bytes lie in memory that was handed out, so that they may be touched even if the
- * offset comes from a broken rank. */
+/* Returns whether these bytes lie in memory that ranks have backed. Such bytes may be touched even
+ * if the offset comes from a broken rank. */
 static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, int64_t bytes)
 {
     int64_t backed = atomic_load_explicit(&tt_segment_page(s)->backed, memory_order_relaxed);
     return offset >= 0 && bytes >= 0 && bytes <= backed && offset <= backed - bytes;
 }
 
-/* Records that a rank's process has ended, for whatever reason, or cannot go on. The rank fails in
- * all clients that it has not left, and will come to no others. Wakes all sleepers. Called by the
- * rank itself, by the launcher that saw it end, or by a peer that found it gone. Any thread. */
+/* Records that a rank's process has ended, for whatever reason, or cannot go on. The rank counts as
+ * failed in all clients that it has not left, and in later ones. Wakes all sleepers. Called by the
+ * rank itself, by the launcher that saw its process end, or by another rank that found that it is
+ * gone. Any thread. */
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code);
 /* Returns the index of the wake word on which a context's threads sleep. */
 static inline int tt_wake_word_of(int context)
 {
     return context == 0 ? 0 : 1 + (context - 1) % (TT_WAKE_WORDS - 1);
 }
-/* Wake the threads of a rank that sleep on this wake word, or all threads of all ranks. */
+/* tt_job_wake wakes the threads of a rank that sleep on one of its wake words; tt_job_wake_all
+ * wakes all sleeping threads of all ranks. */
 void tt_job_wake(struct tt_job_page *job, int rank, int wake_word);
 void tt_job_wake_all(struct tt_job_page *job);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The slow half of waiting: yields, sleeps, wake-ups, and the number of processors.
+ * The slow part of waiting (wait.h): yields, sleeps and wake-ups; and the number of processors.
  */
 #include "job/wait.h"
 
@@ -22,22 +22,25 @@
 /* A yield is long if it takes more than this many ticks of the processor's counter, which is a
  * third of a millisecond or less on usual processors. */
 #define LONG_TICKS 1000000
-/* Long yields follow each other closely if no more than this lies between two of them. */
+/* Two long yields follow each other closely if no more than this time lies between them. */
 #define LONG_TOGETHER_NS 100000000
-/* Long yields are judged when they have followed each other closely for this long: by then the
- * kernel has counted the time of every thread that has run. */
+/* If long yields have followed each other closely for this time, a thread decides whether other
+ * programs caused them: after this time the kernel has counted the time of every thread that has
+ * run. */
 #define JUDGED_AFTER_NS 8000000
-/* The processors are wanted by others if the ranks got less than this share of them meanwhile. */
+/* If the ranks used less than this percentage of the processors' time meanwhile, other programs
+ * want the processors. */
 #define OWN_PERCENT 96
-/* When two long yields have come, waits sleep without yielding for a time between these. Then a
- * thread tries a yield again. */
+/* If other programs want the processors, waits sleep without yielding for a time between these
+ * limits. After that time a thread tries a yield again. */
 #define WANTED_LEAST_NS 30000000
 #define WANTED_MOST_NS 1000000000
-/* The time slice of a thread that sleeps because other processes want the processors. It is the
- * shortest that the kernel grants. */
+/* The time slice of a thread that sleeps because other processes want the processors. This is the
+ * shortest slice that the kernel grants. */
 #define SHORT_SLICE_NS 100000
-/* A thread that sleeps on a network's descriptor looks again after a time between these, and a
- * thread whom a signaller may miss after the longer one. */
+/* A thread that sleeps on a network's descriptor looks again after a time between these limits. A
+ * thread that a signaller may fail to wake, because membarrier failed, looks again after the longer
+ * time. */
 #define DOZE_LEAST_NS 20000
 #define DOZE_MOST_NS 1000000
 
@@ -80,7 +83,8 @@ static int cgroup_cores(void)
     return least;
 }
 
-/* Returns the processors of the affinity mask, which the kernel keeps within the cpuset. */
+/* Returns the number of processors in the affinity mask, which the kernel keeps within the
+ * cpuset. */
 static int allowed_cores(void)
 {
     cpu_set_t set;
@@ -118,12 +122,13 @@ int tt_common_find_cores(struct tt_common *common)
     return mine;
 }
 
-/* Ranks that share processors and wait for other nodes, too, yield less often before they sleep,
- * and do not judge long yields. What runs meanwhile is mostly of the job itself, but it cannot be
- * counted: the kernel's part of the network, and in containers the ranks of other nodes. To take
- * them for other programs was measured to make a bcast of 1 MiB on nodes of 4, 2, 1 and 1 ranks in
- * containers of one machine take 5 times as long. There, 20 to 4,000 yields made no difference that
- * could be measured; fewer yields leave more to other programs. */
+/* Returns the wait policy. Ranks that share processors and also wait for other nodes yield less
+ * often before they sleep, and do not decide whether other programs caused long yields (`exact`).
+ * The reason: what runs meanwhile is mostly work of the job itself that this rank cannot count,
+ * namely the kernel's part of the network, and in containers the ranks of other nodes. When this
+ * work counted as that of other programs, a bcast of 1 MiB on nodes of 4, 2, 1 and 1 ranks, in
+ * containers of one machine, took 5 times as long. In the same test, 20 yields and 4,000 yields
+ * made no measurable difference; fewer yields leave more time to other programs. */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between)
 {
     bool crowded = ranks > cores;
@@ -164,32 +169,38 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
     policy->sleep_ns = tt_min(ns, TT_SLEEP_MOST_NS);
 }
 
-/* ---- Processors that others want ----
+/* ---- Processors that other programs want ----
  *
- * A yield gives the processor to another thread that wants it. A rank that waits soon gives it back
- * by a yield of its own. A thread that calculates keeps it for a time slice of some milliseconds,
- * and the waiter cannot run before, even if what it waits for comes at once. A thread that sleeps
- * runs at once when it is woken, because the scheduler prefers threads that have used little time.
- * So if long yields follow each other closely, because others use the processors, waits no longer
- * yield for a while but sleep. The next yields afterwards show whether others still want the
- * processors. One long yield has no effect: a virtual machine's host may have taken the processor
- * away once.
+ * A yield gives the processor to another thread that wants to run. If that thread is a rank that
+ * waits, it soon gives the processor back by a yield of its own. A thread that calculates keeps the
+ * processor for a time slice of some milliseconds, and the waiting thread cannot run before, even
+ * if what it waits for comes at once. But a thread that sleeps runs at once when it is woken,
+ * because the scheduler prefers threads that have used little time. So if long yields follow each
+ * other closely, because other programs use the processors, waits sleep for a while instead of
+ * yielding. The first yields after that while show whether other programs still want the
+ * processors. A single long yield has no effect: the host of a virtual machine may have taken the
+ * processor away once.
  *
  * With more ranks than processors, a yield is also long if another rank of the job copies or
  * calculates for long. That rank gives the processor back by a yield as soon as it waits, so there
  * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
- * more than the steps. Which of the two it was, the processor time of the ranks tells: ranks that
- * yield or calculate use all the time of their processors, unless others get some of it. Only the
- * processors of the rank that judges count, because others may be idle meanwhile.
+ * more than the steps. The processor time of the ranks shows whether a rank or another program
+ * caused the long yields: ranks that yield or calculate use all the time of their processors,
+ * unless other programs get some of it. A rank considers only the processors on which it may run
+ * itself, because processors of other ranks may be idle meanwhile.
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
- * them. The times are read and written without memory ordering: whichever value a thread reads,
- * both ways of waiting are correct. */
-static _Atomic int64_t first_long_ns, last_long_ns; /* 0: never */
-/* processor time of all ranks, and of those bound as this process is, at the first long yield */
+ * them. The variables below are read and written without memory ordering: whichever value a thread
+ * reads, it waits correctly, by yields or by sleeps. */
+static _Atomic int64_t first_long_ns,
+    last_long_ns; /* of the latest long yields that follow closely; 0: never */
+/* processor time, at the first long yield, of all ranks, and of the ranks with the affinity mask of
+ * this process */
 static _Atomic int64_t first_used_ns, first_here_ns;
-static _Atomic int64_t wanted_until_ns; /* 0: they are not wanted */
-/* since when others have wanted them, and when the last sleeps for that reason ended; 0: never */
+/* until when waits sleep because other programs want the processors; 0: they do not */
+static _Atomic int64_t wanted_until_ns;
+/* since when other programs have wanted the processors, and when waits last stopped to sleep for
+ * that reason; 0: never */
 static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
 
 static uint64_t ticks(void)
@@ -207,16 +218,18 @@ static bool processors_are_wanted(void)
     if (tt_likely(until == 0)) return false;
     if (tt_clock_ns() < until) return true;
     atomic_store_explicit(&wanted_ended_ns, until, memory_order_relaxed);
-    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed); /* long yields count anew */
+    /* a new row of long yields begins */
+    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
     return false;
 }
 
-/* Processor time that ranks have used. A process counts once; its ranks follow each other. */
+/* Processor time that ranks have used. The time of a process counts once, even if several ranks,
+ * whose numbers follow each other, are its threads. */
 struct used {
     int64_t all_ns;  /* of all ranks of this node; -1: not known */
-    int64_t here_ns; /* of those that may run on the same processors as this thread */
-    int here;        /* the number of the latter */
+    int64_t here_ns; /* of the ranks with the same affinity mask as this thread */
+    int here;        /* the number of ranks counted in here_ns */
 };
 
 /* Returns the processor time that a process has used; -1: unknown, because the rank is in another
@@ -258,9 +271,11 @@ static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
     return used_ns * 100 >= ns * cores * OWN_PERCENT;
 }
 
-/* Whether ranks used alone, or nearly so, the processors on which this thread may run, or all
- * processors, in a time of `ns`. A processor of other ranks may have been idle because they were
- * blocked in the kernel, and a cgroup's quota limits the time on all processors together. */
+/* Returns whether the ranks used nearly all the time of the processors, in the last `ns`
+ * nanoseconds: of the processors on which this thread may run, or of all processors of the node's
+ * ranks. The first is compared because a processor of other ranks may have been idle while these
+ * were blocked in the kernel, the second because a cgroup's quota limits the time on all processors
+ * together. */
 static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
                              const struct used *used)
 {
@@ -272,7 +287,7 @@ static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_
            is_most_of(used->all_ns - first, ns, w->policy->cores);
 }
 
-/* Makes long yields count from now. */
+/* Begins a new row of long yields with the present time and processor times. */
 static void count_long_yields(int64_t now, const struct used *used)
 {
     atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
@@ -280,7 +295,8 @@ static void count_long_yields(int64_t now, const struct used *used)
     atomic_store_explicit(&first_here_ns, used->here_ns, memory_order_relaxed);
 }
 
-/* Makes waits sleep for half of the time for which others have wanted the processors. */
+/* Makes waits sleep, instead of yielding, for half of the time for which other programs have wanted
+ * the processors. */
 static void sleep_for_a_while(int64_t now, int64_t first)
 {
     if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > LONG_TOGETHER_NS)
@@ -290,7 +306,8 @@ static void sleep_for_a_while(int64_t now, int64_t first)
     atomic_store_explicit(&wanted_until_ns, now + wanted, memory_order_relaxed);
 }
 
-/* Records a long yield, and judges those that have followed each other closely. */
+/* Records a long yield. If long yields have followed each other closely for JUDGED_AFTER_NS,
+ * decides whether other programs caused them. */
 static void long_yield(const struct tt_wait *w)
 {
     cpu_set_t mine;
@@ -310,14 +327,15 @@ static void long_yield(const struct tt_wait *w)
         sleep_for_a_while(now, first);
 }
 
-/* The scheduler lets a thread that is woken interrupt a running one at once only if its time slice
- * ends earlier than that of the running one. So a thread that sleeps because others want the
+/* The scheduler lets a thread that is woken interrupt a running thread at once only if the time
+ * slice of the woken thread ends earlier. So a thread that sleeps because other programs want the
  * processors asks for a short slice, which does not change its share of the processors. It gets its
- * old slice back with the first yield that is not long. Linux 6.12 and later know slices of a
- * thread; earlier ones report 0 for them. */
+ * old slice back with the first yield that is not long. Linux 6.12 and later have slices for each
+ * thread; earlier kernels report 0 for them. */
 static _Thread_local int64_t old_slice_ns; /* 0: the thread has not asked for a short slice */
 
-/* The kernel's struct sched_attr. Its header does not go together with that of the C library. */
+/* The kernel's struct sched_attr. The kernel's header cannot be included together with the C
+ * library's header. */
 struct scheduling {
     uint32_t size, policy;
     uint64_t flags;
@@ -332,8 +350,8 @@ static bool get_scheduling(struct scheduling *is)
            (is->policy == SCHED_OTHER || is->policy == SCHED_BATCH);
 }
 
-/* Sets the slice and nothing else. The flags that were read may include some that need a
- * permission. */
+/* Sets the slice of this thread, and leaves its policy as it is. The flags that get_scheduling has
+ * read are not used, because some flags need a permission. */
 static bool set_slice(struct scheduling *is, int64_t ns)
 {
     is->runtime_ns = (uint64_t)ns;
@@ -345,7 +363,7 @@ static void shorten_slice(void)
 {
     struct scheduling is = {0};
     if (old_slice_ns != 0) return;
-    old_slice_ns = -1; /* not asked again if the kernel does not grant it */
+    old_slice_ns = -1; /* the thread does not ask again if the kernel does not grant the slice */
     if (!get_scheduling(&is) || is.runtime_ns <= SHORT_SLICE_NS) return;
     int64_t old = (int64_t)is.runtime_ns;
     if (set_slice(&is, SHORT_SLICE_NS)) old_slice_ns = old;
@@ -358,8 +376,9 @@ static void restore_slice(void)
     old_slice_ns = 0;
 }
 
-/* If other processes want the processor, thousands of yields last seconds; a dead rank must be
- * noticed within that time. */
+/* Sets w->slow if the thread has yielded for longer than TT_SLEEP_MOST_NS. If other processes want
+ * the processor, thousands of yields last seconds, and a dead rank must be noticed meanwhile
+ * (tt_wait_is_long). */
 static void look_at_clock(struct tt_wait *w)
 {
     int64_t now = tt_clock_ns();
@@ -385,7 +404,8 @@ bool tt_wait_register(void)
     return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
-/* Returns false if signallers may not have executed the barrier. */
+/* Executes a full barrier on this thread, and, unless signallers use fences, on all threads of the
+ * ranks by membarrier. Returns false if membarrier failed. */
 static bool full_barrier(const struct tt_wait *w)
 {
 #ifdef TT_TSAN
@@ -414,8 +434,8 @@ static void sleep_on_wake_word(struct tt_wait *w)
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);
     tt_wait_done(w);
-    w->yielded = w->policy->yields; /* if the wake-up was not for this wait, announce again at
-                                     * once */
+    /* if the wake-up was not for this wait, the thread announces itself again at once */
+    w->yielded = w->policy->yields;
 }
 
 static void doze(struct tt_wait *w)
@@ -431,7 +451,7 @@ static void doze(struct tt_wait *w)
     if (wake->arm(wake->arg)) (void)ppoll(&ready, 1, &most, NULL);
 }
 
-/* Whether the waiter should yield once more instead of sleeping. */
+/* Returns whether the waiter should yield once more instead of sleeping. */
 static bool yields(const struct tt_wait *w)
 {
     if (!w->policy->can_sleep) return true;
@@ -459,9 +479,9 @@ static void wait_after_spins(struct tt_wait *w)
         sleep_on_wake_word(w);
 }
 
-/* A thread that has announced itself does not call the hook before it sleeps, because it has called
- * the hook before the announcement. Between the two, every signaller would make a system call to
- * wake the thread. */
+/* Waits once, and calls the hook if it is time for that. A thread calls the hook before it
+ * announces that it will sleep, and not between the announcement and the sleep, because in that
+ * time every signaller would make a system call to wake the thread. */
 static void wait_with_hook(struct tt_wait *w)
 {
     const struct tt_wait_hook *hook = &w->policy->hook;
@@ -476,10 +496,10 @@ static void wait_with_hook(struct tt_wait *w)
         wait_after_spins(w);
 }
 
-/* With a hook, or with the lock of a client that several threads share. The wait announces itself
- * without the lock, and the caller looks again with it. If another thread takes what this wait is
- * for between the look and the sleep, the signal for it has come after the announcement, so the
- * sleep ends at once. */
+/* Waits once, with a hook or with the lock of a client that several threads share. The thread
+ * announces its sleep without the lock, and the caller looks again with the lock. If another thread
+ * of the client handles the awaited event between this look and the sleep, the signal for the event
+ * has come after the announcement, so the sleep ends at once. */
 static __attribute__((noinline)) void wait_otherwise(struct tt_wait *w)
 {
     struct tt_lock *lock = w->policy->lock;

@@ -6,35 +6,36 @@
  * The signaller:  store the signal;            barrier;  sleepers > 0 ? change the wake words.
  *
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
- * barrier on both sides at most one of the two loads can miss. The signaller is the fast path and
- * the sleeper has time. So where the kernel has membarrier(2), the sleeper's call makes every
- * running rank execute a full barrier, and the signaller needs only a compiler barrier (the idea of
- * asymmetric fences: liburcu's sys_membarrier flavour). The sleeper reads the wake word before its
- * second look, so a change between the look and the sleep ends the sleep at once.
+ * barrier on both sides at most one of the two loads can return the old value. The signaller must
+ * be fast, and the sleeper has time. So where the kernel has membarrier(2), the sleeper's call
+ * makes every running rank execute a full barrier, and the signaller needs only a compiler barrier
+ * (the idea of asymmetric fences: liburcu's sys_membarrier flavour). The sleeper reads the wake
+ * word before its second look, so a change between the look and the sleep ends the sleep at once.
  *
  * membarrier interrupts every processor that runs a rank, and waits for all of them. With more
  * ranks than processors, ranks sleep often, most of all while other programs want the processors.
- * There, the calls took up to half of the system's time, and a fence costs little beside the
- * changes of threads. So the signallers of a client with more ranks than processors use fences, and
- * its sleepers do without membarrier; likewise if the kernel refuses membarrier to one of its ranks
- * when the ranks meet. Only threads of one client signal to each other, so each client decides for
- * itself. If the kernel refuses membarrier later, because memory is short or because the program
- * has given up the permission, the signallers may miss the sleeper. Then it looks by itself after a
+ * In such jobs, calls of membarrier took up to half of the time that the processors spent in the
+ * kernel, while the time of a fence is small compared with that of a switch between threads. So the
+ * signallers of a client with more ranks than processors use fences, and its sleepers do without
+ * membarrier. A client does so, too, if the kernel refuses membarrier to one of its ranks when the
+ * ranks meet. Only threads of one client signal to each other, so each client decides by itself. If
+ * the kernel refuses membarrier later, because memory is short or because the program has given up
+ * the permission, a signaller may miss a sleeper. For this case the sleeper looks again after a
  * millisecond.
  *
  * Several threads of a rank may sleep at once, for different clients or contexts, on the same wake
- * word or on different ones. `sleeping` counts them: each thread adds its own 1 before its second
- * look and subtracts it when it is awake. So `sleeping` is above 0 as long as any of them sleeps,
- * and the argument for one thread holds for each. The wake word only counts up. A change wakes all
- * threads that sleep on it; those for which the signal was not meant look in vain and sleep again.
- * A change that happens before a thread announces itself does no harm: the thread reads the changed
- * wake word, and its second look comes later still. Both sides know which wake word belongs to
- * which context (tt_wake_word_of).
+ * word or on different ones. `sleeping` counts these threads: each thread adds 1 before its second
+ * look and subtracts 1 when it is awake. So `sleeping` is above 0 as long as any of them sleeps,
+ * and the argument for one thread holds for each of them. The wake word only counts up. A change of
+ * it wakes all threads that sleep on it; a thread for which the signal was not meant looks in vain
+ * and sleeps again. A change before a thread announces itself does no harm: the thread reads the
+ * changed wake word, and after that it looks for the second time. Both sides know which wake word
+ * belongs to which context (tt_wake_word_of).
  *
  * A thread that also waits for a network sleeps on the network's descriptor, and cannot sleep on
- * the wake word at the same time. Nobody wakes it for signals in memory. It looks by itself after
- * an eighth of the time that it has waited, so it sees what comes through memory later by at most
- * that much, and by at most a millisecond.
+ * the wake word at the same time. Signallers do not wake such a thread for signals in memory. It
+ * looks again after an eighth of the time that it has waited, and after at most a millisecond, so
+ * it sees a signal in memory late by at most this time.
  */
 #ifndef TT_WAIT_H
 #define TT_WAIT_H
@@ -42,9 +43,9 @@
 #include "job/lock.h"
 #include "job/segment.h"
 
-/* A network's wake descriptor, which wakes a waiter in addition to the wake word. It becomes
- * readable when data arrive after arm has returned true. arm returns false if data have arrived
- * already: look again. */
+/* A network's wake descriptor, on which a waiter sleeps instead of on the wake word. It becomes
+ * readable when data arrive after `arm` has returned true. `arm` returns false if data have arrived
+ * already; the waiter must look again. */
 struct tt_wake_descriptor {
     int descriptor; /* -1: there is none */
     bool (*arm)(void *arg);
@@ -63,9 +64,9 @@ struct tt_wait_hook {
     int first, every; /* at least 1 */
 };
 
-/* The wait policy of one client. Local. A wait spins without looking at anything else for the first
- * `quiet` looks, so that a hook costs nothing there: quiet = spins without a hook, and
- * min(spins, hook.first) with one; with a lock it is 0. */
+/* The wait policy of one client on this rank. In the first `quiet` looks, a wait only spins, and
+ * does not check whether there is a hook or a lock. quiet = spins without a hook, min(spins,
+ * hook.first) with a hook, and 0 with a lock. */
 struct tt_wait_policy {
     int spins;        /* looks before the first yield */
     int quiet;        /* looks before the first yield or the first call of the hook */
@@ -73,19 +74,21 @@ struct tt_wait_policy {
     int cores;        /* processors that the ranks of the node can keep busy */
     int64_t sleep_ns; /* the longest sleep */
     struct tt_wait_hook hook;
-    struct tt_lock *lock; /* of the client, which waits release; NULL: its threads share nothing */
-    bool exact;           /* makes all yields, also while others seem to want the processors */
+    /* the lock of the client, which waits release; NULL: threads do not share the client */
+    struct tt_lock *lock;
+    /* a wait makes all its yields, even if other programs seem to want the processors */
+    bool exact;
     bool can_sleep;
     bool fences; /* signallers use fences, so a thread needs no membarrier before it sleeps */
     const struct tt_wake_descriptor *wake; /* NULL: none */
 };
 
-/* Returns the wait policy for this many ranks on this many cores. More ranks than cores means no
- * spin but many yields. `between`: the job has several nodes. */
+/* Returns the wait policy for this many ranks on this many processors. With more ranks than
+ * processors, waits do not spin, but yield often. `between`: the job has several nodes. */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between);
 /* Replaces the hook of a policy. */
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
-/* Makes waits release this lock. */
+/* Sets the lock that waits release; NULL: none. */
 void tt_wait_set_lock(struct tt_wait_policy *policy, struct tt_lock *lock);
 /* Limits the sleeps of a policy, to at most TT_SLEEP_MOST_NS; with 0, waits do not sleep. */
 void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
@@ -94,16 +97,16 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
 int tt_usable_cores(void);
 
 /* tt_common_publish_cores publishes the processors that this rank may use. When all ranks of a
- * client have done so, tt_common_find_cores returns the number that they may use together, by the
- * cgroup of this rank, and makes common->cores at most this number. When all ranks have done that,
- * too, common->cores is the same for all of them. */
+ * client have done so, tt_common_find_cores returns the number of processors that they may use
+ * together, limited by the cgroup quota of this rank, and makes common->cores at most this number.
+ * When all ranks have called tt_common_find_cores, common->cores does not change any more. */
 void tt_common_publish_cores(struct tt_common *common);
 int tt_common_find_cores(struct tt_common *common);
 
 /* Registers this process, so that membarrier interrupts its threads. Returns false if that is not
- * possible; then the signallers of the client must use fences. Called before the ranks of a client
- * have met, unless the client uses fences anyway. The first call takes 10 to 30 ms if the process
- * has several threads, and else hardly any time. */
+ * possible; in this case the signallers of the client must use fences. To be called before the
+ * ranks of a client have met, unless the client uses fences anyway. The first call takes 10 to 30
+ * ms if the process has several threads, and else hardly any time. */
 bool tt_wait_register(void);
 
 /* The state of one wait of one thread. */
@@ -111,20 +114,22 @@ struct tt_wait {
     const struct tt_wait_policy *policy;
     struct tt_job_page *job;
     struct tt_wake_word *wake_word;
-    int64_t until_ns; /* sleeps no longer than until then; INT64_MAX: without limit */
-    int64_t since_ns; /* since when it sleeps on a wake descriptor; 0: it has not done so */
-    int quiet;   /* looks without a call of the hook: policy->quiet, less those of earlier waits of
-                * the same call (tt_wait_afresh) */
-    int to_hook; /* if there is a hook: looks until its next call, after the last quiet one */
+    int64_t until_ns; /* a sleep ends at this time at the latest; INT64_MAX: no limit */
+    int64_t since_ns; /* when it first slept on a wake descriptor; 0: it has not done so */
+    /* looks without a call of the hook: policy->quiet, minus the looks in earlier waits of the same
+     * call (tt_wait_afresh) */
+    int quiet;
+    int to_hook; /* if there is a hook: how many looks after the quiet ones it is called next */
     int spun, yielded;
-    int64_t yields_ns; /* when it was first seen to have yielded often; 0: never */
-    bool slow;         /* it has been yielding for long, because others use the processor */
+    int64_t yields_ns; /* the time of the first look at the clock between yields; 0: none */
+    bool slow;         /* it has yielded for long, because other threads use the processor */
     bool announced;
-    bool unsure; /* it has announced itself, but the kernel refused membarrier */
+    bool unsure; /* it has announced that it will sleep, but the kernel refused membarrier */
     uint32_t wakes;
 };
 
-/* Whether the thread is counted, if it has announced that it sleeps. */
+/* Returns whether the wait's invariant holds: a thread that has announced that it will sleep is
+ * counted in `sleeping` and `sleepers`. */
 static inline bool tt_wait_valid(const struct tt_wait *w)
 {
     return !w->announced ||
@@ -142,7 +147,7 @@ static inline void tt_wait_begin(struct tt_wait *w, const struct tt_wait_policy 
                           .quiet = policy->quiet,
                           .to_hook = policy->hook.first - policy->quiet};
 }
-/* Changes the wait to another context. */
+/* Changes a wait that has just begun to a wait for signals to another context. */
 static inline void tt_wait_at(struct tt_wait *w, int context)
 {
     w->wake_word += tt_wake_word_of(context);
@@ -157,25 +162,26 @@ static inline void tt_relax(void)
 #endif
 }
 
-/* Whether it has made all its yields, so that it sleeps next. */
+/* Returns whether the wait has made all its yields, so that it sleeps next. */
 static inline bool tt_wait_is_late(const struct tt_wait *w)
 {
     return w->yielded >= w->policy->yields;
 }
 
-/* Whether it sleeps between looks, or yields to others for long, so that there is time to look at
- * more. */
+/* Returns whether the wait sleeps between looks, or has yielded for long, so that its caller has
+ * time to check for rare events, such as dead ranks. */
 static inline bool tt_wait_is_long(const struct tt_wait *w)
 {
     return w->announced || w->since_ns != 0 || w->slow;
 }
 
-/* Called each time the waiter has looked in vain; returns when it should look again. */
+/* To be called each time that the waiter has looked in vain. Spins, yields or sleeps, and returns
+ * when the waiter should look again. */
 void tt_wait_more(struct tt_wait *w);
-/* Called when the wait is over, successful or not. */
+/* Ends the wait. To be called when it is over, successful or not. */
 void tt_wait_done(struct tt_wait *w);
-/* Ends the wait and begins another one of the same kind. The hook's looks are counted on: a call
- * that makes progress again and again may last long, too. */
+/* Ends the wait and begins another wait of the same kind. The count of looks until the next call of
+ * the hook goes on, because a call that makes progress again and again may last long, too. */
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);
@@ -185,8 +191,8 @@ static inline void tt_wait_afresh(struct tt_wait *w)
     w->slow = false;
 }
 
-/* TSan does not understand fences, so the protocol uses a sequentially consistent operation
- * there. */
+/* TSan does not understand fences, so under TSan the protocol uses a sequentially consistent
+ * operation instead. */
 #if defined(__SANITIZE_THREAD__)
 #define TT_TSAN 1
 #elif defined(__has_feature)
@@ -195,8 +201,9 @@ static inline void tt_wait_afresh(struct tt_wait *w)
 #endif
 #endif
 
-/* Called after a release store that others may wait for. Returns whether any thread sleeps; the
- * caller must then wake those that the store was for (tt_job_wake). */
+/* To be called after a release store for which other ranks may wait. Returns whether any thread of
+ * the node sleeps; if so, the caller must wake the threads for which the store was
+ * (tt_job_wake). */
 static inline bool tt_signalled(struct tt_job_page *job, bool fences)
 {
 #ifdef TT_TSAN
