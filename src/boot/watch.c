@@ -54,20 +54,13 @@
 #define RETRY_EVERY (1000 * MS)
 /* data that a rank sent before its connection ended has arrived after this time */
 #define UNDER_WAY (500 * MS)
-#define LOST_FOR                                                                                   \
 /* how long after the break of a link its rank is given up, if the watched connection stands */
-(1000 * MS)
-#define TELL_FOR                                                                                   \
-    (200 * MS) /* how long tt_watch_notify may last; notices not sent by then are sent later */
+#define LOST_FOR (1000 * MS)
+/* how long tt_watch_notify may last; notices not sent by then are sent later */
+#define NOTIFY_FOR (200 * MS)
 #define LEAVE_FOR (50 * MS)
 
-    enum state {
-        ASKED,
-        CONNECTING,
-        UP,
-        ENDED,
-        DONE
-    };
+enum state { ASKED, CONNECTING, UP, ENDED, DONE };
 
 struct peer {
     int rank;
@@ -493,7 +486,7 @@ static void notify_locked(struct tt_fabric *f)
         any |= notifying[r] = is_unnoticed(f, r);
         if (notifying[r]) send_notice(f, r);
     }
-    if (any) tt_notice_flush(tt_clock_ns() + TELL_FOR);
+    if (any) tt_notice_flush(tt_clock_ns() + NOTIFY_FOR);
     for (int r = 0; r < f->size; r++)
         if (notifying[r]) atomic_store(&f->common->rank[r].noticed, 1);
 }
