@@ -9,8 +9,9 @@
 #include "choose/estimate.h"
 #include "choose/wisdom.h"
 
-/* The source that has chosen an algorithm. The sources are asked in this order: TUTTI_ALGORITHM, the wisdom,
- * what the first calls of the job measured (measure.h), the predicted times, a table. */
+/* The source that has chosen an algorithm. The sources are asked in this order: TUTTI_ALGORITHM,
+ * the wisdom, what the first calls of the job measured (measure.h), the predicted times, a
+ * table. */
 enum tt_chosen_by {
     TT_CHOSEN_FORCED,
     TT_CHOSEN_WISDOM,
