@@ -105,7 +105,8 @@ static int64_t rows_of(const struct fft *fft, int rank)
 
 /* ---- One transform ---- */
 
-/* Copies what lies in this rank's rows and in the columns of each rank to its block. */
+/* Copies the elements in this rank's rows and in the columns of each rank to the block for that
+ * rank. */
 static void pack(struct fft *fft)
 {
     number *to = fft->out;
@@ -117,7 +118,8 @@ static void pack(struct fft *fft)
     }
 }
 
-/* Turns each rank's block, which has that rank's rows and this rank's columns, by 90 degrees. */
+/* Transposes each received block, which has the rows of its sender and the columns of this rank,
+ * into this rank's rows. */
 static void unpack(struct fft *fft)
 {
     const number *from = fft->in;
@@ -157,13 +159,13 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Rank 0 shows how many transforms are done. */
+/* Shows, on rank 0, how many transforms are done. */
 static void show_progress(const struct fft *fft, int64_t done)
 {
     if (fft->me == 0) bar_show("transforms", done, fft->repeat);
 }
 
-/* Returns the seconds of a transform. */
+/* Does all transforms, and sets *seconds to the seconds of one. */
 static tutti_status repeat(struct fft *fft, double *seconds)
 {
     tutti_status status = tutti_barrier(fft->team);
@@ -191,9 +193,9 @@ static double difference(const struct fft *fft, const number *alone)
     return largest;
 }
 
-/* Compares with a transform that FFTW computes alone. A Fourier transform of N numbers has rounding
- * errors of about eps * log2(N) times the root mean square of the result, which is sqrt(N) times
- * that of the input, here 0.8. */
+/* Compares the result with a transform that FFTW computes alone. A Fourier transform of N numbers
+ * has rounding errors of about eps * log2(N) times the root mean square of the result, which is
+ * sqrt(N) times the root mean square of the input, here 0.8. */
 static tutti_status check(const struct fft *fft, bool *good)
 {
     int64_t n = fft->size;
@@ -246,7 +248,8 @@ static bool share_rows(struct fft *fft)
     return true;
 }
 
-/* The blocks have as many elements in both directions, so the same counts serve for both. */
+/* Makes the plan of FFTW and the request for the exchange. The blocks have as many elements in both
+ * directions, so the same counts serve for both. */
 static tutti_status make_plans(struct fft *fft)
 {
     int n = (int)fft->size;
@@ -288,7 +291,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {known, parse_one, NULL, doc, NULL, NULL, NULL};
     struct fft fft = {.size = SIZE, .repeat = 10};
     const char *rank = getenv("TUTTI_RANK");
-    bool speaks = !rank || strcmp(rank, "0") == 0; /* one rank says what is wrong */
+    bool speaks = !rank || strcmp(rank, "0") == 0; /* whether this rank prints errors: only one rank
+                                                    * does */
     argp_err_exit_status = TROUBLE;
     error_t error = argp_parse(&argp, argc, argv, speaks ? 0 : ARGP_SILENT, NULL, &fft);
     if (error) return speaks ? TROUBLE : 0; /* rank 0 ends the job */

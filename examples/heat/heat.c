@@ -11,7 +11,7 @@
 #include <tutti/tutti.h>
 
 struct tile {
-    int64_t row, column, rows, columns; /* its place on the plate, and its size */
+    int64_t row, column, rows, columns; /* place of the tile on the plate, and its size */
     tutti_team *grid;                   /* NULL: the tile is the whole plate */
 };
 
@@ -78,7 +78,7 @@ static double *run(const struct tile *t)
     return now;
 }
 
-/* Returns how many cells of the tile differ from what this rank calculates alone. */
+/* Returns how many cells of the tile differ if this rank calculates the whole plate alone. */
 static int64_t compare(const struct tile *t)
 {
     double *mine = run(t), *all = run(&(struct tile){.rows = size, .columns = size});
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     struct tile t;
     int dims[2] = {0, 0}, at[2];
     char *end;
-    opterr = 0; /* rank 0 says for all what is wrong */
+    opterr = 0; /* getopt prints nothing: rank 0 prints one error for all ranks */
     for (int64_t o, n; (o = getopt(argc, argv, "n:s:")) != -1;)
         *(o == 'n' ? &size : &steps) = o != '?' && (n = strtoll(optarg, &end, 10), !*end) ? n : 0;
     must(tutti_init(&client));

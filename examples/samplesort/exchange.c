@@ -99,7 +99,7 @@ static bool wins(const struct merge *merge, int a, int b)
     return !line_below(&y->head, &x->head);
 }
 
-/* Plays all matches below a node; returns the winner. */
+/* Plays all matches at and below a node; returns the run that wins. */
 static int play(struct merge *merge, int node)
 {
     if (node >= merge->k) return node - merge->k;
@@ -109,7 +109,7 @@ static int play(struct merge *merge, int node)
     return first ? a : b;
 }
 
-/* Plays the matches above a run whose head is new again; returns the winner. */
+/* Plays the matches above a run whose first line has changed; returns the run that wins. */
 static int replay(struct merge *merge, int run)
 {
     for (int node = (run + merge->k) / 2; node > 0; node /= 2) {

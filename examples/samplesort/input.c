@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes read at once; first look beyond the share */
+enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes of a read; of the first read after a share */
 
 struct source {
     const char *name;
@@ -72,7 +72,7 @@ static bool finish_line(struct job *job, struct text *text, const struct source 
     while (text->bytes[text->used - 1] != '\n' && from < source->size) {
         int64_t to = source->size - from < ahead ? source->size : from + ahead;
         int64_t old = text->used;
-        /* Doubling keeps the bytes that realloc moves in proportion to the line. */
+        /* Doubling the bytes keeps what realloc copies in proportion to the length of the line. */
         if (!reserve(job, text, to - from + 1) || !append(job, text, source, from, to)) {
             return false;
         }
@@ -124,7 +124,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The start of share r of p. It avoids total * r, which may not fit 64 bits. */
+/* Returns where share r of p begins. The product total * r is avoided, because it may not fit 64
+ * bits. */
 static int64_t share_begin(int64_t total, int r, int p)
 {
     return total / p * r + least(total % p, r);
@@ -159,8 +160,8 @@ static bool measure_open(struct job *job, const char *name, int fd, int64_t *siz
         return job_fail(job, "%s is not a regular file, of which each rank could read its part",
                         name);
     }
-    /* Files in /proc and similar ones report a size of 0. Their contents would be left out
-     * silently. */
+    /* Files in /proc and similar files report a size of 0, so their contents would be left out
+     * without notice. */
     ssize_t got = pread(fd, &beyond, 1, stat.st_size);
     if (got < 0) return job_fail(job, "cannot read %s: %s", name, strerror(errno));
     if (got > 0) return job_fail(job, "%s does not say how long it is", name);
@@ -212,7 +213,8 @@ static bool draw_share(struct job *job, int64_t size, struct text *text)
     return true;
 }
 
-/* Rank 0 measures the files, so that all ranks use the same sizes even if a file is growing. */
+/* Reads or draws this rank's lines. Rank 0 measures the files, so that all ranks use the same sizes
+ * even if a file is growing. */
 bool input_read(struct job *job, const struct options *options, struct text *text)
 {
     if (options->size > 0) return draw_share(job, options->size, text);

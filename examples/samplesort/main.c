@@ -61,7 +61,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Parses on every rank. If parsing ends the program (--help, an error), only rank 0 prints. */
+/* Parses the options; every rank does so. If parsing ends the program (--help, an error), only rank
+ * 0 prints. */
 static void parse(int argc, char **argv, struct options *options)
 {
     static const struct argp argp = {known, parse_one, "FILE...\n--size=N", doc, NULL, NULL, NULL};
@@ -106,7 +107,7 @@ static bool sort_files(struct job *job, const struct options *options, struct li
     return ok;
 }
 
-/* The largest part divided by the mean. */
+/* Returns the bytes of the largest part divided by the mean over the p parts. */
 static double over_mean(int64_t most, int64_t total, int p)
 {
     return total > 0 ? (double)most * p / (double)total : 1;
@@ -140,7 +141,8 @@ int main(int argc, char **argv)
     struct lines lines = {0};
     struct job job;
     parse(argc, argv, &options);
-    /* A closed pipe is then an error of write, which is reported like any other. */
+    /* With SIGPIPE ignored, writing to a closed pipe is an error of write, which is reported like
+     * any other. */
     signal(SIGPIPE, SIG_IGN);
     if (!job_begin(&job, options.quiet)) return TROUBLE;
     double start = now_s();

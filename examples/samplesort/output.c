@@ -59,7 +59,7 @@ static bool write_apart(struct job *job, struct output *output, const struct tex
 
 struct fetch {
     char *chunk; /* at rank 0 */
-    char failed; /* at rank 0: it could not write */
+    char failed; /* at rank 0: this rank could not write */
     char stop;   /* rank 0 has reported to all ranks that it could not write */
     int64_t *send, *recv, *none;
 };
@@ -116,7 +116,8 @@ static bool write_gathered(struct job *job, const struct output *output, const s
 
 /* ---- Opening and closing ---- */
 
-/* Called at rank 0, which alone creates the file and empties it. */
+/* Opens the output. Only rank 0 calls this function, so it alone creates the file and empties
+ * it. */
 static bool output_open(struct job *job, struct output *output)
 {
     struct stat stat;
@@ -132,7 +133,8 @@ static bool output_open(struct job *job, struct output *output)
     return true;
 }
 
-/* Some file systems report only at close that there was no room. */
+/* Closes the output. Returns false on an error, because some file systems report only at close that
+ * there was no room. */
 static bool output_close(struct job *job, struct output *output)
 {
     if (output->fd < 0 || output->fd == STDOUT_FILENO) return true;

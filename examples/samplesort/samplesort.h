@@ -10,8 +10,8 @@
  *   output.c    the parts, one after the other, are the result
  *
  * Each step returns whether it succeeded. job_fail records a failure of one rank. job_agree makes
- * it known to all ranks before the next collective, so that all ranks end together and one message
- * gives the reason.
+ * the failure known to all ranks before the next collective, so that all ranks end together and one
+ * message gives the reason.
  */
 #ifndef SAMPLESORT_H
 #define SAMPLESORT_H
@@ -66,12 +66,13 @@ bool job_begin(struct job *job, bool quiet);
 void job_end(struct job *job);
 /* Records a failure of this rank unless one is recorded already. Always returns false. */
 bool job_fail(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether `ok` is true on all ranks. If not, the lowest rank that failed prints its error; from
- * then on the function returns false without communication. Collective. */
+/* Returns whether `ok` is true on all ranks. If not, the lowest rank that failed prints its error;
+ * from then on the function returns false without communication. Collective. */
 bool job_agree(struct job *job, bool ok);
 /* Returns whether the status of a collective is OK; records the failure if not. */
 bool job_did(struct job *job, tutti_status status);
-/* Calls malloc and records a failure. A success is never NULL, not even for 0 bytes. */
+/* Allocates memory; records a failure if there is none. A success is never NULL, not even for 0
+ * bytes. */
 void *job_alloc(struct job *job, int64_t bytes, const char *what);
 void job_progress(const struct job *job, const char *step, int64_t done, int64_t total);
 void job_progress_clear(const struct job *job);
@@ -82,11 +83,11 @@ void job_progress_clear(const struct job *job);
  * ended by a newline. Collective. */
 bool input_read(struct job *job, const struct options *options, struct text *text);
 
-/* Negative, 0 or positive, in the order of LC_ALL=C: bytes are unsigned, and a prefix comes before
- * the longer line. */
+/* Returns a negative number, 0 or a positive number, in the order of LC_ALL=C: bytes are unsigned,
+ * and a prefix comes before the longer line. */
 int line_compare(const struct line *a, const struct line *b);
-/* Whether a comes before b in the same order. line_set_key must have set both keys, which makes
- * this faster. */
+/* Returns whether a comes before b in the order of line_compare. line_set_key must have set both
+ * keys, which make the comparison faster. */
 bool line_below(const struct line *a, const struct line *b);
 void line_set_key(struct line *line);
 /* Finds the lines of a text and sorts them. Local. */

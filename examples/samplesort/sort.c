@@ -38,7 +38,8 @@ int line_compare(const struct line *a, const struct line *b)
     return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-/* Whether a comes before b. The lines agree before `depth`, and their keys are of that depth. */
+/* Returns whether a comes before b. The lines agree before `depth`, and their keys are of that
+ * depth. */
 static bool below(const struct line *a, const struct line *b, int64_t depth)
 {
     if (a->key != b->key) return a->key < b->key;
@@ -79,7 +80,7 @@ static uint64_t median_near(const struct line *at, int64_t step)
     return median(at[0].key, at[step].key, at[2 * step].key);
 }
 
-/* The median of three medians from all over the lines. */
+/* Returns a pivot: the median of three medians of keys from all over the lines. */
 static uint64_t pivot_of(const struct line *at, int64_t n)
 {
     int64_t step = n / 9;
@@ -95,7 +96,8 @@ static void swap(struct line *a, struct line *b)
     *b = old;
 }
 
-/* Sorts [0, *less) below the pivot, [*less, *more) equal to it, and [*more, n) above it. */
+/* Sorts the lines by key, so that [0, *less) are below the pivot, [*less, *more) equal to it, and
+ * [*more, n) above it. */
 static void partition(struct line *at, int64_t n, uint64_t pivot, int64_t *less, int64_t *more)
 {
     int64_t low = 0, high = n;
@@ -129,8 +131,8 @@ static void fill_keys(const struct range *range)
     for (int64_t i = 0; i < range->n; i++) range->at[i].key = key_at(&range->at[i], range->depth);
 }
 
-/* Cuts a range in three. Lines that are equal in the key continue after it, unless they end
- * there. */
+/* Cuts a range into the lines whose key is below, equal to and above the pivot. Equal lines are
+ * sorted further from the next depth on, unless they end within the key. */
 static void cut(const struct range *range, struct range part[3])
 {
     int64_t less, more;
@@ -160,8 +162,8 @@ static void tally_add(struct sort_tally *tally, int64_t n)
     job_progress(tally->job, "sorting", tally->done, tally->total);
 }
 
-/* Recurses into the two smaller parts, which are at most half as long, and loops on the largest.
- * The stack therefore stays logarithmic, however long the lines are that agree. */
+/* Sorts a range. Recurses into the two smaller parts, which are at most half as long, and loops on
+ * the largest, so the stack stays logarithmic, however long the lines are that agree. */
 static void sort_range(struct range range, struct sort_tally *tally)
 {
     while (range.n > FEW) {

@@ -38,10 +38,10 @@ struct gathered {
 /* The state of a walk over the lines that takes samples. */
 struct walk {
     const struct lines *lines;
-    int64_t step, next, due; /* next line; weight until the next sample */
+    int64_t step, next, due; /* next: the next line; due: weight until the next sample */
 };
 
-/* The next line at which the weight reaches a multiple of `step`, or -1. */
+/* Returns the next line at which the weight reaches a multiple of `step`, or -1. */
 static int64_t walk_on(struct walk *walk)
 {
     while (walk->next < walk->lines->n) {
@@ -118,7 +118,7 @@ static bool gather_samples(struct job *job, const struct lines *lines, struct ga
     return ok;
 }
 
-/* Reads the samples of each rank; only counts them if to is NULL. */
+/* Reads the samples of each rank, or only counts them if `to` is NULL. Returns their number. */
 static int64_t parse(const struct job *job, const struct gathered *all, struct split_sample *to)
 {
     int64_t n = 0;
@@ -146,7 +146,7 @@ static int sample_compare(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The number of this rank's lines that come before the splitter, by binary search. */
+/* Returns how many of this rank's lines come before the splitter, by binary search. */
 static int64_t lines_before(const struct lines *lines, const struct split_sample *splitter, int me)
 {
     int64_t low = 0, high = lines->n;

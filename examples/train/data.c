@@ -18,7 +18,7 @@ static const char glyph[DIGITS][7][6] = {
     {" ### ", "#   #", "#   #", " ####", "    #", "   # ", " ##  "},
 };
 
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
+/* Returns the next number of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;

@@ -38,7 +38,7 @@ struct main_job {
     struct sample *sample; /* this rank's share */
     int64_t samples;
     struct model model;
-    struct finding finding; /* finding over all samples, in the step before */
+    struct finding finding; /* the sums over all samples in the step before */
 };
 
 /* ---- Options ---- */
@@ -106,7 +106,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Parses on every rank. If parsing ends the program (--help, an error), only rank 0 prints. */
+/* Parses the options; every rank does so. If parsing ends the program (--help, an error), only rank
+ * 0 prints. */
 static void parse(int argc, char **argv, struct main_options *options)
 {
     static const struct argp argp = {known, parse_one, NULL, doc, NULL, NULL, NULL};
@@ -160,7 +161,7 @@ static void report(const struct main_job *job)
     fflush(stdout);
 }
 
-/* The first of the remaining ranks prints which ranks of the team before have failed. */
+/* Prints, on the first of the remaining ranks, which ranks of the team before have failed. */
 static void report_failed(const struct main_job *job, const tutti_team *before)
 {
     int failed[NAMED_MOST], n;
@@ -190,8 +191,8 @@ static bool draw_share(struct main_job *job)
     return true;
 }
 
-/* Some ranks may have taken a step that others have not. All continue from the model with the most
- * steps. */
+/* Gives all ranks the model with the most steps. After a failure, some ranks may have taken a step
+ * that others have not. */
 static tutti_status take_farthest(struct main_job *job)
 {
     struct place {
@@ -278,9 +279,9 @@ static bool write_model(const struct main_job *job)
 enum { TRAINED = 1, SOUND = 2 };
 
 /* Trains; returns this rank's result as bits. The AND over all ranks gives the bits that hold for
- * all ranks. An error other than a peer's failure would come again with fewer ranks, so it ends the
- * training. Other ranks may then wait in a collective that this rank has not entered, so this rank
- * revokes the team. */
+ * all ranks. An error that is not another rank's failure would come again with fewer ranks, so it
+ * ends the training. Other ranks may then wait in a collective that this rank has not entered, so
+ * this rank revokes the team. */
 static int64_t try(struct main_job *job)
 {
     tutti_status status = train(job);
@@ -291,9 +292,10 @@ static int64_t try(struct main_job *job)
     return 0;
 }
 
-/* All ranks reach the agreement, whether they saw an error or had finished their part before it,
- * and all ranks leave it with the same result. The model is written by then, so a rank that dies
- * afterwards is not needed any more. */
+/* Trains, and then agrees with the other ranks on the result. All ranks reach the agreement,
+ * whether they saw an error or had finished their part before it, and all ranks leave it with the
+ * same result. The model is written by then, so a rank that dies afterwards is not needed any
+ * more. */
 static bool train_on(struct main_job *job)
 {
     for (;;) {

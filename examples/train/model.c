@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax regression: the probability of digit d is exp(w[d] . x) divided by the sum of that over
- * all digits. The loss is the cross entropy, which is convex in w.
+ * Softmax regression: the probability of digit d is exp(w[d] . x) divided by the sum of exp(w[e] .
+ * x) over all digits e. The loss is the cross entropy, which is convex in w.
  */
 #include "train.h"
 

@@ -5,7 +5,7 @@
  *   data.c      samples: digits, drawn from a seed; any rank can draw any sample again
  *   model.c     softmax regression: the gradient of a share of the samples, and a step downhill
  *   main.c      in each step every rank evaluates its share, and one allreduce sums the findings;
- *               also what happens when that fails, the options, and the output
+ *               also what happens when an allreduce fails, the options, and the output
  *
  * The samples are divided evenly among the ranks. The gradient is that of all samples, whichever
  * ranks computed it. With fewer ranks the steps are therefore the same, apart from the order in
@@ -34,8 +34,8 @@ struct model {
     double steps;
 };
 
-/* The sums over a number of samples, so that the findings of two shares can be added. All members
- * are doubles. */
+/* The sums over a number of samples: the findings of two shares are added by adding all members.
+ * All members are doubles. */
 struct finding {
     double gradient[DIGITS][INPUTS];
     double loss;  /* cross entropy, in nats */
@@ -47,7 +47,7 @@ void model_look(const struct model *model, const struct sample *samples, int64_t
                 struct finding *finding);
 /* Takes one step of gradient descent, on the mean over n samples. */
 void model_step(struct model *model, const struct finding *finding, int64_t n, double rate);
-/* The share of the samples first .. first+n-1 that is recognised: 0 to 1. */
+/* Returns the fraction of the samples first .. first+n-1 that the model recognises: 0 to 1. */
 double model_test(const struct model *model, uint64_t seed, int64_t first, int64_t n);
 /* Writes the weights as text, one exact number on each line. The file is complete or not written at
  * all. Returns false with errno set. */

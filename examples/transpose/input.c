@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Each rank reads the file up to its last row and parses its own rows; the last rank also looks for
- * the end. The first line gives the width of the table; rank 0 counts its fields for all ranks. Or
- * each rank makes its rows.
+ * the end of the file. The first line gives the width of the table; rank 0 counts the fields of
+ * this line for all ranks. Without an input file, each rank makes its rows.
  */
 #include "transpose.h"
 
@@ -25,7 +25,8 @@ static FILE *open_input(struct table *table)
     return file;
 }
 
-/* The next field, or NULL at the end. Cuts the line into pieces. */
+/* Returns the next field, or NULL at the end. Moves *line past the field, and ends the field with a
+ * zero byte. */
 static char *next_field(char **line)
 {
     char *text;
@@ -69,8 +70,8 @@ static bool parse_row(struct table *table, char *line, int64_t number, field *ro
                       (long long)table->n);
 }
 
-/* Whether the presence of line `number`, as getline reports it, is what the width requires: n lines
- * and no more. */
+/* Returns whether line `number` is there as the width requires: there must be n lines and no more.
+ * `there` is what getline reported. */
 static bool expected(struct table *table, bool there, int64_t number)
 {
     if (there == (number <= table->n)) return true;

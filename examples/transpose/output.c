@@ -34,8 +34,8 @@ static char *print_rows(const struct table *table, size_t *size)
     return text;
 }
 
-/* Called at rank 0. Refuses a device or a link, because the rename would replace it by a plain
- * file. */
+/* Creates the file. Only rank 0 calls this function. Refuses a device or a link, because the rename
+ * would replace it by a plain file. */
 static bool begin(struct table *table)
 {
     struct stat found;
@@ -49,8 +49,8 @@ static bool begin(struct table *table)
     return true;
 }
 
-/* The name contains the process id of rank 0, so that jobs with the same output use different
- * files. */
+/* Creates the file, on rank 0, and sets its name on all ranks. The name contains the process id of
+ * rank 0, so that jobs with the same output use different files. */
 static bool begin_together(struct table *table)
 {
     int64_t pid = getpid();
@@ -89,7 +89,7 @@ static bool write_part(struct table *table, const char *text, size_t size)
     return ok;
 }
 
-/* Called at rank 0. */
+/* Renames the complete file to the output. Only rank 0 calls this function. */
 static bool finish(struct table *table)
 {
     return !rename(table->part, table->out) ||

@@ -50,7 +50,8 @@ void table_progress(const struct table *table, const char *what, int64_t done, i
     if (table->me == 0) bar_show(what, done, total);
 }
 
-/* After a failed collective there are no more collectives, so each rank prints its own error. */
+/* Returns whether a collective succeeded, and prints the error if not. After a failed collective
+ * there are no more collectives, so each rank prints its own error. */
 bool table_did(const struct table *table, tutti_status status)
 {
     if (status == TUTTI_OK) return true;
@@ -70,7 +71,7 @@ bool table_agree(struct table *table, bool ok)
     return first == table->p;
 }
 
-/* Rank 0 determines n, so that all ranks use the same n. */
+/* Sets n on all ranks. Rank 0 determines it, so that all ranks use the same n. */
 static bool measure(struct table *table)
 {
     const char *what = table->in ? table->in : "--size";
@@ -116,7 +117,8 @@ static void regroup(struct table *table)
     }
 }
 
-/* Row i of the block from rank r becomes column first[r] + i. */
+/* Copies the blocks into this rank's rows: row i of the block from rank r becomes column first[r] +
+ * i. */
 static void transpose_blocks(struct table *table)
 {
     const field *from = table->blocks;
@@ -128,8 +130,8 @@ static void transpose_blocks(struct table *table)
     }
 }
 
-/* Sends from `blocks` and receives into `rows`, whose fields regroup has copied. Then the two
- * arrays change roles. */
+/* Exchanges the blocks: sends from `blocks` and receives into `rows`, whose fields regroup has
+ * copied to `blocks`. Then the two arrays change roles. */
 static bool exchange(struct table *table)
 {
     int64_t row = table_rows(table, table->me) * FIELD;
@@ -170,7 +172,7 @@ static int transpose(struct table *table)
     return ok ? 0 : TROUBLE;
 }
 
-/* Only rank 0 prints the usage. */
+/* Prints the usage, on rank 0 only. */
 static int tell_usage(const struct table *table, bool asked)
 {
     if (table->me == 0) fputs(help, asked ? stdout : stderr);

@@ -7,8 +7,8 @@
  *   transpose.c  one alltoallv exchanges blocks, which are regrouped before and transposed after
  *   output.c     each rank writes its rows of the result, which appears complete or not at all
  *
- * table_fail records a failure of one rank. table_agree makes it known to all ranks before the next
- * collective, so that all ranks end together and one message gives the reason.
+ * table_fail records a failure of one rank. table_agree makes the failure known to all ranks before
+ * the next collective, so that all ranks end together and one message gives the reason.
  */
 #ifndef TRANSPOSE_H
 #define TRANSPOSE_H
@@ -40,10 +40,10 @@ struct table {
 
 /* Records a failure of this rank unless one is recorded already. Always returns false. */
 bool table_fail(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether `ok` is true on all ranks; if not, the lowest rank that failed prints its error.
+/* Returns whether `ok` is true on all ranks; if not, the lowest rank that failed prints its error.
  * Collective. */
 bool table_agree(struct table *table, bool ok);
-/* Whether the status of a collective is OK; prints the error if not. */
+/* Returns whether the status of a collective is OK; prints the error if not. */
 bool table_did(const struct table *table, tutti_status status);
 
 /* Shows how far rank 0 is, on a terminal. */
@@ -54,12 +54,12 @@ static inline int64_t table_rows(const struct table *table, int r)
     return table->first[r + 1] - table->first[r];
 }
 
-/* The number of fields in the first line; 0 for failure. Local. */
+/* Returns the number of fields in the first line; 0 for failure. Local. */
 int64_t input_width(struct table *table);
 /* Fills this rank's rows with numbers that count all fields of the table. Local. */
 void input_make(struct table *table);
-/* Fills this rank's rows. Local. The lowest of the ranks that fail has found the first wrong
- * line. */
+/* Reads this rank's rows. Local. If several ranks fail, the lowest of them has found the first
+ * wrong line. */
 bool input_read(struct table *table);
 
 /* Writes the rows of all ranks. Collective. */

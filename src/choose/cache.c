@@ -76,8 +76,8 @@ static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const stru
 }
 
 /* Takes the plan of a plan file. If the file of a rank is missing or wrong, or differs from the
- * files of the others, they must not wait for this rank; and it cannot know whether they have the
- * same error. So every error breaks the team. */
+ * files of the other ranks, the other ranks must not wait for this rank, which cannot know whether
+ * they have the same error. So every error breaks the team. */
 static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
                                    const struct tt_call *c, const char *path, size_t n,
                                    uint64_t *hash_of_file)
@@ -106,8 +106,8 @@ static tutti_status choose(const struct tt_cache *cache, const struct tt_team *t
 }
 
 /* Makes the plan of the algorithm, with its windows. An algorithm needs memory to find out whether
- * short windows suffice, and how many phases it has. A rank that lacks it must not have another
- * plan than the others expect. */
+ * short windows suffice, and how many phases it has. If a rank lacks this memory, its plan could be
+ * another one than the other ranks expect, so this is an error. */
 static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               const struct tt_call *c, const struct tt_algorithm *algorithm)
 {
@@ -122,9 +122,9 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to make a plan");
 }
 
-/* Makes the plan of this algorithm or, if it is NULL, of the one that is chosen. Or takes the plan
- * of a plan file, whose windows may be of any size. Sets *file to the hash of the plan file, or to
- * 0. */
+/* Takes the plan of a plan file, whose windows may be of any size, or makes the plan of this
+ * algorithm or, if it is NULL, of the algorithm that is chosen. Sets *file to the hash of the plan
+ * file, or to 0. */
 static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               struct tt_call *c, const struct tt_algorithm *algorithm,
                               enum tt_chosen_by *by, uint64_t *file)
@@ -216,7 +216,8 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
 
 /* ---- Calls with counts ---- */
 
-/* Copies the lists of p entries to `to`, and points to the copies; returns what follows them. */
+/* Copies the lists of p entries to `to`, and makes `list` point to the copies. Returns the end of
+ * the copies. */
 static int64_t *copy_lists(const int64_t *list[TT_LISTS], int p, int64_t *to)
 {
     for (int i = 0; i < TT_LISTS; i++) {
@@ -240,7 +241,7 @@ void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int 
     c.in_displs = list[1];
     c.out_counts = list[2];
     c.out_displs = list[3];
-    c.in_contents = c.out_contents = NULL; /* they belong to this call */
+    c.in_contents = c.out_contents = NULL; /* the contents belong to this call only */
     struct tt_repeat *oldest = &cache->repeat[cache->oldest_repeat++ % TT_CACHE_REPEATS];
     tt_prepared_drop(oldest->prepared);
     *oldest = (struct tt_repeat){repeat->prepared, given, c, repeat->in, repeat->out};

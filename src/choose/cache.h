@@ -28,15 +28,17 @@ struct tt_prepared {
     int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
                                   * v-collectives) */
     int64_t place;               /* for calls in place: the offset of the input in OUT */
-    /* Each caller owns a use, and gives it up when its call has ended: the call has a count for
-     * each rank (tt_call_counts), or its algorithm is being measured. Otherwise the cache owns it.
-     * */
+    /* true: each call owns a use and gives it up when it has ended, because the call has a count
+     * for each rank (tt_call_counts), or its algorithm is being measured. false: the cache owns the
+     * use. */
     bool owned;
-    bool segments;           /* and pieces for each rank (tt_call_segments) */
-    enum tt_windows windows; /* that the plan uses; equal on all ranks whose calls match */
-    struct tt_trial *trial;  /* measures it (measure.h); NULL: none does */
+    bool segments;           /* the call also has pieces for each rank (tt_call_segments) */
+    enum tt_windows windows; /* the windows that the plan uses; equal on all ranks whose calls
+                              * match */
+    struct tt_trial *trial;  /* the trial that measures this plan (measure.h); NULL: none does */
     struct tt_call_signature signature;
-    int64_t *lists; /* of a call with counts that is kept (struct tt_repeat); NULL: none */
+    int64_t *lists; /* the lists of a call with counts that is kept (struct tt_repeat); NULL:
+                     * none */
 };
 
 /* The key under which the cache keeps a plan. */
@@ -44,8 +46,8 @@ struct tt_shape_key {
     uint64_t word[3];
 };
 
-/* A call with a count for each rank as it was given, before it is checked. A list that it does not
- * have is NULL. */
+/* A call with a count for each rank as it was given, before it is checked. `list` has the counts
+ * and displacements; NULL: the call has no such list. */
 enum { TT_LISTS = 4 };
 struct tt_as_given {
     struct tt_shape_key key;
@@ -59,8 +61,8 @@ struct tt_stretch {
 };
 
 /* A call with a count for each rank that is kept, because many programs make the same call again.
- * It was checked, except for its buffers. All lists lie in `prepared`, so they last as long as a
- * call uses it. */
+ * The call was checked, except for its buffers. All lists lie in `prepared`, so they last as long
+ * as a call uses `prepared`. */
 struct tt_repeat {
     struct tt_prepared *prepared; /* NULL: none */
     struct tt_as_given given;
@@ -75,8 +77,8 @@ struct tt_cache {
     uint8_t oldest[TT_CACHE_SETS];
     struct tt_repeat repeat[TT_CACHE_REPEATS];
     unsigned oldest_repeat;
-    struct tt_rankings *rankings; /* the client's; NULL: the job does not estimate */
-    struct tt_trials *trials;     /* what this team measures (measure.h); NULL: nothing yet */
+    struct tt_rankings *rankings; /* the rankings of the client; NULL: the job does not estimate */
+    struct tt_trials *trials;     /* the trials of this team (measure.h); NULL: none yet */
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
     /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
      * these members before the first plan. 0 or false: the call decides. */
@@ -90,12 +92,12 @@ struct tt_cache {
  * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
-/* Does the same by this algorithm, which applies, whatever would be chosen, and logs nothing; NULL:
- * by the one that is chosen. */
+/* Makes a plan as tt_prepare does, but by this algorithm, which must apply, and logs nothing. NULL:
+ * by the algorithm that is chosen. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
-/* Keeps a call with its plan. The call and its plan must depend on nothing but what was given.
- * Without memory it is not kept. */
+/* Keeps a call with its plan. The plan must depend on nothing but repeat->given. Without memory,
+ * the call is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
 /* Gives up one use; the last one frees the plan. NULL is allowed. */
 void tt_prepared_free(struct tt_prepared *prepared);
@@ -111,15 +113,16 @@ tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const s
 /* Puts a plan into the cache, which takes over the caller's use. */
 void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call,
                    struct tt_prepared *prepared);
-/* Makes what the cache needs before its first plan. Errors: MEMORY. */
+/* Reads the settings and makes the builder, which the cache needs before its first plan. Errors:
+ * MEMORY. */
 tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
                             const struct tt_call *call);
-/* The call as its plan is made: with the settings that the cache has read. */
+/* Returns the call with the settings that the cache has read, as its plan is made. */
 struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call);
 void tt_cache_release(struct tt_cache *cache);
 
-/* The key of a call. The values of the call need not have been checked: invalid values give a key
- * that no cached plan has. */
+/* Returns the key of a call. The values of the call need not have been checked: invalid values give
+ * a key that no cached plan has. */
 static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
 {
     uint64_t flags = 1u | (uint64_t)c->commutes << 1 | (uint64_t)c->in_place << 2 |
@@ -149,7 +152,7 @@ static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
     return NULL;
 }
 
-/* For short lists, a call of memcmp would take longer. */
+/* Whether two lists of p entries are equal. For short lists, a call of memcmp would take longer. */
 static inline bool tt_equal_lists(const int64_t *a, const int64_t *b, int p)
 {
     if (!a || !b) return a == b;
@@ -170,8 +173,8 @@ static inline bool tt_equal_given(const struct tt_as_given *a, const struct tt_a
            tt_equal_lists(a->list[3], b->list[3], p);
 }
 
-/* Returns the call that was given so, if it is among the last few that were kept; NULL: it is not.
- * A caller that uses its plan counts a use. */
+/* Returns the kept call that was given with these arguments, if it is among the last few that were
+ * kept; NULL: it is not. A caller that uses the plan of the call counts a use. */
 static inline struct tt_repeat *tt_repeat_find(struct tt_cache *cache,
                                                const struct tt_as_given *given, int p)
 {

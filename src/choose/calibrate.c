@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Measures a model of the machine within MOST_NS, between this thread and a second one on another
- * processor. Two passes measure all tables; the least of both counts. If many entries of the passes
- * differ by more than a half, or the time was not enough for both, other programs were disturbing.
+ * processor, the helper. Two passes measure all tables; of both values of an entry, the lower one
+ * counts. If many entries of the passes differ by more than a half, or the time was not enough for
+ * both passes, other programs were disturbing.
  *
- * Some entries cannot be measured by a thread of this process in the time. They are taken in
- * proportion:
+ * Some entries cannot be measured by a thread of this process in the time. They are derived from
+ * other numbers:
  *
- *     call, step, message     to the time of a multiplication, as `tutti calibrate` found it on the
- *                             processors where it was tried
- *     turn_4, turn_8          as turn_2
- *     1 MiB, 4 MiB            to 256 KiB
- *     read_shared             as copy_shared
+ *     call, step, message     a number of times the time of a multiplication, as `tutti calibrate`
+ *                             found it on the processors where it was tried
+ *     turn_4, turn_8          equal to turn_2
+ *     1 MiB, 4 MiB            in proportion to 256 KiB
+ *     read_shared             equal to copy_shared
  */
 #include "choose/calibrate.h"
 
@@ -30,7 +31,7 @@
 #include "type/type.h"
 
 enum {
-    MOST_NS = 35000000, /* begin no further point after so long */
+    MOST_NS = 35000000, /* no further point begins after this time */
     LAST = TT_MACHINE_POINTS - 3,
     BLOCK = 256 << 10, /* bytes of the largest point that is measured */
     ROOM = 2 * BLOCK,
@@ -52,8 +53,8 @@ enum brief_order {
     ORDER_SHARE
 };
 
-/* Both threads use this. `order` and `done` count: they are equal while the helper has nothing to
- * do. */
+/* The memory that both threads use. `order` counts the orders given to the helper, and `done` those
+ * that it has done: the two are equal while the helper has nothing to do. */
 struct brief {
     _Alignas(TT_LINE) _Atomic uint32_t order;
     _Alignas(TT_LINE) _Atomic uint32_t done;
@@ -62,7 +63,8 @@ struct brief {
     enum brief_order what;
     int64_t bytes, took_ns;
     char *from, *to, *shared, *its_from, *its_to; /* ROOM bytes each */
-    int mine, other;                              /* processors; other: -1: there is none */
+    int mine, other;                              /* the processors of this thread and the helper;
+                                                   * other: -1: there is none */
     int64_t begin_ns, until_ns;
     int64_t settle_ps; /* the time of `settle` alone */
     bool helps, reads;
@@ -87,7 +89,7 @@ static void settle(void)
 #endif
 }
 
-/* Puts a run of blocks out of the caches. */
+/* Removes the blocks of a run from the caches. */
 static void flush(char *memory, int64_t bytes)
 {
 #ifdef __x86_64__
@@ -210,7 +212,8 @@ static void measure_copies(struct brief *b, struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(to, from, n), n);
 }
 
-/* Exchanges blocks with the helper. What the two cannot measure together is added up. */
+/* Measures copies of blocks that the other thread has written or will read. Entries that the two
+ * threads cannot measure together are sums of measured parts. */
 static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
@@ -232,7 +235,8 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
     t[TT_MACHINE_stream_other][point] = tt_max(takes, takes + streams - own);
 }
 
-/* The second operand of a sum, as `tutti calibrate` takes it. */
+/* Returns the time to add one more operand, `second`, to a sum, as `tutti calibrate` measures
+ * it. */
 static int64_t further(struct brief *b, const char *second, int64_t n, int64_t own)
 {
     tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);
@@ -267,7 +271,8 @@ static int64_t by_system(struct brief *b, bool writes, char *mine, char *its, in
     return tt_max(tt_max(1, n), (tt_clock_ns() - begin) * PS_OF_NS);
 }
 
-/* This process reads itself by the system, which takes as long as reading another one. */
+/* Measures reads and writes by the system. This process reads its own memory, which takes as long
+ * as reading the memory of another process. */
 static void measure_reads(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
@@ -321,7 +326,7 @@ static int64_t exchange(struct brief *b, enum brief_order what)
     return took * PS_OF_NS / EXCHANGES / 2;
 }
 
-/* The time of a multiplication that waits for the one before it. */
+/* Returns the time of a multiplication that waits for the result of the one before. */
 static int64_t multiplication_ps(void)
 {
     enum { N = 20000 };
@@ -335,7 +340,7 @@ static int64_t multiplication_ps(void)
 
 static void measure_numbers(struct brief *b, struct tt_machine *m)
 {
-    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* multiplications */
+    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* how many multiplications each takes */
     int64_t unit = multiplication_ps();
     m->number[TT_MACHINE_call] = CALL * unit;
     m->number[TT_MACHINE_step] = STEP * unit;
@@ -382,7 +387,7 @@ static bool differ(int64_t a, int64_t b)
     return 2 * tt_max(a, b) > 3 * tt_min(a, b);
 }
 
-/* Keeps the least of two passes. Returns whether they agree. */
+/* Keeps in *m the lower value of each entry of two passes. Returns whether the passes agree. */
 static bool unite(struct tt_machine *m, const struct tt_machine *again)
 {
     enum { FEW = 5 };
@@ -406,7 +411,7 @@ static void measure_settling(struct brief *b)
     b->settle_ps = (tt_clock_ns() - begin) * PS_OF_NS / N;
 }
 
-/* Measures with a helper. Returns false if there was no time for a model. */
+/* Measures with a helper. Returns false if the time was too short for a model. */
 static bool measure(struct brief *b, struct tt_machine *m, bool *quiet)
 {
     struct tt_machine again = {0}, warm = {0};
@@ -441,7 +446,7 @@ static int find_other(int mine)
     return found;
 }
 
-/* Lays out five buffers behind the structure. */
+/* Maps memory for struct brief and, after it, five buffers. NULL: there is no memory. */
 static struct brief *open_brief(size_t *bytes)
 {
     *bytes = tt_round_up(sizeof(struct brief), BLOCK) + 5 * (size_t)ROOM;
@@ -459,7 +464,8 @@ static struct brief *open_brief(size_t *bytes)
     return b;
 }
 
-/* Signals are none of the helper's business. */
+/* Starts the helper with all signals blocked, so that signals of the process go to other
+ * threads. */
 static bool start_helper(struct brief *b)
 {
     sigset_t all, before;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A brief calibration, for a job that shall choose by estimate or measure algorithms where no model
- * of the machine is known. It takes at most about 50 ms, so it is coarser than `tutti calibrate`.
+ * A brief calibration, for a job that is to choose algorithms by estimate or by measuring, where no
+ * model of the machine is known. The calibration takes at most about 50 ms, so it is coarser than
+ * `tutti calibrate`.
  */
 #ifndef TT_CALIBRATE_H
 #define TT_CALIBRATE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The choice of an algorithm: one that is forced, or that was measured to be the fastest
- * (wisdom.h), or by estimate (estimate.h) where rank 0 asked for it, or from plain tables, by
- * collective, ranks and bytes. The first row that fits and whose algorithm applies is chosen. The
- * limits in the tables come from measurements of all algorithms on machines of two and of 16 cores;
- * see docs/tuning.md.
+ * The choice of an algorithm: the algorithm that is forced; or the one that was measured to be the
+ * fastest (wisdom.h); or the choice by estimate (estimate.h), where rank 0 asked for it; or that of
+ * plain tables, by collective, ranks and bytes. The first row of a table that fits and whose
+ * algorithm applies is chosen. The limits in the tables come from measurements of all algorithms on
+ * machines of two and of 16 cores; see docs/tuning.md.
  */
 #include "choose/choose.h"
 
@@ -28,19 +28,21 @@ struct row {
     int most_cost;
 };
 
-/* Costs of reading. FREE is the cost of buffers that the ranks share, so that no access needs the
- * kernel. Up to CHEAP, large messages are faster by access through the kernel to the memory of
- * another process. Up to FAIR, this is so where a copy through windows waits for another: in an
- * alltoall each rank has to make both copies of as many bytes itself; in a gather or scatter the
- * root makes one of the copies of all pieces; and in a bcast on two ranks both can make half of
- * the copy. On two ranks it is so in most collectives. There `exchange` is often the fastest: each
- * rank copies out of its own buffer, which its caches hold if it has just written or copied it. */
+/* Limits for the cost of reading other ranks' buffers. FREE is the cost of buffers that the ranks
+ * share, so that no access needs the kernel. Up to CHEAP, large messages are faster by access
+ * through the kernel to the memory of another process. Up to FAIR, such access is faster only where
+ * a copy through windows waits for another copy: in an alltoall each rank has to make both copies
+ * of as many bytes itself; in a gather or scatter the root makes one of the copies of all pieces;
+ * and in a bcast on two ranks, each of the two can make half of the copy. On two ranks, access is
+ * faster up to FAIR in most collectives, and `exchange` is often the fastest algorithm: each rank
+ * copies out of its own buffer, which its caches hold if it has just written or copied the
+ * buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
 
-/* On more ranks, algorithms whose single call takes a signal for each rank are not chosen for short
- * vectors. They were measured on up to 16. */
+/* On more ranks than this, algorithms in which a single call takes one signal after another through
+ * all ranks are not chosen for short vectors. These algorithms were measured on up to 16 ranks. */
 enum { MEASURED = 32 };
 
 static const struct row table[] = {
@@ -121,14 +123,14 @@ static const struct row table[] = {
     {&tt_scatterv_flat, ANY, ANY_RANKS, ANY_COST},
 };
 
-/* The rows for MANY ranks and more that have a processor each, on buffers that are not of
- * tutti_alloc. They stand before those of `table`. What a root copies into windows or out of them,
- * it copies piece after piece; by `direct` all ranks copy at the same time, each its own piece,
- * also where that copy costs more. Where every rank reads the same bytes, as in a bcast, those
- * that one rank has copied into its window are in a cache that all share, so no row has `direct`.
- * In a reduce by `window` no rank reads all vectors, and calls in a row follow one another. By
- * `halving` no rank reads all vectors either; but the ranks copy what they have reduced, so for
- * long vectors `direct` is faster. */
+/* The rows that come before those of `table` for teams of MANY ranks or more, if each rank has a
+ * processor and the buffers are not of tutti_alloc. In a gather or a scatter through windows, the
+ * root copies piece after piece; by `direct` all ranks copy at the same time, each its own piece,
+ * so `direct` is faster also where its copy costs more. Where every rank reads the same bytes, as
+ * in a bcast, the bytes that one rank has copied into its window are in a cache that all ranks
+ * share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and calls in a
+ * row follow one another. By `halving` no rank reads all vectors either; but the ranks copy what
+ * they have reduced, so for long vectors `direct` is faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
@@ -180,10 +182,11 @@ static const struct row roomy[] = {
     {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
 
-/* The rows for MANY ranks and more that are a power of two, and for HALVED ranks and more, unless
- * they share memory. They stand before those of `table`. By `halving` a rank moves half of the
- * bytes that it moves by `flat`. On other numbers of ranks, `halving` has extra messages, which on
- * few ranks take as long as it saves. */
+/* The rows that come before those of `table` for teams of MANY ranks or more, if the number of
+ * ranks is a power of two, and for all teams of HALVED ranks or more, unless the buffers are
+ * shared. By `halving` a rank moves half of the bytes that it moves by `flat`. If the number of
+ * ranks is no power of two, `halving` has extra messages, which on few ranks take as long as
+ * `halving` saves. */
 enum { HALVED = 12 };
 static const struct row halved[] = {
     {&tt_reduce_scatter_block_flat, 96 << 10, 4, ANY_COST},
@@ -199,14 +202,14 @@ static bool is_power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-/* Whether the rows of `halved` come first. */
+/* Whether the rows of `halved` come before those of `table`. */
 static bool is_halved(const struct tt_call *call, const struct tt_map *map)
 {
     bool suits = map->p >= HALVED || (map->p >= MANY && is_power_of_two(map->p));
     return suits && !call->shared && !map->mapped;
 }
 
-/* Whether the rows of `roomy` come first. */
+/* Whether the rows of `roomy` come before those of `table`. */
 static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
 {
     return !call->shared && map->p >= MANY && map->p <= map->cores;
@@ -226,8 +229,8 @@ static bool is_adjacent_cube(const struct tt_map *map)
     return is_adjacent(map) && is_power_of_two(map->p);
 }
 
-/* Whether the ranks of a node send many more messages in a doubling than a ring of all nodes has
- * rounds. */
+/* Whether the ranks of a node together send many more messages in a recursive doubling than a ring
+ * of all nodes has rounds. */
 static bool doubling_is_dear(const struct tt_map *map)
 {
     int64_t p = map->p, rounds = 0;
@@ -251,8 +254,8 @@ static void run_lengths(const struct tt_map *map, int *least, int *most)
     }
 }
 
-/* Whether `parts` cuts a vector into several parts. On other numbers of nodes than powers of two,
- * some nodes would send the whole vector to another one first. */
+/* Whether `parts` cuts a vector into several parts, and the number of nodes is a power of two. On
+ * other numbers of nodes, some nodes would send the whole vector to another node first. */
 static bool has_parts(const struct tt_map *map)
 {
     int least, most;
@@ -261,8 +264,8 @@ static bool has_parts(const struct tt_map *map)
 }
 
 /* Whether `parts` cuts a vector into two to eight parts. Each part takes as many messages as the
- * whole vector would. If the ranks of a node share a port, the messages of more parts take as long
- * as the bytes of 512 KiB. */
+ * whole vector would. If the ranks of a node share a port, the messages of more than eight parts
+ * take as long as the bytes of 512 KiB. */
 static bool has_few_parts(const struct tt_map *map)
 {
     int least, most;
@@ -270,8 +273,8 @@ static bool has_few_parts(const struct tt_map *map)
     return has_parts(map) && least <= 8;
 }
 
-/* Whether a ring of all ranks takes less time for a long vector than an allreduce of one rank for
- * each node, which has extra messages unless the nodes are a power of two. */
+/* Whether, for a long vector, a ring of all ranks takes less time than an allreduce among one rank
+ * of each node. The allreduce has extra messages unless the number of nodes is a power of two. */
 static bool suits_ring(const struct tt_map *map)
 {
     int least, most;
@@ -284,10 +287,9 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-/* Whether each node has a machine of its own and several ranks, which are adjacent, and none has
- * more than twice as many as another one. Then all of them can send to other nodes at the same
- * time. Between containers of one machine, the copies that
- * this needs take as long as it saves. */
+/* Whether each node has a machine of its own and several ranks, which are adjacent, and no node has
+ * more than twice as many ranks as another one. All ranks can then send to other nodes at the same
+ * time. Between containers of one machine, the copies that this needs take as long as it saves. */
 static bool has_ports(const struct tt_map *map)
 {
     int least, most;
@@ -311,8 +313,8 @@ static bool is_adjacent_crowd(const struct tt_map *map)
     return is_crowded_kernel(map) && is_adjacent(map);
 }
 
-/* Whether the ranks of each node are adjacent, and no node has more than twice as many as another
- * one. */
+/* Whether the ranks of each node are adjacent, and no node has more than twice as many ranks as
+ * another one. */
 static bool is_even_crowd(const struct tt_map *map)
 {
     int least, most;
@@ -342,20 +344,20 @@ static bool is_cube(const struct tt_map *map)
 }
 
 /* The rows for containers of one machine, for up to SEVERAL nodes with up to SEVERAL ranks each,
- * and those for a rank on each node, come from measurements between network namespaces of a machine
- * (bench/results), the others from simulations in which a message between nodes costs ten times as
- * much as one within a node, and the ranks of a node share a port (bench/results/simulated.md has
- * the figures). The containers were measured with two processors, and with one for each of 16
- * ranks. A message of few bytes takes as long as some 20 KB, so algorithms with few messages are
- * chosen up to 64 KiB; in the simulations it took as long as 1 KB. Between the namespaces, the time
- * of short data depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s,
- * and from some 64 KiB on, it also depends on the bytes on the busiest cable. A long allreduce by
- * `parts` takes about as long as by `composed` if the ranks of a node share a port, and a fraction
- * of the time if each of them has one. If the nodes are containers of one machine and no cable is
- * limited, the processors are busy with copying. Where ranks take turns on them, the tree of
- * `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up to
- * SEVERAL ranks each. Where each rank has a processor, those are faster in which all ranks copy at
- * the same time. */
+ * and the rows for a single rank on each node, come from measurements between network namespaces of
+ * a machine (bench/results). The other rows come from simulations in which a message between nodes
+ * costs ten times as much as a message within a node, and the ranks of a node share a port
+ * (bench/results/simulated.md has the figures). The containers were measured with two processors,
+ * and with a processor for each of 16 ranks. A message of few bytes takes as long as some 20 KB, so
+ * algorithms with few messages are chosen up to 64 KiB; in the simulations a short message took as
+ * long as 1 KB. Between the namespaces, the time of short data depends on how often a rank waits
+ * for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also depends
+ * on the bytes on the busiest cable. A long allreduce by `parts` takes about as long as by
+ * `composed` if the ranks of a node share a port, and a fraction of that time if each rank has a
+ * port. If the nodes are containers of one machine and no cable is limited, the processors are busy
+ * with copying. Where ranks take turns on the processors, the tree of `logical` was measured to be
+ * the fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank
+ * has a processor, those algorithms are faster in which all ranks copy at the same time. */
 enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
@@ -520,7 +522,8 @@ static tutti_status check_named(const char *text)
     return TUTTI_OK;
 }
 
-/* Calls with counts ask this each time, so the setting is looked up once: it never changes. */
+/* Returns the value of TUTTI_ALGORITHM; NULL: it is not set. Each call with counts reads it, so the
+ * setting, which never changes, is looked up once. */
 static const char *forcing(void)
 {
     static _Atomic(const char *) known;
@@ -534,11 +537,11 @@ static const char *forcing(void)
     return *text ? text : NULL;
 }
 
-/* Returns the name that TUTTI_ALGORITHM gives for the call's collective: COLLECTIVE=NAME, or else
- * the first NAME alone, which is for every collective that has such an algorithm. NULL: it gives
- * none, or the call is a step of a call such as tutti_team_split, which the setting does not
- * concern. A NAME alone that no collective has is returned for every collective, so that it is
- * reported. */
+/* Returns the name that TUTTI_ALGORITHM gives for the call's collective: NAME of COLLECTIVE=NAME,
+ * or else the first NAME without a collective, which is for every collective that has such an
+ * algorithm. NULL: TUTTI_ALGORITHM gives none, or the call is a step of a call such as
+ * tutti_team_split, which the setting does not concern. A NAME without a collective that no
+ * collective has is returned for every collective, so that it is reported. */
 static const char *forced_name(const struct tt_call *call, size_t *length)
 {
     enum tt_coll coll = call->coll;
@@ -572,8 +575,8 @@ tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_
     return TUTTI_OK;
 }
 
-/* Only a program runs a plan file by TUTTI_ALGORITHM, and it does not call tt_choose for that
- * collective. */
+/* Returns the error for a plan file in TUTTI_ALGORITHM. Only a program runs such a file, and a
+ * program does not call tt_choose for that collective; so the caller is a command. */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
     return tt_fail(TUTTI_ERR_UNSUPPORTED,
@@ -625,9 +628,10 @@ tutti_status tt_choose_check(void)
     return TUTTI_OK;
 }
 
-/* Returns the status of a choice that began when `before` allocations had failed. Algorithms need
- * memory to find out whether they apply. A rank that lacks it must not take another algorithm than
- * the others do, so its choice is an error. */
+/* Returns the status of a choice, or MEMORY if an allocation failed during the choice. `before` is
+ * the number of failed allocations when the choice began. Algorithms need memory to find out
+ * whether they apply, and a rank without memory must not choose another algorithm than the other
+ * ranks do. */
 static tutti_status checked(uint64_t before, tutti_status status)
 {
     if (tt_memory_lacks() == before) return status;
@@ -635,7 +639,7 @@ static tutti_status checked(uint64_t before, tutti_status status)
 }
 
 /* Sets *first to the algorithm that is forced for an alltoallv, gatherv or scatterv if its ranks
- * tell each other something first, else to NULL. */
+ * exchange something before the plan is made, else to NULL. */
 static void find_first(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **first)
 {
@@ -655,8 +659,8 @@ tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *ma
     return checked(before, TUTTI_OK);
 }
 
-/* Returns the algorithm of a step in which ranks tell each other about an alltoallv that follows;
- * NULL: any. */
+/* Returns the algorithm of a step in which ranks exchange their counts for an alltoallv that
+ * follows; NULL: any. */
 static const struct tt_algorithm *choose_telling(const struct tt_call *step,
                                                  const struct tt_map *map)
 {
@@ -672,31 +676,33 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
 }
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv and of a
- * reduce_scatter. The mean of these is the count of an allgather, or of a reduce_scatter_block,
- * with the same bytes. Without counts, n stands for them. */
+ * reduce_scatter, so the mean of the counts decides: it is the count of an allgather or
+ * reduce_scatter_block with as many bytes in all. In calls without counts, n decides. */
 static int64_t bytes_of(const struct tt_call *call, int p)
 {
     bool all_known = call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_reduce_scatter;
     return all_known && call->out_counts ? tt_call_mean_bytes(call, p) : tt_call_bytes(call);
 }
 
-/* Whether each rank would reduce all of a long vector whose elements take long to reduce. */
+/* Whether, by this algorithm, each rank would reduce all of a long vector of elements that take
+ * long to reduce. */
 static bool repeats_work(const struct tt_algorithm *a, const struct tt_call *call, int64_t bytes)
 {
     return a == &tt_allreduce_flat && call->type == TUTTI_BINNED && bytes > 64 << 10;
 }
 
-/* Whether the two copies of a byte through shared memory take twice as long as one. If the ranks
- * take turns on the processors, nobody copies out while another rank copies in. In a gather or a
- * scatter each byte is copied for one rank only; where all ranks copy out what one rank has copied
- * in, as in a bcast, the second copy finds it in a cache. */
+/* Whether the two copies of a byte through shared memory take twice as long as one copy. This is so
+ * if the ranks take turns on the processors: no rank copies out while another rank copies in. In a
+ * gather or a scatter each byte is copied for one rank only; where all ranks copy out what one rank
+ * has copied in, as in a bcast, the second copy finds the bytes in a cache. */
 static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
 {
     bool single = call->coll == TT_COLL_gather || call->coll == TT_COLL_scatter;
     return single && map->cores > 0 && map->p > map->cores;
 }
 
-/* On several nodes, most buffers are on other nodes. */
+/* Returns the cost by which a row is chosen. On several nodes, most buffers are on other nodes,
+ * which counts as the highest cost. */
 static int cost_of(const struct tt_call *call, const struct tt_map *map)
 {
     if (!map->reads || !tt_map_one_node(map)) return ANY_COST;
@@ -744,8 +750,8 @@ static bool spread_fits(const struct spread_row *r, const struct tt_call *call, 
            is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
 }
 
-/* Chooses for several nodes without a known network. On a known network other algorithms are
- * used. */
+/* Returns the algorithm for several nodes without a known network; NULL: no row fits. On a known
+ * network other algorithms are used. */
 static const struct tt_algorithm *choose_spread(const struct tt_call *call,
                                                 const struct tt_map *map)
 {
@@ -757,11 +763,13 @@ static const struct tt_algorithm *choose_spread(const struct tt_call *call,
     return NULL;
 }
 
-/* A message costs 1 us, and 1 ns for each byte, on a known network: the model of `tutti sim`. */
+/* The costs on a known network, as in the model of `tutti sim`: 1 us for a message, and 1 ns for
+ * each of its bytes. */
 static const struct tt_costs network_costs = {.ts = 1000000, .tw = 1000, .tw_both = 1000};
 
-/* Chooses on a hypercube with a rank at each node, where both formulas are exact: `hypercube` sends
- * fewer messages, and `pairwise` fewer bytes. They take the same time for blocks of
+/* Chooses on a hypercube with a rank at each node, where the formulas of both algorithms are exact:
+ * `hypercube` sends fewer messages, and `pairwise` fewer bytes. The two take equally long for
+ * blocks of
  *
  *     m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)) bytes, for p > 2 */
 static const struct tt_algorithm *choose_network(const struct tt_call *call,
@@ -844,7 +852,7 @@ static bool has_row(const struct row *rows, size_t n, const struct tt_algorithm 
     return false;
 }
 
-/* Whether a table that is for such maps names the algorithm, for any size. */
+/* Whether one of the tables that are used for this map names the algorithm, for any size. */
 static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
     if (tt_map_one_node(map))

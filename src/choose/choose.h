@@ -9,8 +9,9 @@
 #include "choose/estimate.h"
 #include "choose/wisdom.h"
 
-/* These can choose an algorithm, in this order: TUTTI_ALGORITHM, the wisdom, what the first calls
- * of the job measured (measure.h), the predicted times, or a table. */
+/* The source that has chosen an algorithm. The sources are asked in this order: TUTTI_ALGORITHM,
+ * the wisdom, what the first calls of the job measured (measure.h), the predicted times, a
+ * table. */
 enum tt_chosen_by {
     TT_CHOSEN_FORCED,
     TT_CHOSEN_WISDOM,
@@ -35,21 +36,23 @@ const char *tt_chosen_text(enum tt_chosen_by by);
  * collective is named twice). */
 tutti_status tt_choose_check(void);
 
-/* The algorithms that are worth measuring for a call: the one that is chosen without measuring
- * comes first. With a model, the others are those whose predicted time is less than twice the least
- * one, the fastest first; without a model, those that a table has for any size. Writes at most
- * `most` algorithms that apply, and returns how many; 0: no algorithm applies, or the choice is
- * forced, or the wisdom knows it. */
+/* Lists the algorithms that are worth measuring for a call. The algorithm that is chosen without
+ * measuring comes first. With a model of the machine, the others are those whose predicted time is
+ * less than twice the least predicted time, the fastest first; without a model, those that a table
+ * has for any size. Writes at most `most` algorithms that apply, and returns how many; 0: no
+ * algorithm applies, or the choice is forced, or the wisdom has a line for the call. */
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
                   const struct tt_algorithm **candidate, int most);
 /* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
- * (COLLECTIVE=@PATH), which is not ended by a \0, and *n to its length; NULL: it gives none.
- * Errors: ARG as above. tt_choose returns UNSUPPORTED for such a collective. */
+ * (COLLECTIVE=@PATH), and *n to the length of the path, which does not end with a \0. NULL:
+ * TUTTI_ALGORITHM gives none. Errors: ARG as in tt_choose, which returns UNSUPPORTED for a
+ * collective with a plan file. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
-/* Sets *first to the algorithm that tt_choose sets if its ranks have to tell each other something
- * before the plan is made (tt_algorithm.first), else to NULL. They do so in steps of the signatures
- * TT_SIGNATURE_COUNTING, GATHERV and SCATTERV. Before alltoallv `forward`, tt_choose sets the same
- * algorithm for these, so that their messages go the same ways. Errors: MEMORY as above. */
+/* Sets *first to the algorithm that tt_choose sets if its ranks have to exchange something before
+ * the plan is made (tt_algorithm.first), else to NULL. The ranks do so in steps of the signatures
+ * TT_SIGNATURE_COUNTING, GATHERV and SCATTERV. Before alltoallv `forward`, tt_choose chooses
+ * `forward` for these steps, too, so that their messages take the same paths. Errors: MEMORY as in
+ * tt_choose. */
 tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
                              const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone

@@ -10,8 +10,8 @@ enum { ALGORITHMS = 0 TT_ALGORITHMS(COUNT) };
 #undef COUNT
 _Static_assert((int)ALGORITHMS < (int)TT_NOTHING_RANKED, "indices + 1 fit");
 
-/* The bytes of an allgatherv are the mean of those of the ranks; those of a reduce_scatter are the
- * sum (share). */
+/* Returns the class of the call's bytes (tt_size_class). In an allgatherv, the mean over the ranks
+ * counts, in a reduce_scatter the sum. */
 static int size_of(const struct tt_call *call, int p)
 {
     bool lists = call->coll == TT_COLL_allgatherv && call->out_counts;
@@ -19,14 +19,14 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether the ranks know the call alike, and its time can be predicted. */
+/* Whether all ranks know the same of the call, and its time can be predicted. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
     return map->machine && map->p >= 2 && map->p <= TT_PREDICT_RANKS && tt_map_one_node(map) &&
            !map->net && !tt_coll_pairs(call->coll);
 }
 
-/* Equal counts. */
+/* Equal counts for all ranks, and the displacements that belong to them. */
 struct shares {
     int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
 };
@@ -36,7 +36,7 @@ static void share(struct tt_call *call, struct shares *shares, int p)
 {
     int64_t n = call->n, at = 0;
     if (!tt_call_counts(call) || p > TT_PREDICT_RANKS) return;
-    bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum */
+    bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum of the counts */
     for (int r = 0; r < p; r++) {
         shares->displ[r] = at;
         at += shares->count[r] = whole ? n / p + (r < n % p) : n;
@@ -47,7 +47,7 @@ static void share(struct tt_call *call, struct shares *shares, int p)
     call->n = 0;
 }
 
-/* The call that stands for all calls of this size. */
+/* Returns the call that stands for all calls of the same collective with 2^log2 bytes. */
 static struct tt_call stand_in(const struct tt_call *call, int log2)
 {
     bool reduces = tt_coll_has_op(call->coll);
@@ -70,8 +70,8 @@ struct ranked {
     int64_t time_ps[TT_RANKED];
 };
 
-/* If two algorithms take the same time, the one that stands first in tt_algorithms is the
- * better. */
+/* Whether a time is better than that at place `than`. If two times are equal, the algorithm that
+ * stands first in tt_algorithms is the better one. */
 static bool is_better(int64_t time_ps, int index, const struct ranked *r, int than)
 {
     if (time_ps != r->time_ps[than]) return time_ps < r->time_ps[than];
@@ -92,8 +92,9 @@ static void insert(struct ranked *r, int index, int64_t time_ps)
     r->time_ps[at] = time_ps;
 }
 
-/* The algorithms that apply, those with the shortest plans first: they are followed soonest, and
- * the least of their times bounds how far the others have to be followed. */
+/* The algorithms that apply, in the order of the lengths of their plans. Short plans come first
+ * because they are predicted soonest, and the least of their times bounds how far long plans have
+ * to be followed. */
 struct runners {
     int n, index[ALGORITHMS];
     int64_t steps[ALGORITHMS];
@@ -110,7 +111,7 @@ static void add_runner(struct runners *runners, int index, int64_t steps)
     runners->steps[at] = steps;
 }
 
-/* The steps of rank 0, about; 0 without memory. */
+/* Returns about how many steps the plan of rank 0 has; 0 without memory. */
 static int64_t steps_of(const struct tt_algorithm *a, const struct tt_call *call,
                         const struct tt_map *map)
 {
@@ -129,8 +130,9 @@ static bool is_among(const uint8_t *known, int n, int index)
     return false;
 }
 
-/* Ranks the algorithms that are not among the first n of `known`. Those that take more than `times`
- * times the least time may be left out. The errors of predictions are none of the caller's. */
+/* Ranks the algorithms that are not among the first n of `known`. Algorithms that take more than
+ * `times` times the least time may be left out. Errors of predictions do not reach the caller:
+ * tutti_error stays as it was. */
 static void rank_all(const struct tt_call *call, const struct tt_map *map, const uint8_t *known,
                      int n, int times, struct ranked *r)
 {
@@ -152,8 +154,8 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     tt_error_restore(kept);
 }
 
-/* Finds the best algorithm after the first n. Returns false if memory was short: then another one
- * may be the best, and best[n] stays as it is. */
+/* Sets best[n] to the best algorithm after the first n. Returns false if memory was short: another
+ * algorithm may then be the best, and best[n] stays as it is. */
 static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stand_in,
                       const struct tt_map *map)
 {
@@ -192,8 +194,8 @@ static bool is_for(const struct tt_ranking *ranking, const struct tt_ranking_sha
     return memcmp(&ranking->shape, shape, sizeof *shape) == 0;
 }
 
-/* Returns the place for a new ranking. If there is none, that of the oldest one that was not given
- * is used again. */
+/* Returns the place for a new ranking: a free place or, if there is none, the place of the oldest
+ * ranking that did not come from a file. */
 static int new_place(struct tt_rankings *kept)
 {
     if (kept->n < TT_RANKINGS_MOST) return kept->n++;

@@ -27,8 +27,8 @@
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map);
 /* Adds to the n candidates the other algorithms whose predicted time for this call is less than
- * twice the least one, the fastest first, as long as there are fewer than `most`. Returns how many
- * candidates there are then; 0: no time can be predicted. */
+ * twice the least predicted time, the fastest first, as long as there are fewer than `most`
+ * candidates. Returns the new number of candidates; 0: no time can be predicted. */
 int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
                      const struct tt_algorithm **candidate, int n, int most);
 

@@ -10,8 +10,9 @@
 
 #include "run/signature.h"
 
-/* The choice without measuring stays unless another candidate is better by as much per cent: most
- * of what is less is noise. */
+/* MARGIN: by how many per cent another candidate must be faster than the algorithm that is chosen
+ * without measuring; smaller differences are mostly noise. WARM: the first calls that do not
+ * count. */
 enum { MARGIN = 5, WARM = 1 };
 
 static struct tt_call without_place(const struct tt_call *call)
@@ -35,7 +36,7 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     struct tt_call as_planned = tt_cache_tuned(cache, call);
     uint64_t before = tt_memory_lacks();
     int n = tt_candidates(&as_planned, &team->map, cache->rankings, candidate, TT_TRIAL_CANDIDATES);
-    /* Another rank that had memory may measure others. */
+    /* Another rank, which had memory, may measure other candidates. */
     if (tt_memory_lacks() != before)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory to choose algorithms");
     if (n < 2) return TUTTI_OK;
@@ -88,7 +89,8 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The median of a candidate's calls, without the first, which made its plan and its memory. */
+/* Returns the median time of a candidate's calls, without the first call, which made the plan and
+ * took its memory. */
 static int64_t median_ns(const struct tt_trial *t, int candidate)
 {
     int64_t ns[TT_TRIAL_ROUNDS - WARM];
@@ -174,14 +176,15 @@ static bool line_of(const struct tt_trial *t, const struct tt_team *team,
     return true;
 }
 
-/* Whether TUTTI_NODES divides a node into several, so that what was measured is true nowhere else.
- * */
+/* Whether TUTTI_NODES divides a node into several, so that the measured times are true for no real
+ * node. */
 static bool pretends(const struct tt_team *team)
 {
     return team->fabric->nodes > team->fabric->job->nodes;
 }
 
-/* One member writes, and no call fails if it cannot: the next job measures again. */
+/* Adds the decided trials to the file of the wisdom. Only one member of the team does so, and no
+ * call fails if the file cannot be written: the next job measures again. */
 static void write_lines(const struct tt_trials *trials, const struct tt_team *team)
 {
     char path[TT_FILE_PATH], why[TT_FILE_WHY], error[TT_ERROR_TEXT];

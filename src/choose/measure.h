@@ -31,14 +31,18 @@
 
 enum { TT_TRIAL_CANDIDATES = 6, TT_TRIAL_ROUNDS = 8, TT_TRIALS = 32 };
 
-/* Invariants: n >= 2; 0 <= calls <= n * TT_TRIAL_ROUNDS; best < n, and -1 until it is decided. */
+/* Invariants: n >= 2; 0 <= calls <= n * TT_TRIAL_ROUNDS; best < n; best is -1 until the trial is
+ * decided. */
 struct tt_trial {
-    struct tt_call call; /* of its first call, not in place */
+    struct tt_call call; /* the first call of the trial, as if it were not in place */
     int n, calls, best;
     const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
-    struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* by whether this rank calls in place */
-    int64_t begin_ns;                                     /* of the call that runs */
-    int64_t ns[TT_TRIAL_CANDIDATES * TT_TRIAL_ROUNDS];    /* by call; when decided: the maxima */
+    struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* [1] if this rank calls in place, else
+                                                           * [0] */
+    int64_t begin_ns;                                     /* when the call that is running began */
+    int64_t ns[TT_TRIAL_CANDIDATES * TT_TRIAL_ROUNDS];    /* the time of each call; when the trial
+                                                           * is decided: the maximum over the
+                                                           * ranks */
 };
 
 struct tt_trials {
@@ -50,19 +54,20 @@ struct tt_trials {
  * MEMORY. */
 tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_trial **trial);
-/* Whether the ranks have to exchange trial->ns[0 .. *n - 1] now, and to decide then. */
+/* Whether the ranks have to exchange the times trial->ns[0 .. *n - 1] now, and then to decide. */
 bool tt_trial_is_over(const struct tt_trial *trial, int *n);
-/* Decides: trial->ns holds the maxima over the ranks. Logs the result on rank 0. */
+/* Decides which candidate is the fastest. trial->ns must hold the maxima over the ranks. Logs the
+ * result on rank 0. */
 void tt_trial_decide(struct tt_trial *trial, const struct tt_team *team);
-/* Gives the plan for this call: that of the next candidate, of which the caller owns a use, or,
- * when the trial is decided, that of the best one, which is then in the cache. Errors: those of
- * tt_prepare. */
+/* Sets *prepared to the plan for this call: the plan of the next candidate, of which the caller
+ * owns a use, or, when the trial is decided, the plan of the fastest candidate, which the cache
+ * then owns. Errors: those of tt_prepare. */
 tutti_status tt_trial_plan(struct tt_trial *trial, struct tt_cache *cache, struct tt_team *team,
                            const struct tt_call *call, struct tt_prepared **prepared);
-/* The call begins, and has ended. */
+/* Record that a timed call begins, and that it has ended. */
 void tt_trial_begin(struct tt_trial *trial);
 void tt_trial_end(struct tt_trial *trial);
-/* Adds what was measured to the file of the wisdom, and frees the trials. */
+/* Adds the results of the decided trials to the file of the wisdom, and frees all trials. */
 void tt_trials_release(struct tt_cache *cache, const struct tt_team *team);
 
 #endif

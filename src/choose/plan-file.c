@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loads the laboratory. It lies beside libtutti.so; a program that has libtutti.a in itself finds
- * it where the dynamic linker looks for libraries.
+ * Loads the lab. The lab is beside libtutti.so; for a program that contains libtutti.a, it is where
+ * the dynamic linker looks for libraries.
  */
 #include "choose/plan-file.h"
 
@@ -15,7 +15,7 @@
 
 static struct {
     pthread_once_t once;
-    tt_lab_plan *plan; /* NULL: it could not be loaded, and `why` says the reason */
+    tt_lab_plan *plan; /* NULL: the lab could not be loaded, and `why` has the reason */
     char why[512];
 } lab = {.once = PTHREAD_ONCE_INIT};
 
@@ -24,7 +24,7 @@ void tt_lab_provide(tt_lab_plan *plan)
     lab.plan = plan;
 }
 
-/* Writes the path of the laboratory beside this library, or "" if that is not known. */
+/* Writes the path of the lab beside this library, or "" if that path is not known. */
 static void path_beside(char *path, size_t n)
 {
     Dl_info info;
@@ -58,14 +58,15 @@ static void load(void)
         snprintf(lab.why, sizeof lab.why, "%s is not of version %s of Tutti", LAB, TUTTI_VERSION);
 }
 
-/* In these collectives a rank knows only its own counts, so no rank could prove the schedule for
- * all ranks. */
+/* Whether the collective takes plan files. In the others a rank knows only its own counts, so no
+ * rank could prove the schedule for all ranks. */
 static bool takes_files(enum tt_coll coll)
 {
     return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);
 }
 
-/* Every rank reads the file, so all of them must get the same bytes without waiting. */
+/* Returns NULL, or why the path is refused. Every rank reads the file, so all ranks must get the
+ * same bytes without waiting. */
 static const char *refuse_path(const char *path)
 {
     struct stat is;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of a prediction, which predict.c (who does what when) and predict-step.c (how long a
- * step takes) share.
+ * The state of a prediction. predict.c decides which rank does what and when, predict-step.c how
+ * long a step takes, and predict-repeat.c which turns of loops are skipped.
  */
 #ifndef TT_PREDICT_INSIDE_H
 #define TT_PREDICT_INSIDE_H
@@ -11,8 +11,8 @@
 
 #define TT_PREDICT_NEVER INT64_MAX
 
-/* The times at which a lane raised its flag, in the order of the values: value[i] counts from the
- * first call on, call << 32 | value. */
+/* The times at which a lane raised its flag, in the order of the values. value: call << 32 | flag
+ * value, where the first call is 0. */
 struct tt_flag_log {
     struct tt_raise {
         uint64_t value;
@@ -21,17 +21,18 @@ struct tt_flag_log {
     int n, room;
 };
 
-/* A message from one rank to another, and the queue of those between two lanes. The i-th message is
- * for the i-th receive. */
+/* tt_sent is a message from one rank to another, and tt_follow_channel the queue of messages from a
+ * lane of one rank to a lane of another. The i-th message is for the i-th receive. */
 struct tt_sent {
-    int64_t len, at_ps, taken_ps; /* when it can be seen, and when it was taken; NEVER: not yet */
+    int64_t len, at_ps, taken_ps; /* at_ps: when the receiver can see it; taken_ps: when the
+                                   * receiver took it; TT_PREDICT_NEVER: not yet */
     bool rendezvous;
     bool early; /* the receiver found it before it posted a receive, and has put it aside */
 };
 struct tt_follow_channel {
     struct tt_sent *sent;
     int n, room, posted; /* messages sent, and receives posted */
-    int read;            /* the first so many messages have been taken or put aside */
+    int read;            /* so many messages at the beginning of `sent` were taken or put aside */
 };
 
 /* A receive that was posted. */
@@ -46,7 +47,7 @@ struct tt_posted {
 /* A started send or receive that a wait step may wait for. */
 struct tt_under_way {
     struct tt_follow_channel *channel; /* NULL: complete */
-    int index, posted; /* posted: of a receive, its number in the rank's list; else -1 */
+    int index, posted; /* posted: for a receive, its number in the rank's list `posted`; else -1 */
 };
 
 struct tt_follow_lane {
@@ -57,37 +58,42 @@ struct tt_follow_lane {
     bool has_step, ended;
 };
 
-/* A rank: where it is, and what it waits for. */
+/* What a rank does: the step at which each lane is, and what the rank waits for. */
 struct tt_follow {
     struct tt_call own; /* the call of this rank, whose counts may be known to it alone */
     struct tt_plan *plan;
-    int64_t bytes[TT_BUFFERS]; /* of its buffers; of its window 0 */
+    int64_t bytes[TT_BUFFERS]; /* the bytes of each of its buffers; 0 for its window */
     struct tt_follow_lane *lane;
     struct tt_posted *posted;
-    int posted_n, posted_room, posted_taken; /* posted_taken: the first so many were taken */
+    int posted_n, posted_room, posted_taken; /* posted_taken: how many at the beginning of the list
+                                              * have been taken */
     int me, core, call;
     bool in_call, over;
-    int64_t ready_ps; /* when it is worth trying again; NEVER: after something that another does */
-    int64_t since_ps; /* since when it waits; -1: it does not */
+    int64_t ready_ps; /* when the rank may be able to go on; TT_PREDICT_NEVER: only after another
+                       * rank has done something */
+    int64_t since_ps; /* since when the rank waits; -1: it does not wait */
     uint64_t awaits;  /* the ranks (1 << rank) whose flags its lanes wait for */
-    /* by buffer: the smallest stretch of bytes that holds all that this call has touched */
+    /* for each buffer: the smallest range of bytes that holds all that this call has touched */
     struct tt_touched {
         int64_t first, end;
     } touched[TT_BUFFERS];
-    int64_t spent[TT_SPENT_N], (*spent_by)[TT_SPENT_N]; /* so far, and by the end of each call */
-    int64_t *ended_ps;                                  /* by call: when it ended; NEVER: not yet */
+    int64_t spent[TT_SPENT_N], (*spent_by)[TT_SPENT_N]; /* the time spent until now, and until the
+                                                         * end of each call */
+    int64_t *ended_ps;                                  /* for each call: when the rank ended it;
+                                                         * TT_PREDICT_NEVER: not yet */
 };
 
 /* A processor, whose ranks take turns. */
 struct tt_core {
     int64_t now_ps;
-    int64_t worked_ps; /* how long its ranks have done anything but wait */
-    int64_t alone_ps;  /* how long that would have taken if no other processor moved bytes */
-    int first, n, at;  /* its ranks are first, first + cores, ...; `at` counts among these n */
+    int64_t worked_ps; /* for how long its ranks have done anything but wait */
+    int64_t alone_ps;  /* what worked_ps would be if no other processor moved bytes */
+    int first, n, at;  /* its ranks are first, first + cores, ..., n in number; `at`: which of these
+                        * n runs */
 };
 
 enum { TT_LAST_SENT = 4 };
-/* The state of all ranks at an earlier turn of the rank that leads (predict-repeat.c). */
+/* The state of all ranks when the leader began an earlier turn of a loop (predict-repeat.c). */
 struct tt_saved {
     int64_t now_ps, steps;
     uint32_t turns;
@@ -103,46 +109,47 @@ struct tt_saved {
     struct tt_saved_channel {
         int n, posted, read;
         struct tt_sent last[TT_LAST_SENT]; /* the last message comes first */
-    } * channel;                           /* p * p; NULL: there was no message yet */
+    } * channel;                           /* p * p of them; NULL: there was no message yet */
 };
 
 struct tt_predictor {
     const struct tt_machine *machine;
     const struct tt_map *map;
-    const struct tt_call *call; /* of all ranks, or of each rank (is_own) */
+    const struct tt_call *call; /* one call, the same on all ranks, or one for each rank (is_own) */
     struct tt_follow *rank;
     struct tt_core *core;
     struct tt_flag_log *flag;          /* p * lanes */
     struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
-    int ended; /* the calls that all ranks have ended */
+    int ended; /* how many calls all ranks have ended */
     int64_t steps, eager_most;
-    /* who waits for the flag of rank r (at 2 + r), for a message (1), or that all ranks have ended
-     * an earlier call (0) */
+    /* sets of ranks (1 << rank): at 2 + r, those that wait for a flag of rank r; at 1, for a
+     * message; at 0, until all ranks have ended an earlier call */
     uint64_t waiters[TT_PREDICT_RANKS + 2];
-    /* by processor: when a rank of it is worth trying; NEVER: none is. See set_ready. */
+    /* for each processor: when one of its ranks may be able to go on; TT_PREDICT_NEVER: none is.
+     * See set_ready. */
     int64_t ready_ps[TT_PREDICT_RANKS];
-    int64_t busy_until_ps[TT_PREDICT_RANKS]; /* by processor: it copies, reduces or reads until
-                                              * then */
+    int64_t busy_until_ps[TT_PREDICT_RANKS]; /* for each processor: until when it copies, reduces or
+                                              * reads */
     struct tt_last_time {
         int64_t len, time_ps;
     } last[TT_MACHINE_TABLES_N]; /* the last time that each table gave */
-    /* predict-repeat.c: the rank whose turns are looked at (NULL: no plan has long loops); the
-     * turns of its loops, and how many it began since the last skip; by rank that awaits and rank
-     * that raises: the last value awaited */
+    /* For predict-repeat.c. leader: the rank whose turns are looked at (NULL: no plan has long
+     * loops). outer, inner: the turns of its loops. turns: how many turns it has begun since turns
+     * were last skipped. asked[r * p + w]: the last flag value of rank w that rank r awaited. */
     struct tt_follow *leader;
     uint32_t outer, inner, turns;
     uint64_t *asked;
     struct tt_saved saved;
     uint8_t winner[2 * TT_PREDICT_RANKS];
     int places;
-    int64_t most_ps; /* a time above it need not be known */
-    int64_t look_at; /* at so many steps, it is looked whether the time is above it */
-    bool more;       /* the time is above it */
+    int64_t most_ps; /* a longer time need not be predicted exactly */
+    int64_t look_at; /* the number of steps after which the time is next compared with most_ps */
+    bool more;       /* the time is above most_ps */
     bool is_own;
     bool loads;        /* buffers of other ranks are read by plain loads */
     bool streams;      /* ranks fill windows by stores that bypass the caches */
-    bool rings_stream; /* and these are how they fill the rings of messages */
+    bool rings_stream; /* ranks fill the rings of messages by stores that bypass the caches */
     tutti_status status;
 };
 
@@ -156,7 +163,8 @@ static inline int64_t tt_machine_number(const struct tt_predictor *s, enum tt_ma
     return s->machine->number[which];
 }
 
-/* Makes room for one more element behind n. Returns false, and sets s->status, without memory. */
+/* Makes room for one more element after the first n of *array. Returns false, and sets s->status,
+ * without memory. */
 static inline bool tt_predict_room(struct tt_predictor *s, void **array, int n, int *room,
                                    size_t size)
 {
@@ -182,22 +190,22 @@ static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt
 
 /* ---- predict-repeat.c ---- */
 
-/* Called after the rank that leads has done a step at this time. Returns true if turns have been
- * skipped, so that all clocks have changed; no more steps are skipped than bring s->steps to
- * most_steps. */
+/* Skips turns of loops, if the ranks repeat what they did. It is called after the leader has done a
+ * step at the time `now_ps`. Returns true if turns have been skipped, so that all clocks have
+ * changed. It skips so few steps that s->steps is at most most_steps. */
 bool tt_repeat_skip(struct tt_predictor *s, int64_t now_ps, int64_t most_steps);
 
-/* ---- predict-step.c ---- Each adds its time to the rank's processor and to what the rank
- * spent. */
+/* ---- predict-step.c: each function adds its time to the rank's processor and to what the rank
+ * spent ---- */
 
 void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
-/* Takes a message that has come: copies it out, or reads it where it lies. */
+/* Takes a message that has arrived: copies it out of the ring, or reads it where it lies. */
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
                    const struct tt_sent *sent);
-/* Puts a message aside for which no receive has been posted. */
+/* Copies a message for which no receive has been posted out of the ring, and puts it aside. */
 void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
                    const struct tt_sent *sent);
-/* Puts a message that is short into the ring. */
+/* Copies a short message into the ring. */
 void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 
 #endif

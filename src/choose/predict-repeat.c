@@ -4,23 +4,24 @@
  * a loop does the same for the next slice. After some turns, the ranks are in step: each turn takes
  * as long as the one before. Then nothing new happens until a loop comes to its last turn.
  *
- * When a rank that leads begins a turn, the state of all ranks is compared with an earlier one. If
- * both are the same, but for a shift in time, in turns and in the values of flags, then all that
- * follows depends on the same numbers, and so it repeats with the same shift, as long as each loop
- * is in the middle: neither in its first turns, which may leave steps out, nor in its last one,
- * which may be shorter. So a number of these periods is passed at once, and times, values and turns
- * are shifted by as many. What is predicted stays the same, to the picosecond.
+ * When a rank that leads, the leader, begins a turn, the state of all ranks is compared with an
+ * earlier state. If the two states are equal, except for a shift in time, in turns and in the
+ * values of flags, then all that follows depends on the same numbers, and so it repeats with the
+ * same shift, as long as each loop is in the middle: neither in its first turns, which may leave
+ * steps out, nor in its last one, which may be shorter. What lies between the two states is a
+ * period. A number of periods is passed at once, and times, values and turns are shifted by as
+ * many. The prediction stays the same, to the picosecond.
  *
  * The argument needs these properties, which `periods` checks:
  *
  *     - Every time that a later event depends on is as far from the time of the turn as before, or
  *       so far back that every rank can see what happened then. A rank that is not in a loop waits
  *       for a flag that nobody has raised in the period, so its times stay as they are.
- *     - The values that a rank awaits grow as fast as those to which the flag is raised. Otherwise
- *       it would reach a value that is not there yet, although it was in this period.
- *     - Ranges that rotate, and steps whose length varies, are where they were.
+ *     - The values that a rank awaits grow as fast as the values to which the flag is raised.
+ *       Otherwise the rank would come to await a value that is not there yet.
+ *     - Ranges that rotate, and steps whose length varies, are where they were before.
  *
- * One property is not checked, but assumed, and the tests hold it for all algorithms: a range that
+ * One property is not checked, but assumed, and the tests check it for all algorithms: a range that
  * moves on with the turns stays in the cache, or out of it (predict-step.c), as it was.
  */
 #include <string.h>
@@ -28,8 +29,8 @@
 #include "choose/predict-inside.h"
 
 enum {
-    FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first ones */
-    PERIOD = 4 /* periods of so many turns are found soonest; longer ones if they last long */
+    FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first turns */
+    PERIOD = 4 /* turns of the shortest periods that are looked for; longer ones are found later */
 };
 
 /* ---- The state ---- */
@@ -73,7 +74,8 @@ static void save(struct tt_predictor *s, int64_t now)
     if (s->channel) save_channels(s);
 }
 
-/* Whether a time is as far from `now` as `before` was from the saved time; or both are over. */
+/* Whether `time` is as far from `now` as `before` was from the time of the saved state. Times that
+ * have passed count as equal. */
 static bool alike_time(const struct tt_predictor *s, int64_t before, int64_t time, int64_t now)
 {
     if (before == TT_PREDICT_NEVER || time == TT_PREDICT_NEVER) return before == time;
@@ -97,8 +99,8 @@ static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
     return a < log->raise || a->time_ps + line <= s->saved.now_ps;
 }
 
-/* Whether a message can still change what a rank does: it was not taken, or its sender does not
- * know so yet. */
+/* Whether a message can still change what a rank does: it was not taken, or its sender cannot know
+ * yet that it was taken. */
 static bool is_live(const struct tt_predictor *s, const struct tt_sent *sent, int64_t now)
 {
     return sent->taken_ps == TT_PREDICT_NEVER ||
@@ -115,7 +117,8 @@ static bool alike_message(const struct tt_predictor *s, const struct tt_sent *be
            (!taken || sent->taken_ps - now == before->taken_ps - s->saved.now_ps);
 }
 
-/* A channel through which no message went in the period is left as it is. */
+/* Whether a channel is as it was in the saved state, but for the shift. A channel without messages
+ * in the period counts as equal. */
 static bool alike_channel(const struct tt_predictor *s, int i, int64_t now)
 {
     const struct tt_follow_channel *c = &s->channel[i];
@@ -146,7 +149,7 @@ static uint64_t last_value(const struct tt_flag_log *log, int n)
     return n > 0 ? log->raise[n - 1].value : 0;
 }
 
-/* Whether the values that ranks await have grown like the flags. */
+/* Whether the values that ranks await have grown as much as the flags. */
 static bool alike_asked(const struct tt_predictor *s)
 {
     for (int w = 0; w < s->p; w++) {
@@ -160,7 +163,7 @@ static bool alike_asked(const struct tt_predictor *s)
     return true;
 }
 
-/* Whether `turns` more turns leave everything that depends on the number of a turn as it is. */
+/* Whether everything that depends on the number of a turn is the same `turns` turns later. */
 static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
 {
     for (uint32_t i = 1; i < plan->shapes_n; i++)
@@ -211,7 +214,7 @@ static bool alike_core(const struct tt_predictor *s, int core, int64_t now)
            alike_time(s, s->saved.busy_until_ps[core], s->busy_until_ps[core], now);
 }
 
-/* Returns how many periods can be passed. */
+/* Returns how many periods can be passed; 0: none, or the states differ. */
 static int64_t periods(const struct tt_predictor *s, int64_t now)
 {
     int64_t most = INT64_MAX;
@@ -227,8 +230,8 @@ static int64_t periods(const struct tt_predictor *s, int64_t now)
 
 /* ---- Passing ---- */
 
-/* A time that was the same before the period stays: it is that of a rank that waits. So does one
- * that is over (before `past`). */
+/* Shifts a time by `by`. A time that did not change in the period stays, because it belongs to a
+ * rank that waits. A time before `past` stays, because no rank depends on it any more. */
 static void pass_time(int64_t before, int64_t *time, int64_t past, int64_t by)
 {
     if (*time != before && *time != TT_PREDICT_NEVER && *time >= past) *time += by;
@@ -246,8 +249,9 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Appends the last time that the flag was raised before the period, and those in it, n periods
- * later. Times in between need not be there: all ranks can see by now what happened then. */
+/* Appends the last time that the flag was raised before the period, and the times in the period, as
+ * they will be n periods later. The times of the periods between are not needed: all ranks can see
+ * by now what happened in these periods. */
 static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
 {
     struct tt_flag_log *log = &s->flag[rank];
@@ -297,7 +301,7 @@ static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
     return true;
 }
 
-/* Whether the rank that leads has begun another turn. */
+/* Whether the leader has begun another turn. */
 static bool begins_turn(struct tt_predictor *s)
 {
     const struct tt_iter *iter = &s->leader->lane->iter;
@@ -312,7 +316,7 @@ static bool begins_turn(struct tt_predictor *s)
 bool tt_repeat_skip(struct tt_predictor *s, int64_t now, int64_t most_steps)
 {
     if (!begins_turn(s)) return false;
-    if (s->channel && !s->saved.channel) s->turns = 0; /* no message was saved */
+    if (s->channel && !s->saved.channel) s->turns = 0; /* the saved state has no messages */
     int64_t steps = s->steps - s->saved.steps, n = s->turns > 0 ? periods(s, now) : 0;
     if (n > 0) n = tt_min(n, (most_steps - s->steps) / steps);
     if (n > 0) s->turns = 0;

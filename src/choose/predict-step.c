@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long a step takes that moves bytes.
+ * The time of steps that move bytes.
  */
 #include "choose/predict-inside.h"
 
 #include "coll/coll-util.h"
 
 enum {
-    CACHE_BYTES = 512 << 10,  /* what a call has touched stays in the cache up to this many bytes */
-    BOUNCE_BYTES = 128 << 10, /* an operand that the system reads comes in pieces of this length */
+    CACHE_BYTES = 512 << 10,  /* the bytes of a buffer that stays in the cache after a call has
+                               * touched it, at most */
+    BOUNCE_BYTES = 128 << 10, /* an operand that the system reads comes in pieces of so many
+                               * bytes */
     MILLE = 1000
 };
 
@@ -19,7 +21,8 @@ static bool shares_core(const struct tt_predictor *s, const struct tt_follow *r,
     return s->rank[other].core == r->core;
 }
 
-/* The range as its owner sees it, who counts from the start of the buffer and not of a segment. */
+/* Returns the range as its owner sees it: its offset counts from the start of the buffer, and not
+ * of a segment. */
 static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct tt_follow *r,
                                      const struct tt_range *range)
 {
@@ -33,9 +36,10 @@ static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct 
     return seen;
 }
 
-/* Bytes of the program are in no cache until the call has touched them, and stay in the cache if
- * the buffer is small. Scratch is used in every call. A buffer of a line mostly lies among others
- * that the program has just used, or that the processor fetches ahead of the calls. */
+/* Whether the bytes are in the cache. Bytes of the program are in no cache until the call has
+ * touched them, and then stay in the cache if the buffer is small. Scratch is used in every call,
+ * so it is in the cache, too. A buffer of a cache line mostly lies among other data that the
+ * program has just used, or that the processor fetches ahead of the calls. */
 static bool is_near(const struct tt_follow *r, const struct tt_range *range, int64_t len)
 {
     const struct tt_touched *t = &r->touched[range->buf];
@@ -52,7 +56,8 @@ static void touch(struct tt_follow *r, const struct tt_range *range, int64_t len
     t->end = none ? range->off + len : tt_max(t->end, range->off + len);
 }
 
-/* Whether the bytes are stored into a window past the caches, and so lie in memory afterwards. */
+/* Whether the bytes are stored into a window by stores that bypass the caches, and so are in memory
+ * afterwards. */
 static bool is_streamed(const struct tt_predictor *s, const struct tt_range *range, int64_t len)
 {
     return s->streams && range->buf == TT_WIN && len >= TT_STREAM_LEAST;
@@ -68,7 +73,7 @@ static enum tt_data_place place_of_source(const struct tt_predictor *s, const st
     }
     const struct tt_follow *owner = &s->rank[from->rank];
     if (from->buf == TT_WIN) {
-        /* The first bytes of a window come with the signal. */
+        /* The first bytes of a window are in the cache line of the signal. */
         bool came = shares_core(s, r, from->rank) || from->off + len <= TT_WIN_LINE;
         return came ? TT_DATA_CACHED : TT_DATA_OTHER;
     }
@@ -86,7 +91,7 @@ static enum tt_data_place place_of_target(const struct tt_predictor *s, const st
     return is_near(r, to, len) ? TT_DATA_CACHED : TT_DATA_MEMORY;
 }
 
-/* Whether the system has to move the bytes, because the range is no memory of this process. */
+/* Whether the kernel has to move the bytes, because this process has not mapped the range. */
 static bool is_far(const struct tt_predictor *s, const struct tt_range *range)
 {
     return range->rank != TT_SELF && range->buf != TT_WIN && !s->loads;
@@ -94,7 +99,8 @@ static bool is_far(const struct tt_predictor *s, const struct tt_range *range)
 
 /* ---- Times ---- */
 
-/* Most steps are as long as the last one by the same table. */
+/* Returns the time of a table for this length. Most steps have the length for which the table was
+ * last used, so that time is kept. */
 static int64_t time_of(struct tt_predictor *s, enum tt_machine_table table, int64_t len)
 {
     struct tt_last_time *last = &s->last[table];
@@ -103,7 +109,8 @@ static int64_t time_of(struct tt_predictor *s, enum tt_machine_table table, int6
     return last->time_ps;
 }
 
-/* Adds what it costs that other processors move bytes at the same time. */
+/* Returns the time `ps` with what is added to it because other processors move bytes at the same
+ * time. */
 static int64_t shared(struct tt_predictor *s, const struct tt_follow *r,
                       enum tt_machine_table share, int64_t len, int64_t ps)
 {
@@ -141,7 +148,8 @@ static enum tt_machine_table read_table(enum tt_data_place from, bool to_cache)
     return to_cache ? TT_MACHINE_read_memory_cached : TT_MACHINE_read_memory_memory;
 }
 
-/* The pieces that lie in a row in all ranges of a step: their number and their length. */
+/* Returns the length of the pieces that are contiguous in all ranges of a step, and sets *pieces to
+ * their number. */
 static int64_t row_of(const struct tt_plan *plan, const struct tt_plain *step, int64_t *pieces)
 {
     int64_t row = step->len;
@@ -171,7 +179,7 @@ static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_pl
     }
 }
 
-/* Adds one more operand, which the system may have to read first, piece by piece. */
+/* Adds the time of one more operand, which the kernel may have to read first, piece by piece. */
 static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
                 const struct tt_range *from)
 {
@@ -188,8 +196,8 @@ static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_pla
          time_of(s, tables[source], step->len));
 }
 
-/* A reduction is a copy of its first operand to which the others are added. If an operand that
- * needs no copy is there, it counts as the first one. */
+/* Adds the time of a reduction: a copy of its first operand, to which the others are added. If
+ * there is an operand that the kernel need not read, that operand counts as the first one. */
 static void reduce(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
 {
     uint32_t first = 1;
@@ -215,7 +223,8 @@ void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_
 
 /* ---- Messages ---- */
 
-/* Whether a message is stored into a ring past the caches. Very short ones are not. */
+/* Whether a message is stored into a ring by stores that bypass the caches. Very short messages are
+ * not. */
 static bool streams_message(const struct tt_predictor *s, int64_t len)
 {
     return s->rings_stream && len > TT_LINE;
@@ -230,7 +239,7 @@ void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_
          time_of(s, copy_table(from, ring, streams_message(s, step->len)), step->len));
 }
 
-/* Where the bytes of a message lie before they are copied out. */
+/* Returns where the bytes of a message are before they are copied out. */
 static enum tt_data_place place_of_message(const struct tt_predictor *s, const struct tt_follow *r,
                                            int from, const struct tt_sent *sent)
 {

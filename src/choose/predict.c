@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Follows the plans of all ranks, step by step. In each turn the processor whose clock is behind
- * all others does one step of one of its ranks. A rank that cannot go on says when it is worth
- * trying again, if that is known, or is woken by what another rank does.
+ * Follows the plans of all ranks, step by step. In each turn, the processor that can go on at the
+ * earliest time does one step of one of its ranks. A rank that cannot go on says when it may be
+ * able to, if that is known, or is woken by what another rank does.
  */
 #include "choose/predict.h"
 
@@ -11,20 +11,23 @@
 #include "run/team.h"
 
 enum {
-    STEPS_FEW = 2000,     /* a plan of so many steps uses its windows several times */
+    STEPS_FEW = 2000,     /* a call with more steps uses its windows several times */
     LEAST_TURNS = 8,      /* no turns of a shorter loop are skipped */
-    LOOK_STEPS = 256,     /* after so many, it is looked whether the time is more than asked for */
-    STEPS_SOME = 20000,   /* after so many steps, two calls of all ranks are enough */
-    STEPS_MOST = 1 << 19, /* after so many, the prediction is given up */
-    CALLS = 6,            /* calls in a row, of which the first WARM do not count */
+    LOOK_STEPS = 256,     /* the time is compared with most_ps after each so many steps */
+    STEPS_SOME = 20000,   /* after so many steps, the prediction ends when all ranks have ended two
+                           * calls */
+    STEPS_MOST = 1 << 19, /* after so many steps, the prediction is given up */
+    CALLS = 6,            /* calls in a row that are followed; the first WARM of them do not
+                           * count */
     WARM = 2,
-    WORK_MARGIN = 16, /* of the work for a call, a part of so many is not relied on */
-    ROUNDS = 3        /* rounds of all slots, if a root that runs ahead waits for turns */
+    WORK_MARGIN = 16, /* 1/WORK_MARGIN of the work for a call is not relied on */
+    ROUNDS = 3        /* the calls that are followed, in units of all slots, if a root runs ahead of
+                       * ranks that take turns */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
 
-/* A rank waits for one of these, besides the flag of a rank. */
+/* A rank waits for one of these, or for the flag of a rank (the number of the rank, from 0 on). */
 enum { A_MESSAGE = -1, ALL_RANKS = -2 };
 
 const char *tt_spent_text(enum tt_spent spent)
@@ -39,9 +42,9 @@ const char *tt_spent_text(enum tt_spent spent)
 
 /* ---- Whose turn it is ---- */
 
-/* Sets the time from which on the processor has something to do. The winners of a tournament show
- * which processor is the first: place i holds the earlier one of those in places 2i and 2i + 1, and
- * the processors themselves begin at place `places`. Of two that are equally early, the one with
+/* Sets the time from which on the processor has something to do. The winners of a tournament among
+ * the processors show which of them comes first: place i holds the winner of places 2i and 2i + 1,
+ * and the processors themselves begin at place `places`. If two times are equal, the processor with
  * the smaller number wins. */
 static void set_ready(struct tt_predictor *s, int core, int64_t ready)
 {
@@ -60,13 +63,14 @@ static int64_t line_between(const struct tt_predictor *s, const struct tt_follow
     return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
 }
 
-/* The ranks (1 << rank) that wait for this. Some may have gone on since (since_ps < 0). */
+/* Returns the set of ranks (1 << rank) that wait for `what`. Some of them may have gone on since
+ * (since_ps < 0). */
 static uint64_t *waiters_for(struct tt_predictor *s, int what)
 {
     return &s->waiters[what - ALL_RANKS];
 }
 
-/* The processor may have something to do from `when` on. */
+/* Records that the processor may have something to do from `when` on. */
 static void ready_from(struct tt_predictor *s, int core, int64_t when)
 {
     if (when < s->ready_ps[core]) set_ready(s, core, tt_max(when, s->core[core].now_ps));
@@ -83,7 +87,8 @@ static void wait_afresh(struct tt_predictor *s, struct tt_follow *r)
     *waiters_for(s, ALL_RANKS) &= ~me;
 }
 
-/* Makes ranks that wait for this try again at the time at which they can see what `r` has done. */
+/* Makes the ranks that wait for `what` try again, at the time at which they can see what `r` has
+ * done. */
 static void wake(struct tt_predictor *s, const struct tt_follow *r, int what)
 {
     int64_t now = tt_core_of(s, r)->now_ps;
@@ -96,7 +101,7 @@ static void wake(struct tt_predictor *s, const struct tt_follow *r, int what)
     }
 }
 
-/* The rank cannot go on before `when`. */
+/* Records that the rank waits for `what`, and cannot go on before `when`. Returns false. */
 static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, int64_t when)
 {
     if (r->since_ps < 0) r->since_ps = tt_core_of(s, r)->now_ps;
@@ -106,7 +111,9 @@ static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, in
     return false;
 }
 
-/* The rank goes on. The last part of its wait is the way of the line or the turns of the others. */
+/* Ends the wait of a rank that goes on, and records how the rank spent it: at the end, until rank
+ * `other`'s cache line arrived (-1: no other rank), and before that waiting, or for its turn.
+ * Returns whether the rank has waited. */
 static bool resume(struct tt_predictor *s, struct tt_follow *r, int other)
 {
     if (r->since_ps < 0) return false;
@@ -138,8 +145,9 @@ static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, uint32_t la
     return true;
 }
 
-/* When the flag was raised to this value; NEVER: not yet. Mostly that was one of the last times, so
- * the search goes back from the end in steps of twice the length. */
+/* Returns when the flag was raised to this value; TT_PREDICT_NEVER: not yet. The flag was mostly
+ * raised to it recently, so the search goes back from the end, and doubles its distance each
+ * time. */
 static int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
 {
     int high = log->n, low = high, back = 1;
@@ -225,8 +233,8 @@ static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
-/* A rank that reads its rings reads all that is in them, up to a number of messages from each rank.
- * It puts aside those for which it has posted no receive. */
+/* Puts messages aside for which the rank has posted no receive. A rank that reads its rings reads
+ * all messages that are in them, up to AT_A_TIME from each rank. */
 static void put_aside(struct tt_predictor *s, struct tt_follow *r)
 {
     enum { AT_A_TIME = 64 };
@@ -244,8 +252,8 @@ static void put_aside(struct tt_predictor *s, struct tt_follow *r)
         }
 }
 
-/* Takes the message of a posted receive if it has come; else lowers *when to the time at which it
- * comes. */
+/* Takes the message of a posted receive if it has arrived; else lowers *when to the time at which
+ * it arrives. Returns whether the message was taken. */
 static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *posted,
                  int64_t *when)
 {
@@ -282,7 +290,8 @@ static bool wait_for(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
-/* A rank that waits takes messages that it has posted receives for, whatever it waits for. */
+/* Takes one message for which a rank that waits has posted a receive, whatever the rank waits for.
+ * Returns false if there is none. */
 static bool take_any(struct tt_predictor *s, struct tt_follow *r)
 {
     int64_t when = TT_PREDICT_NEVER;
@@ -296,7 +305,7 @@ static bool take_any(struct tt_predictor *s, struct tt_follow *r)
 
 /* ---- Steps ---- */
 
-/* Returns false if the step cannot be done yet. */
+/* Does the step. Returns false if the step cannot be done yet. */
 static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
                     const struct tt_plain *step)
 {
@@ -322,7 +331,7 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
     return false;
 }
 
-/* Returns false if no lane can go on. */
+/* Does the next step of the first lane that can go on. Returns false if no lane can. */
 static bool try_lanes(struct tt_predictor *s, struct tt_follow *r)
 {
     wait_afresh(s, r);
@@ -416,7 +425,8 @@ static struct tt_follow *rank_on(const struct tt_predictor *s, const struct tt_c
     return &s->rank[core->first + i * s->cores];
 }
 
-/* The time at which some rank of the processor is worth trying; NEVER: none is. */
+/* Returns the time at which some rank of the processor may be able to go on; TT_PREDICT_NEVER: none
+ * is. */
 static int64_t find_ready(const struct tt_predictor *s, const struct tt_core *core)
 {
     int64_t ready = TT_PREDICT_NEVER;
@@ -436,8 +446,8 @@ static int64_t turn_ps(const struct tt_predictor *s, int ranks)
                                              : TT_MACHINE_turn_8);
 }
 
-/* Passes the processor on, rank after rank, until it comes to one that is ready. All ranks take
- * their turn, also those that look in vain. */
+/* Passes the processor on, rank after rank, until it comes to a rank that is ready. Each rank takes
+ * its turn, also those that find nothing to do. */
 static struct tt_follow *next_turn(struct tt_predictor *s, struct tt_core *core, int64_t ready)
 {
     int64_t turn = turn_ps(s, core->n), round = turn * core->n;
@@ -450,7 +460,7 @@ static struct tt_follow *next_turn(struct tt_predictor *s, struct tt_core *core,
     }
 }
 
-/* The rank that the processor runs next. */
+/* Returns the rank that the processor runs next. */
 static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int64_t ready)
 {
     struct tt_follow *r = rank_on(s, core, core->at);
@@ -460,7 +470,8 @@ static struct tt_follow *pick(struct tt_predictor *s, struct tt_core *core, int6
     return r;
 }
 
-/* Returns how many calls a rank of the processor has ended, at most, and counts one under way. */
+/* Returns the most calls that a rank of the processor has ended, and counts a call under way as
+ * ended. */
 static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
 {
     int calls = 0;
@@ -468,7 +479,7 @@ static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
     return calls + (calls < s->calls);
 }
 
-/* The time that the processor with most work has worked for a call, at least. */
+/* Returns the time that the processor with the most work has worked for each call, at least. */
 static int64_t work_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -477,8 +488,8 @@ static int64_t work_for_call(const struct tt_predictor *s)
     return most;
 }
 
-/* Returns that time as it would be if no other processor moved bytes meanwhile. It hardly differs
- * from call to call. */
+/* Returns what work_for_call would return if no other processor moved bytes meanwhile. This time
+ * hardly differs from call to call. */
 static int64_t alone_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -497,16 +508,17 @@ static int64_t end_of(const struct tt_predictor *s, int call, int *last)
     return end;
 }
 
-/* The calls in the beginning that do not count, if many calls are followed. */
+/* Returns how many of the first calls do not count, if many calls are followed. */
 static int warm_calls(const struct tt_predictor *s)
 {
     return s->calls > CALLS ? s->slots : WARM;
 }
 
-/* Whether no rank can begin the call after the next one before all have ended this one, so that a
- * call takes at least half of the time from its begin on the first rank to its end on the last. A
- * rank ends most collectives only after all have begun them. If the data pass through windows, a
- * call of many steps uses each of them several times, so nobody runs ahead by more than that. */
+/* Whether no rank can begin the call after the next one before all ranks have ended this one, so
+ * that a call takes at least half of the time from its begin on the first rank to its end on the
+ * last. A rank ends most collectives only after all ranks have begun them. If the data pass through
+ * windows, a call of many steps uses each window several times, so no rank runs ahead by more than
+ * that. */
 static bool calls_follow(const struct tt_predictor *s)
 {
     int begun = 0;
@@ -516,23 +528,24 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
-/* Returns the earliest time by which the calls that count can have ended: if all calls are going to
- * be followed, those that have not ended end at `now` or later. */
+/* Returns the earliest time by which the calls that count can have ended. If all calls are going to
+ * be followed, the calls that have not ended end at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
 {
     bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;
     return all ? tt_max(begin, now) : begin;
 }
 
-/* Whether it is certain at the time `now` that a call takes longer than most_ps. By the work alone
- * it is nearly so, because a step may find a signal at once in one call and not in another. */
+/* Whether it is certain at the time `now` that a call takes longer than most_ps. The test by the
+ * work alone is not quite certain, because a step may find a signal at once in one call and not in
+ * another. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
-    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* the next is last */
+    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* two suffice */
     if (ended < warm) return false;
     int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
     return time / (s->calls - warm) > s->most_ps;
@@ -588,7 +601,8 @@ static int64_t bytes_of(const struct tt_call *call, const int64_t *counts, int p
     return n * call->sz;
 }
 
-/* Lists have a count for each rank. An allgatherv has one list for both buffers. */
+/* Returns the bytes of a buffer whose pieces have counts. An allgatherv has one list for both
+ * buffers. */
 static int64_t list_bytes(const struct tt_predictor *s, const struct tt_follow *r, int buffer)
 {
     const struct tt_call *c = &r->own;
@@ -610,7 +624,7 @@ static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorit
     struct tt_follow *r = &s->rank[me];
     *r = (struct tt_follow){.me = me, .core = me % s->cores, .since_ps = -1};
     r->own = s->call[s->is_own ? me : 0];
-    r->own.in_place = false; /* ranks may differ in it */
+    r->own.in_place = false; /* ranks may differ in this */
     r->plan = tt_algorithm_plan(algorithm, &r->own, s->map, me);
     r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);
     r->spent_by = tt_calloc((size_t)s->calls, sizeof *r->spent_by);
@@ -652,15 +666,15 @@ static void close_all(struct tt_predictor *s)
     tt_free(s->channel);
 }
 
-/* A root that nobody answers runs ahead of the others until it has used all slots. If the ranks
- * take turns, it does so in each of its turns. */
+/* Returns how many calls are followed. A root that no rank answers runs ahead of the other ranks
+ * until it has used all slots. If the ranks take turns, it does so in each of its turns. */
 static int calls_for(const struct tt_predictor *s)
 {
     bool ahead = tt_coll_has_root(s->call->coll) && s->p > s->cores;
     return ahead ? ROUNDS * s->slots : CALLS;
 }
 
-/* Whether a step is done in all turns but the last one and the first few. */
+/* Whether each step in a loop is done in all turns but the last one and the first few. */
 static bool is_regular(const struct tt_plan *plan)
 {
     for (uint32_t i = 1; i < plan->varies_n; i++)
@@ -668,7 +682,8 @@ static bool is_regular(const struct tt_plan *plan)
     return true;
 }
 
-/* All ranks follow at least two calls. */
+/* Whether two calls, which is the least that is followed, have too many steps on all ranks
+ * together. */
 static bool too_many_steps(const struct tt_predictor *s)
 {
     int64_t steps = 0;
@@ -678,7 +693,7 @@ static bool too_many_steps(const struct tt_predictor *s)
     return steps > STEPS_MOST;
 }
 
-/* The turns of the longest loop of a plan. */
+/* Returns the turns of the longest loop of a plan. */
 static uint32_t longest_loop(const struct tt_plan *plan)
 {
     uint32_t turns = 0;
@@ -688,7 +703,8 @@ static uint32_t longest_loop(const struct tt_plan *plan)
     return turns;
 }
 
-/* Finds the rank whose turns are looked at. Returns false without memory. */
+/* Sets s->leader to the rank with the longest loop, if it is long enough to look for turns that
+ * repeat. Returns false without memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
@@ -706,7 +722,7 @@ static bool open_leader(struct tt_predictor *s)
     return s->asked && s->saved.asked && s->saved.rank;
 }
 
-/* All processors may begin. */
+/* Lets all processors begin at time 0. */
 static void open_turns(struct tt_predictor *s)
 {
     for (s->places = 2; s->places < s->cores;) s->places *= 2;
@@ -748,10 +764,10 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
     return good ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
 }
 
-/* The time from the end of one call to the end of the next, and how the rank that ends last spent
- * it. If only few calls were followed and ranks take turns, some ranks have gone ahead of the last
- * one and done a part of its next call's work before; so the time is at least the work for a
- * call. */
+/* Sets *prediction to the time from the end of one call to the end of the next, and how the rank
+ * that ends last spent that time. If only few calls were followed and ranks take turns, some ranks
+ * have gone ahead of the last rank and done a part of the work of its next call before; so the time
+ * is at least the work for a call. */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
     int ended = s->ended, warm = warm_calls(s), last = 0;
@@ -834,7 +850,7 @@ struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_
     const int64_t most = tt_team_short_window(map->p);
     low.win_bytes = tt_min(map->win_bytes, most);
     *is_short = false;
-    if (tt_coll_pairs(c->coll)) return *map; /* its counts are not known (run/team.h) */
+    if (tt_coll_pairs(c->coll)) return *map; /* other ranks do not know the counts (run/team.h) */
     *is_short = true;
     if (map->win_bytes <= most) return low;
     int64_t room =

@@ -7,10 +7,11 @@
  * The prediction is made of whole numbers only, and depends on its arguments alone. So all ranks
  * with the same model and map get the same time.
  *
- * The predictor knows how long each copy and reduction takes, by size and by where its data
- * lie; when other ranks see a signal; who waits for whom; that ranks that share a processor take
- * turns; that what all processors do at once takes longer. It does not know the contents of the
- * caches: buffers of the program count as in no cache until the call has touched them.
+ * The predictor knows how long each copy and reduction takes, by size and by where its data lie;
+ * when other ranks see a signal; which rank waits for which; that ranks that share a processor take
+ * turns; and that processors that move bytes at the same time slow each other down. It does not
+ * know the contents of the caches: buffers of the program count as in no cache until the call has
+ * touched them.
  */
 #ifndef TT_PREDICT_H
 #define TT_PREDICT_H
@@ -20,8 +21,8 @@
 
 struct tt_prediction {
     int64_t time_ps;           /* of a call */
-    int64_t spent[TT_SPENT_N]; /* how the rank that ends last spends this time; about time_ps in
-                                * all */
+    int64_t spent[TT_SPENT_N]; /* how the rank that ends last spends this time; the sum is about
+                                * time_ps */
 };
 
 /* Predicts the time of a call by an algorithm that applies. Errors:
@@ -32,22 +33,24 @@ struct tt_prediction {
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);
-/* Does the same for a call that is compared with others. It may stop as soon as the time is known
- * to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and nothing else is set. */
+/* Predicts the time of a call that is compared with others. The prediction may stop as soon as the
+ * time is known to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and nothing
+ * else is set. */
 #define TT_PREDICT_MORE INT64_MAX
 tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, int64_t most_ps,
                               struct tt_prediction *prediction);
-/* Does the same as tt_predict if the calls of all ranks are known, as those of a problem: call[r]
- * is that of rank r, with its own counts. */
+/* Predicts the time if the calls of all ranks are known, as those of a problem are: call[r] is the
+ * call of rank r, with its own counts. */
 tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, struct tt_prediction *prediction);
 const char *tt_spent_text(enum tt_spent spent);
 
-/* Returns the map that the plan of an algorithm is made with: that of the team, or, if *is_short is
- * set, the same with short windows (run/team.h). It depends only on properties of the call and the
- * team that all ranks know. An algorithm that does not apply with short windows gets the long ones,
- * so the choice of the algorithm does not depend on the windows. */
+/* Returns the map with which the plan of an algorithm is made: the map of the team, but with short
+ * windows (run/team.h) if they suffice, and sets *is_short to whether they do. The result depends
+ * only on properties of the call and the team that all ranks know. An algorithm that does not apply
+ * with short windows gets the long ones, so the choice of the algorithm does not depend on the
+ * windows. */
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *call,
                           const struct tt_map *map, bool *is_short);
 

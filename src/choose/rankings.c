@@ -20,7 +20,7 @@ enum {
     LEAST_SIZE = 3 /* no ranking is for fewer than 8 bytes */
 };
 
-/* By TT_REACHES_... */
+/* The words of `reach`, indexed by the bits TT_REACHES_... */
 static const char *const reaches[] = {"window",      "read",      "write",      "read-write",
                                       "load-window", "load-read", "load-write", "load"};
 static const struct tt_words reach_words = {reaches, sizeof reaches / sizeof *reaches};
@@ -68,7 +68,7 @@ static void print_checked(FILE *out, const struct tt_ranking *r, const char *ori
     print_sizes(out, r);
 }
 
-/* A line that finds no room in the text is not printed. */
+/* Prints a line. A line that does not fit into the text is left out. */
 static void print_line(FILE *out, const struct tt_ranking *r, const char *origin)
 {
     char text[LINE_MOST];
@@ -90,7 +90,7 @@ static bool is_possible(const struct tt_ranking_shape *s)
            s->radix >= 0;
 }
 
-/* Returns where the text goes on behind the shape; NULL: it does not begin with one. */
+/* Returns where the text continues after the shape; NULL: the text does not begin with a shape. */
 static const char *parse_shape(const char *text, struct tt_ranking_shape *shape)
 {
     char coll[24], buffers[8], reach[16];
@@ -128,7 +128,7 @@ static bool parse_place(enum tt_coll coll, const char *name, size_t n, uint8_t *
     return false;
 }
 
-/* Parses "ring,flat"; at least one name. */
+/* Parses a list of names such as "ring,flat", which has at least one name. */
 static bool parse_places(enum tt_coll coll, const char *at, const char *end,
                          uint8_t best[TT_RANKED])
 {
@@ -164,7 +164,7 @@ static bool parse_sizes(const char *at, const char *end, struct tt_ranking *r)
     return true;
 }
 
-/* Returns where the check of a line begins, if it is right; else NULL. */
+/* Returns where the check of a line begins, if the check is right; else NULL. */
 static const char *find_check(const char *text)
 {
     static const char key[] = "check=";
@@ -178,8 +178,8 @@ static const char *find_check(const char *text)
                                                                                             : NULL;
 }
 
-/* Parses a line of this origin. Returns false if it is none, or damaged. The hash comes last,
- * because it takes longest. */
+/* Parses a line of this origin. Returns false if the text is no such line, or is damaged. The hash
+ * is compared last, because that takes longest. */
 static bool parse_line(const char *text, const char *origin, struct tt_ranking *ranking)
 {
     struct tt_ranking r = {.computed = 0};
@@ -228,19 +228,20 @@ static int each_line(char *text, void (*each)(const char *line, void *arg), void
     return lines;
 }
 
-/* The lines of one origin that a file is read for. */
+/* The lines of one origin that a file is read for, and where they go. */
 struct ranking_reading {
     char origin[ORIGIN];
     int ranks;
     int fit;                           /* how many lines are of this origin */
-    struct tt_rankings *exact, *other; /* for as many ranks, and for fewer; NULL: only count */
+    struct tt_rankings *exact, *other; /* lines for `ranks` ranks, and for fewer; NULL: lines are
+                                        * only counted */
 };
 
 static void take_line(const char *line, void *arg)
 {
     struct ranking_reading *r = arg;
     struct tt_ranking ranking;
-    if (r->exact && r->exact->n == TT_RANKINGS_GIVEN) return; /* no more are given */
+    if (r->exact && r->exact->n == TT_RANKINGS_GIVEN) return; /* no more lines are needed */
     if (!parse_line(line, r->origin, &ranking)) return;
     r->fit++;
     struct tt_rankings *to = ranking.shape.p == r->ranks ? r->exact : r->other;
@@ -248,8 +249,8 @@ static void take_line(const char *line, void *arg)
     if (to->n < TT_RANKINGS_GIVEN && !find(to, &ranking.shape)) to->ranking[to->n++] = ranking;
 }
 
-/* Reads the file, and calls take_line for each line. Returns how many there are; -1: it cannot be
- * read, and `why` has the reason. */
+/* Reads the file, and calls take_line for each line. Returns the number of lines; -1: the file
+ * cannot be read, and `why` has the reason. */
 static int read_lines(const char *path, struct ranking_reading *reading, char why[TT_FILE_WHY])
 {
     bool missing;
@@ -266,7 +267,7 @@ static void append(struct tt_rankings *to, const struct tt_rankings *from)
         to->ranking[to->n++] = from->ranking[i];
 }
 
-/* Without memory, nothing is known. */
+/* Loads the lines of a file into *rankings. Without memory, no ranking is known. */
 static void load(const char *path, struct ranking_reading *r, struct tt_rankings *rankings)
 {
     char why[TT_FILE_WHY] = "";
@@ -307,8 +308,8 @@ struct ranking_addition {
     const char *origin;
 };
 
-/* Takes the places of another process' line for the same shape that are not known here. Where both
- * have places, they are the same ones. */
+/* Takes those places from another process' line for the same shape that are not known here. Where
+ * both have places, the places are equal. */
 static void absorb(struct tt_ranking *to, const struct tt_ranking *from)
 {
     for (int log2 = 0; log2 < TT_RANKED_SIZES; log2++)
@@ -345,7 +346,7 @@ static tutti_status merge(const char *path, struct ranking_addition *a)
     return tt_file_merge(path, &change);
 }
 
-/* Says whether what was computed is kept. `why_not` is "" if it is. */
+/* Logs whether the computed rankings are kept. `why_not` is "" if they are. */
 static void say_kept(const struct tt_rankings *rankings, const char *path, const char *why_not)
 {
     unsigned n = rankings->computed;

@@ -88,7 +88,7 @@ static bool copy_of(struct word word, char *to, size_t n)
     return true;
 }
 
-/* Whether `text` holds the next character, which is then passed over. */
+/* Returns whether `c` is the next character of the text, and if so, moves *at past it. */
 static bool passes(const char **at, char c)
 {
     if (**at != c) return false;
@@ -96,7 +96,7 @@ static bool passes(const char **at, char c)
     return true;
 }
 
-/* The nodes have as many ranks as the problem. */
+/* Parses the nodes of a problem, which must have as many ranks as the problem. */
 static bool parse_layout(const char **at, struct tt_wisdom_line *line)
 {
     int64_t ranks = 0, n;
@@ -303,7 +303,8 @@ struct wisdom_addition {
     int n;
 };
 
-/* Whether two lines are about the same place, so that the later one counts. */
+/* Whether two lines are for the same problem, cores, reach and machine, so that the later one
+ * counts. */
 static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_line *b)
 {
     const struct tt_wise *x = &a->wise, *y = &b->wise;
@@ -312,7 +313,8 @@ static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_li
            strcmp(a->layout, b->layout) == 0 && strcmp(a->machine, b->machine) == 0;
 }
 
-/* A line that cannot be parsed stays, but the comments are written anew. */
+/* Whether an old line stays in the file. A line that cannot be parsed stays; comments are written
+ * anew. */
 static bool stays(const char *text, void *arg)
 {
     const struct wisdom_addition *a = arg;
@@ -332,7 +334,8 @@ static void add_lines(FILE *out, void *arg)
     for (int i = 0; i < a->n; i++) fprintf(out, "%s\n", tt_wisdom_print(&a->line[i], text));
 }
 
-/* Fills in when, by which version and where the lines were measured. */
+/* Returns a copy of the n lines with the time, the version and the machine of the measurement;
+ * NULL: there is no memory. */
 static struct tt_wisdom_line *sign(const struct tt_wisdom_line *line, int n)
 {
     struct tt_wisdom_line *signed_ = tt_calloc((size_t)n, sizeof *signed_);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wisdom in force: what decides for a call.
+ * The wisdom of a job: which line decides for a call.
  */
 #include "choose/wisdom.h"
 
@@ -16,7 +16,8 @@ int tt_size_class(int64_t bytes)
     return log2;
 }
 
-/* The nodes of a map: how many ranks of it are on each, in the order of the ranks. */
+/* Writes how many ranks are on each node of the map, in the order of the ranks. Returns false if
+ * the ranks of a node are not adjacent. */
 static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
 {
     size_t used = 0;
@@ -63,7 +64,7 @@ const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise)
     return a && (uint8_t)a->coll == wise->coll ? a : NULL;
 }
 
-/* How well a line fits the place of a call; 0: not at all. */
+/* Returns how well a line fits the call whose properties are `place`, up to 3; 0: not at all. */
 static int fit(const struct tt_wise *line, const struct tt_wise *place)
 {
     if (line->coll != place->coll || line->p != place->p || line->cores != place->cores ||

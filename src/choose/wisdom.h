@@ -7,13 +7,14 @@
  *         cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=intel-r-xeon-2
  *
  * (in one line). So a line is complete by itself: files can be concatenated, sent to another
- * machine of the same kind, and edited. The keys say what was measured where:
+ * machine of the same kind, and edited. The keys have these values:
  *
- *     slice radix   parameters of the algorithm; without them, its own
+ *     slice radix   parameters of the algorithm; without them, the algorithm's own
  *     us            the time of a call; `others` has the times of the other candidates
  *     cores         processors for these ranks, at most as many as there are ranks
  *     reach         how ranks reach each other's buffers (base/wisdom.h)
- *     tutti         the version that measured it, and `machine` the kind and number of processors
+ *     tutti         the version that measured it
+ *     machine       the kind and number of processors
  *
  * A line is used only by the version and on the kind of machine that it names. A line that another
  * version wrote, or that cannot be read, stays in the file as it is.
@@ -32,22 +33,22 @@ enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
 
 /* ---- In a job (wisdom.c) ---- */
 
-/* Fills in what the wisdom says about the place of a call: all of *wise except slice, radix and
- * algorithm, and the nodes of the ranks as in a problem string ("4,4,1"; "" on one node). Returns
- * false if there can be no line for the call: it has counts, the map has a network, or the ranks of
- * a node are not adjacent. If the type or operation is a user's, it is TT_WISE_NONE. */
+/* Fills in the properties of a call by which the wisdom has lines: all of *wise except slice, radix
+ * and algorithm, and the nodes of the ranks as in a problem string ("4,4,1"; "" on one node).
+ * Returns false if there can be no line for the call: it has counts, the map has a network, or the
+ * ranks of a node are not adjacent. If the type or operation is a user's, it is TT_WISE_NONE. */
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
                      char layout[TT_WISDOM_LAYOUT]);
-/* Returns the line of the wisdom in force that decides the algorithm of the call; NULL: none does.
- * The bytes of the line and of the call have the same next power of two. A line with the same type,
+/* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. The
+ * bytes of the line and of the call have the same next power of two. A line with the same type,
  * operation and bytes goes first, then one with the same type and operation. */
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
 /* Sets the slice and the radix of the call to those of this line, unless the call has its own. */
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);
 /* Returns the algorithm that the line names; NULL: there is none. */
 const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
-/* Returns the logarithm of the next power of two of the call's bytes; at least 3, because fewer
- * than 8 bytes take as long as 8. */
+/* Returns the logarithm to the base 2 of the next power of two of the call's bytes; at least 3,
+ * because fewer than 8 bytes take as long as 8. */
 int tt_size_class(int64_t bytes);
 /* Returns the number that stands for a layout; 0: one node. */
 static inline uint32_t tt_wisdom_hash(const char *layout)
@@ -76,27 +77,27 @@ struct tt_wisdom_file {
     struct tt_wisdom_entry {
         char *text; /* the whole line */
         struct tt_wisdom_line line;
-        bool fits; /* it is used here; otherwise `why` has the reason */
+        bool fits; /* the line is used here; otherwise `why` has the reason */
         char why[160];
     } * entry;
 };
 
-/* Parses a line. Returns false, with the reason in `why`, if it is none. */
+/* Parses a line. Returns false, with the reason in `why`, if the text is no line of wisdom. */
 bool tt_wisdom_parse(const char *text, struct tt_wisdom_line *line, char why[TT_FILE_WHY]);
 /* Writes a line without a newline. Returns `text`. */
 char *tt_wisdom_print(const struct tt_wisdom_line *line, char text[TT_WISDOM_LINE]);
 /* Writes the problem of a line: "allreduce/f64/sum/1M/p4@nodes:2,2". Returns `text`. */
 char *tt_wisdom_problem(const struct tt_wise *wise, const char *layout, char text[TT_WISDOM_LINE]);
 
-/* Writes the path of the file: TUTTI_WISDOM, or that in the cache folder. Returns false, with the
- * reason in `why`, if TUTTI_WISDOM=0 or the environment names no folder. */
+/* Writes the path of the file: the value of TUTTI_WISDOM, or a file in the cache folder. Returns
+ * false, with the reason in `why`, if TUTTI_WISDOM=0 or the environment names no folder. */
 bool tt_wisdom_path(char path[TT_FILE_PATH], char why[TT_FILE_WHY]);
-/* Reads the file; a file that does not exist is empty. The caller ends with tt_wisdom_close.
- * Returns false, with the reason in `why`, if it cannot be read. */
+/* Reads the file; a file that does not exist counts as empty. The caller ends with tt_wisdom_close.
+ * Returns false, with the reason in `why`, if the file cannot be read. */
 bool tt_wisdom_read(const char *path, struct tt_wisdom_file *file, char why[TT_FILE_WHY]);
 void tt_wisdom_close(struct tt_wisdom_file *file);
-/* Fills in the wisdom of a job of so many ranks. Lines for as many ranks go first. Warns of a file
- * that TUTTI_WISDOM names and that cannot be read; logs which lines are ignored, and why. */
+/* Fills in the wisdom of a job of `ranks` ranks. Lines for that many ranks go first. Warns of a
+ * file that TUTTI_WISDOM names and that cannot be read; logs which lines are ignored, and why. */
 void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom);
 /* Adds n lines to the file, in which each replaces the line for the same problem, cores, reach and
  * machine. Lines that other processes add meanwhile stay; the oldest lines go if there are too many

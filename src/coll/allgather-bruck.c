@@ -39,7 +39,8 @@ static void copy_out(struct tt_builder *b, const struct tt_call *call, int p, in
     }
 }
 
-/* Thakur, Rabenseifner, Gropp 2005, plus the copies into and out of the scratch. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005, plus the copies into and out of the
+ * scratch. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -8,8 +8,8 @@
  *                  skip 3    r r+1 r+2   0 <- 3 <- 1 <- 4 <- 2 <- 0        2 pieces: the first ones
  *                            r r+1 r+2 r+3 r+4
  *
- * There are ceil(log2 p) rounds for any p, as of `bruck`. The skips are p halved again and again,
- * rounded up; those of `bruck` are the powers of two. Run backwards, the same rounds reduce
+ * There are ceil(log2 p) rounds for any p, as in `bruck`. The skips are p halved again and again,
+ * rounded up; the skips of `bruck` are the powers of two. Run backwards, these rounds reduce
  * (reduce-scatter-circulant.c).
  * Source: Traeff 2024, Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms; the
  * allgather is that of Bruck, Ho, Kipnis, Upfal, Weathersby 1997 with other skips.

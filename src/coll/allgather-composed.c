@@ -51,7 +51,8 @@ static void gather_node(const struct tt_stage_team *team, int me, struct tt_stag
                   team->displs[team->nodes.of[me]] * team->call->sz);
 }
 
-/* The leader receives the pieces of the other ranks of its node, which may differ in length. */
+/* Appends the steps of the leader, which receives the pieces of the other ranks of its node. The
+ * pieces may differ in length. */
 static void take_pieces(struct tt_builder *b, const struct tt_stage_team *team, int me)
 {
     const struct tt_nodes *nodes = &team->nodes;

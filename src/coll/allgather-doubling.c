@@ -32,8 +32,8 @@ static tt_started start(struct tt_builder *b, const struct tt_call *call, bool s
                  : tt_recv(b, peer, at, (hi - lo) * bytes);
 }
 
-/* The even rank of a pair sends the result, except for the piece of the odd rank, which is `odd`.
- * */
+/* Gives the result to the odd rank of a pair, which is rank `odd`: the even rank sends all pieces
+ * but that of the odd rank, in two messages. */
 static void hand_over(struct tt_builder *b, const struct tt_call *call, int p, int me, int odd)
 {
     bool sends = me != odd;
@@ -44,7 +44,8 @@ static void hand_over(struct tt_builder *b, const struct tt_call *call, int p, i
     tt_wait(b, behind);
 }
 
-/* Place i exchanges all it has with its partners. */
+/* Appends the steps in which place i exchanges all the pieces it has with one partner after the
+ * other. */
 static void collect(struct tt_builder *b, const struct tt_call *call, int p, int i)
 {
     int q = tt_pow2_below(p);
@@ -58,7 +59,7 @@ static void collect(struct tt_builder *b, const struct tt_call *call, int p, int
     }
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; for p a power of two. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005, which is for p a power of two. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -54,7 +54,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     }
 }
 
-/* Chen et al. 2005: one step that sends one piece, and p/2 - 1 steps that send two. */
+/* Returns the time by Chen et al. 2005: one step that sends one piece, and p/2 - 1 steps that send
+ * two. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

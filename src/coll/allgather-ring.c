@@ -33,7 +33,7 @@ static void loop(struct tt_builder *b, const struct tt_ring_plan *ring)
     tt_end(b);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -6,8 +6,9 @@
  *     skips for 5 ranks    3 2 1 | 1 2 3      2 + 1 + 1 blocks are sent, received and reduced, then
  *                                             1 + 1 + 2 blocks are sent and received
  *
- * There are 2 ceil(log2 p) rounds and 2 (p-1)/p of the vector for any p: as few rounds as
- * `halving` takes for a power of two, and the traffic of `ring`. The operation must commute.
+ * For any p there are 2 ceil(log2 p) rounds, in which each rank sends 2 (p-1)/p of the vector: as
+ * few rounds as `halving` takes for a power of two, and the traffic of `ring`. The operation must
+ * commute.
  * Source: Traeff 2024, Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms.
  */
 #include "coll/circulant.h"
@@ -18,7 +19,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return call->commutes ? NULL : tt_needs_order;
 }
 
-/* Covers equal blocks only. */
+/* Returns the time; -1 if the blocks are not equal. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

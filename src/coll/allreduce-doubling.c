@@ -24,8 +24,8 @@ static void merge(struct tt_builder *b, struct tt_range mine, struct tt_range th
                (struct tt_range[]){lower ? mine : theirs, lower ? theirs : mine}, 2, bytes);
 }
 
-/* The largest power of two, `q`, is the number of ranks that take part in the rounds. The other
- * ranks, `folded` in number, each give their input to a neighbour before. */
+/* The ranks that take part in the rounds are `q`, the largest power of two <= p. The other ranks,
+ * `folded` in number, each give their input to a neighbour before the rounds. */
 struct halves {
     int q, folded;
 };
@@ -36,8 +36,8 @@ static struct halves halves(const struct tt_map *map)
     return (struct halves){q, map->p - q};
 }
 
-/* There is one phase for each round, and one more before and one after the rounds if p is not a
- * power of two. */
+/* Returns the number of phases: one for each round, and one more before and one after the rounds if
+ * p is not a power of two. */
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
     struct halves h = halves(map);
@@ -63,8 +63,8 @@ static void unfold(struct tt_builder *b, int me, int64_t bytes)
     tt_wait(b, me % 2 ? tt_recv(b, me - 1, out, bytes) : tt_send(b, me + 1, out, bytes));
 }
 
-/* Appends one round of the i-th of the ranks that take part. It exchanges with the one whose number
- * is i ^ bit. */
+/* Appends one round of the i-th of the ranks that take part. Its partner is number i ^ bit of these
+ * ranks. */
 static void exchange(struct tt_builder *b, const struct halves *h, int i, int bit, bool first,
                      int64_t bytes)
 {
@@ -76,8 +76,8 @@ static void exchange(struct tt_builder *b, const struct halves *h, int i, int bi
     merge(b, mine, tmp, i < partner, bytes);
 }
 
-/* Thakur, Rabenseifner, Gropp 2005; before and after the rounds there is one message for each rank
- * that does not take part in them. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005. Before and after the rounds there is one
+ * message for each rank that does not take part in them. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

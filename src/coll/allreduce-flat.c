@@ -6,10 +6,10 @@
  *     0  IN -> WIN ==\/==> OUT <- IN op WIN@1 op WIN@2
  *     1  IN -> WIN ==/\==> OUT <- WIN@0 op IN op WIN@2 ...
  *
- * There is one round and no closing barrier. Every rank does the whole work, so it suits small
- * inputs, or two ranks. Up to 48 bytes travel in the same cache line as the flag. A message that is
- * larger than the window goes in slices through its two halves: a rank that has awaited slice k + 1
- * of everyone knows that everyone has read slice k, and fills the half of slice k next.
+ * There is one round and no closing barrier. Every rank does the whole work, so the algorithm suits
+ * small inputs, or two ranks. Up to 48 bytes travel in the cache line of the flag. A message that
+ * is larger than the window goes in slices through its two halves: a rank that has awaited slice k
+ * + 1 of all ranks knows that all have read slice k, and next fills the half of slice k.
  * Source: docs/plan.md; the all-to-all exchange of small allreduces.
  */
 #include "coll/coll-util.h"

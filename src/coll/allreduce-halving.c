@@ -116,7 +116,7 @@ static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_
     }
 }
 
-/* The second rank of a pair gets the whole result from the rep. */
+/* Appends the steps by which the second rank of a pair gets the whole result from the rep. */
 static void hand_over(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_slices s = whole(h);

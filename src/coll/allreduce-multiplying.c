@@ -9,9 +9,9 @@
  *
  * If p is a product of factors up to k, each factor is the size of the groups of one round; factors
  * may differ. Otherwise q is the greatest product below p, and of the first 2(p-q) ranks each odd
- * rank sends its input to the even rank before it, and receives the result at the end. As powers of
- * two are such products, q is more than p/2. More values of p are products than there are powers
- * of two, and then no rank is left out of the rounds.
+ * rank sends its input to the even rank before it, and receives the result at the end. Powers of
+ * two are such products, so q is more than p/2. As there are more such products than powers of two,
+ * it is less often than in `doubling` that ranks are left out of the rounds.
  *
  * Each round combines the results of runs of adjacent ranks, in rank order. So any operation is
  * allowed, and all ranks get the same bits.
@@ -20,8 +20,8 @@
  */
 #include "coll/tree.h"
 
-/* The first q places take part in the rounds. `folded` ranks each give their input to a neighbour
- * before. k is the most ranks of a group. */
+/* The first q places take part in the rounds. The other ranks, `folded` in number, each give their
+ * input to a neighbour before the rounds. k is the most ranks of a group. */
 struct groups {
     int q, folded, k;
 };
@@ -61,8 +61,8 @@ static int rounds(const struct groups *g)
     return n;
 }
 
-/* There is one phase for each round, and one more before and one after the rounds if ranks are
- * folded. A single rank needs one phase too. */
+/* Returns the number of phases: one for each round, and one more before and one after the rounds if
+ * ranks are folded. A single rank needs one phase too. */
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
     struct groups g = groups(call, map);
@@ -92,9 +92,9 @@ static int rank_of(const struct groups *g, int place)
     return place < g->folded ? 2 * place : place + g->folded;
 }
 
-/* Appends the exchange in the group of `size` places, `stride` apart, that place i belongs to. The
- * j-th message goes to the j-th place after i in the group, while the one from the j-th place
- * before i arrives. */
+/* Appends the exchange of place i with its group, which has `size` places, `stride` apart. The j-th
+ * message goes to the j-th place after i in the group, while the message of the j-th place before i
+ * arrives. */
 static void exchange(struct tt_builder *b, const struct groups *g, int i, int size, int stride,
                      struct tt_range mine, int64_t bytes)
 {
@@ -141,8 +141,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
     }
 }
 
-/* Ruefenacht et al. 2017: a group of f ranks takes f - 1 messages of each rank. Before and after
- * the rounds there is one message for each rank that does not take part in them. */
+/* Returns the time by Ruefenacht et al. 2017: in a group of f ranks each rank sends f - 1 messages.
+ * Before and after the rounds there is one message for each rank that does not take part in
+ * them. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -9,7 +9,7 @@
  *        1 <------> 5         allreduce of part 1, at the same time
  *     [0 1 2 3]   [4 5]       allgatherv flat of two parts
  *
- * On larger nodes the ranks behind the owners of the parts, here 2 and 3, give their input and read
+ * On larger nodes the ranks after the owners of the parts, here 2 and 3, give their input and read
  * the result. More parts than the smallest node has ranks would not help: this node has to pass the
  * whole vector through its ranks anyway. If it has one rank, there is one part, and the leaders do
  * all the work between nodes as in `composed`.
@@ -25,8 +25,8 @@
  * in twice as many messages. */
 enum { LONG = 16 << 10 };
 
-/* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks
- * behind the owners have a count of 0. */
+/* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks after
+ * the owners have a count of 0. */
 static void cut_parts(const struct tt_stage_team *team, int me)
 {
     int64_t sz = team->call->sz;
@@ -48,7 +48,8 @@ static void reduce_parts(const struct tt_stage_team *team, int me, int64_t at, s
     tt_stage_puts(s, TT_OUT, TT_OUT, at);
 }
 
-/* A rank that owns no part has the same phases as the owner of part 0, and no steps. */
+/* Sets *s to the allreduce of the part of `me`, which begins at byte `at`, among its owners on all
+ * nodes. A rank that owns no part has the phases of the owner of part 0, but no steps. */
 static void sum_part(const struct tt_stage_team *team, int me, int64_t at, struct tt_stage *s)
 {
     int i = tt_team_index(team, me), parts = tt_stage_parts(team);
@@ -69,7 +70,8 @@ static void collect_parts(const struct tt_stage_team *team, int me, int64_t at, 
     tt_stage_puts(s, TT_IN, TT_OUT, at);
 }
 
-/* On a single node nothing passes between nodes, and `window` alone has fewer steps. */
+/* Sets *s to the only stage on a single node: nothing passes between nodes, and `window` alone has
+ * fewer steps. */
 static void sum_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_node(team, me, false, s);

@@ -18,8 +18,9 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return call->commutes ? NULL : tt_needs_order;
 }
 
-/* In turn i block me+1+i comes in, is reduced and is sent on. The last send is not waited for here,
- * because its receiver posts the matching receive in the second half. */
+/* Appends the first round trip: in turn i block me+1+i comes in, is reduced and is sent on. Returns
+ * the last send, which is not waited for here, because its receiver posts the matching receive in
+ * the second round trip. */
 static tt_started scatter(struct tt_builder *b, const struct tt_ring_plan *ring)
 {
     struct tt_range tmp = tt_scratch(b, ring->last);
@@ -41,7 +42,8 @@ static tt_started scatter(struct tt_builder *b, const struct tt_ring_plan *ring)
     return send;
 }
 
-/* In turn i block me+i comes in and, except for the last one, is sent on. */
+/* Appends the second round trip: in turn i block me+i comes in and, except for the last one, is
+ * sent on. */
 static void gather(struct tt_builder *b, const struct tt_ring_plan *ring)
 {
     struct tt_range out = tt_ring_block(b, ring, tt_own(TT_OUT, 0), 0);
@@ -60,8 +62,8 @@ static void gather(struct tt_builder *b, const struct tt_ring_plan *ring)
     tt_wait(b, end);
 }
 
-/* A message that goes round as a whole. In turn i block me+i is sent and block me+1+i comes in; in
- * the first p-1 turns it is reduced. */
+/* Appends both round trips of a message that goes round as a whole. In turn i block me+i is sent
+ * and block me+1+i comes in; in the first p-1 turns it is reduced. */
 static void go_round(struct tt_builder *b, const struct tt_call *call,
                      const struct tt_ring_plan *ring)
 {
@@ -80,7 +82,7 @@ static void go_round(struct tt_builder *b, const struct tt_call *call,
     }
 }
 
-/* Patarasuk, Yuan 2009, for equal blocks. */
+/* Returns the time by Patarasuk, Yuan 2009; -1 if the blocks are not equal. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -10,9 +10,9 @@
  * The blocks of a message are ordered by receiver and then by sender, both in the order in which
  * struct tt_nodes lists the ranks. So all blocks for one rank are packed together, and all blocks
  * that have come for one rank from one node lie side by side, wherever the ranks of a node are. If
- * they are dealt out over the nodes in turn, a strided copy puts a node's blocks into their places.
- * It is meant for small blocks: each byte crosses the network once, but passes through the memory
- * of two leaders.
+ * the ranks are dealt out over the nodes in turn, a strided copy puts a node's blocks into their
+ * places. The algorithm is meant for small blocks: each byte crosses the network once, but passes
+ * through the memory of two leaders.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
@@ -49,8 +49,8 @@ static void pack(struct tt_builder *b, const struct tt_stage_team *team, int me,
     }
 }
 
-/* Returns how many of the n ascending ranks, from the first on, have the same distance, and sets
- * *distance to it. */
+/* Returns how many of the n ascending ranks, from the first on, lie at equal distances from one to
+ * the next, and sets *distance to this distance. */
 static int run_of(const int *rank, int n, int *distance)
 {
     int run = 1;
@@ -59,8 +59,8 @@ static int run_of(const int *rank, int n, int *distance)
     return run;
 }
 
-/* Copies n blocks of m bytes, which lie side by side at `from`, to the places of those ranks
- * in `to`. */
+/* Copies n blocks of m bytes, which lie side by side at `from`, to the places of the n ranks in
+ * `to`. */
 static void spread_blocks(struct tt_builder *b, const int *rank, int n, int64_t m,
                           struct tt_range to, struct tt_range from)
 {
@@ -122,7 +122,8 @@ static void gather_node(const struct tt_stage_team *team, int me, struct tt_stag
     tt_stage_puts(s, TT_OUT, TT_TMP, 0);
 }
 
-/* Each leader sends as many elements to a node as it receives from it. */
+/* Sets *s to the exchange among the leaders. Each leader sends as many elements to a node as it
+ * receives from that node. */
 static void exchange(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     int64_t n = team->call->n * tt_team_size(team, me);

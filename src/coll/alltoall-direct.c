@@ -13,7 +13,7 @@
  * For alltoallv the algorithm is called `flat`: the place of each segment is published when the
  * input is opened, so that no rank needs the counts of another. Ranks without data for each other
  * do not wait for each other, and do not signal each other if they are on several nodes: both know
- * that there are none.
+ * that there are no data.
  * Source: single-copy exchange by cross-memory attach.
  */
 #include "coll/coll-util.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoall(v) `pairwise`: in round j each rank exchanges one block. If p is a power of two, the
- * partner is the rank that differs by j in its bits. Otherwise the rank sends to the rank j after
- * it and receives from the rank j before it.
+ * partner of rank r is rank r ^ j. Otherwise a rank sends to the rank j after it and receives from
+ * the rank j before it.
  *
  *     j = 1:  0<>1  2<>3       j = 2:  0<>2  1<>3       j = 3:  0<>3  1<>2
  *
@@ -10,7 +10,7 @@
  * messages share a link. An empty block of an alltoallv is not sent: both ranks know that it is
  * empty.
  *
- * If the ranks have neighbours, there are no rounds, because a rank knows no round in which its
+ * If the call names neighbours, there are no rounds, because a rank knows no round in which its
  * neighbour is free. It starts the messages with all its neighbours, and then waits for them.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */

@@ -5,8 +5,8 @@
  *     p = 5    -2  -1   0  +1  +2        upwards to the next two, downwards to the two before
  *     p = 4    ~2  -1   0  +1  ~2        the farthest block goes half each way
  *
- * There are (p - 1) / 2 steps, or p / 2, each of two messages. If a rank can send both at once,
- * this takes half the time.
+ * There are (p - 1) / 2 steps, or p / 2 if p is even, each of two messages. If a rank can send both
+ * messages at once, this takes half the time of `ring`.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5, both directions of the
  * ring used.
  */

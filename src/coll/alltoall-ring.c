@@ -3,8 +3,8 @@
  * Alltoall `ring`: a rank sends all blocks that are for others to the next rank, which keeps the
  * one that is for itself and sends the others on.
  *
- *     step 1    0 =[1][2][3]=> 1 =[2][3][0]=> 2 =[3][0][1]=> 3 =[0][1][2]=> 0    whose blocks
- *     step 2    0 =[1][2]=> 1 ...
+ *     step 1    0 =[1][2][3]=> 1 =[2][3][0]=> 2 =[3][0][1]=> 3 =[0][1][2]=> 0
+ *     step 2    0 =[1][2]=> 1 ...                           [1] is a block for rank 1;
  *     step 3    0 =[1]=> 1 ...                              the receiver keeps the first block
  *
  * There are p - 1 steps between neighbours. On a ring of one direction nothing can be faster.

@@ -26,7 +26,8 @@ struct bundles {
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
     int64_t *row;       /* of each mate and one more: where its row begins in `rows` */
-    int64_t *part;      /* of mate i: where in its row the part for node k begins, [i * n + k] */
+    int64_t *part;      /* for mate i of this node, where in its row the part for node k begins, [i
+                         * * n + k] of n nodes */
     int64_t *from;      /* of each rank: where in TMP its next piece for this node begins */
     struct tt_range rows;
 };
@@ -36,7 +37,7 @@ static int64_t bytes(const struct bundles *f, int from, int to)
     return f->call->all_counts->count(f->call->all_counts, from, to) * f->call->sz;
 }
 
-/* Returns what a rank sends to a node, in bytes; the functions below likewise. */
+/* Returns how many bytes rank `from` sends to the ranks of a node. */
 static int64_t bytes_for(const struct bundles *f, int from, int node)
 {
     const int *rank = tt_nodes_ranks(&f->nodes, node);
@@ -45,7 +46,7 @@ static int64_t bytes_for(const struct bundles *f, int from, int node)
     return sum;
 }
 
-/* Returns what the ranks of a node send to a node. */
+/* Returns how many bytes the ranks of node `from` send to the ranks of node `to`. */
 static int64_t bytes_between(const struct bundles *f, int from, int to)
 {
     int64_t sum = 0;
@@ -54,7 +55,7 @@ static int64_t bytes_between(const struct bundles *f, int from, int to)
     return sum;
 }
 
-/* Return what a rank sends to all ranks, and receives from them. */
+/* Return how many bytes a rank sends to all ranks, and how many it receives from them. */
 static int64_t bytes_sent(const struct bundles *f, int from)
 {
     int64_t sum = 0;
@@ -145,7 +146,8 @@ static void bundle(const struct bundles *f, int k, struct tt_range message)
     }
 }
 
-/* Notes where the pieces of the ranks of node k begin in the message of their leader. */
+/* Records in f->from where the pieces of the ranks of node k begin in the message of their leader,
+ * which is received at `message`. */
 static void note(const struct bundles *f, int k, struct tt_range message)
 {
     for (int i = 0; i < tt_nodes_size(&f->nodes, k); i++) {
@@ -163,8 +165,8 @@ static int64_t longest_sent(const struct bundles *f)
     return most;
 }
 
-/* In turn d, each leader sends to the node d after its own, and receives from the node d before
- * it. */
+/* Exchanges the messages between nodes: in turn d, each leader sends to the node d after its own,
+ * and receives from the node d before its own. */
 static void exchange(const struct bundles *f)
 {
     int n = f->nodes.n;
@@ -183,8 +185,9 @@ static void exchange(const struct bundles *f)
     }
 }
 
-/* Appends to `row` what all ranks have sent to rank `to`. The ranks of this node are served in
- * order, so the next piece of each sender is the one for the next rank. */
+/* Appends to `row` what all ranks have sent to rank `to`. The caller serves the ranks of this node
+ * in order, so f->from has the piece of each sender that is for `to`, and is moved to its next
+ * piece. */
 static void collect(const struct bundles *f, int to, struct tt_range row)
 {
     for (int i = 0; i < f->nodes.first[f->nodes.n]; i++) {

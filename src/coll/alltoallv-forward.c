@@ -8,7 +8,7 @@
  *                              5 6 7      1 sends what it has, and what was sent to it for others
  *
  * A rank on the way has to know the lengths of the pieces that pass it. So the ranks exchange all
- * counts before, by an allgather that goes the same ways. No message passes a node without a rank,
+ * counts before, by an allgather along the same paths. No message passes a node without a rank,
  * whichever nodes are missing.
  * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
  */
@@ -19,8 +19,8 @@ static int64_t count(const struct tt_forward *f, int s, int to)
     return f->call->all_counts->count(f->call->all_counts, s, to) * f->call->sz;
 }
 
-/* Returns the bytes of source s for the ranks whose positions in its tree are `at` to end - 1. They
- * lie behind this rank. */
+/* Returns the bytes of source s for the ranks whose positions in the tree of s are `at` to end - 1.
+ * These ranks are in the subtree of this rank. */
 static int64_t bytes_for(const struct tt_forward *f, int s, int at, int end)
 {
     const struct tt_forest *forest = &f->forest;
@@ -40,7 +40,8 @@ static int64_t bytes(const struct tt_forward *f, int s, int v)
     return bytes_for(f, s, to->at, to->at + to->size);
 }
 
-/* Each rank packs pieces in the order of the tree, in which it has also received them. */
+/* Packs the pieces of source s for neighbour v and the ranks behind v, in the order of the tree of
+ * s, in which this rank has also received them. */
 static void pack(struct tt_forward *f, int s, int v)
 {
     const struct tt_tree_place *to = tt_forest_place(&f->forest, s, v);

@@ -7,22 +7,24 @@
  *              IN [     to 2    ] ==> OUT@2        long
  *
  * No rank knows all counts, so the choice of an algorithm cannot depend on them. But both ranks of
- * a pair know the length of each block between them, and take it in the same way. A window has an
- * equal part for each rank. For short blocks there is one round of signals: the blocks are in the
- * window, which nobody fills again before all ranks have ended the call. Long blocks need a second
- * round, which says that they have been read.
+ * a pair know the length of each block between them, and so choose the same path for it. A window
+ * has an equal part for each rank. For short blocks there is one round of signals: the blocks are
+ * in the window, which nobody fills again before all ranks have ended the call. Long blocks need a
+ * second round, which says that they have been read.
  *
  * Where reading is very dear, long blocks go through the two halves of their part of the window,
  * slice by slice. In turn j a rank fills the halves for slice j of all its blocks, raises its flag
- * to 2 j + 1, takes slice j of the blocks from others, and raises its flag to 2 j + 2 if one of
- * these ranks needs a half again. It takes part in as many turns as its longest block has slices.
+ * to 2 j + 1, copies slice j of the blocks from other ranks, and raises its flag to 2 j + 2 if one
+ * of these ranks needs a half again. A rank takes part in as many turns as its longest block has
+ * slices.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
 
-/* The most bytes of a short block. Up to these, two copies take less time than the kernel needs for
- * one, or than the second round of signals where all memory is MAPPED. MANY ranks keep fewer bytes
- * in the caches. Where reading is dear, longer blocks are short. */
+/* The most bytes of a short block: MAPPED where all memory is mapped; SHORT where reading is cheap,
+ * and LONG elsewhere; with more than MANY ranks, FEWER and SHORT instead, because the caches then
+ * keep fewer bytes. Up to this limit, the two copies of a short block take less time than one copy
+ * by the kernel, or, where all memory is mapped, than the second round of signals. */
 enum { MANY = 8, MAPPED = 2 << 10, FEWER = 4 << 10, SHORT = 16 << 10, LONG = 128 << 10 };
 
 static int64_t usual(const struct tt_map *map)
@@ -33,15 +35,17 @@ static int64_t usual(const struct tt_map *map)
     return many ? SHORT : LONG;
 }
 
-/* How a block goes. */
+/* The path of a block. */
 struct mixed_way {
     struct tt_parts parts;
-    int part;                     /* of its receiver in the sender's window */
-    int64_t at;                   /* in that window, if it is short; else -1 */
-    struct tt_part_slices slices; /* of a long one */
+    int part;                     /* the number of the receiver's part in the sender's window */
+    int64_t at;                   /* where in that window a short block lies; -1: the block is
+                                   * long */
+    struct tt_part_slices slices; /* the slices of a long block */
 };
 
-/* Returns how the block of `len` bytes from rank `from` to rank `to` goes, as both of them know. */
+/* Returns the path of the block of `len` bytes from rank `from` to rank `to`. Both ranks get the
+ * same answer. */
 static struct mixed_way way_of(const struct tt_call *call, const struct tt_map *map, int from,
                                int to, int64_t len)
 {
@@ -52,8 +56,8 @@ static struct mixed_way way_of(const struct tt_call *call, const struct tt_map *
     return w;
 }
 
-/* Copies what goes to others in turn j into the window, and opens IN if there are long blocks that
- * go directly. Returns the number of turns. */
+/* Copies what goes to other ranks in turn j into the window, and opens IN if there are long blocks
+ * that go from buffer to buffer. Returns the number of turns. */
 static int offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
                  const struct tt_peers *to, int j)
 {
@@ -76,7 +80,7 @@ static int offer(struct tt_builder *b, const struct tt_call *call, const struct 
     return turns;
 }
 
-/* Takes a block that does not go in slices. */
+/* Appends the steps that copy a block from rank r to OUT, if it does not go in slices. */
 static void take_whole(struct tt_builder *b, const struct mixed_way *w, int r, struct tt_span block)
 {
     struct tt_range to = tt_own(TT_OUT, block.off);
@@ -87,8 +91,8 @@ static void take_whole(struct tt_builder *b, const struct mixed_way *w, int r, s
         tt_copy(b, to, tt_at(TT_WIN, r, w->at), block.len);
 }
 
-/* Takes what comes from others in turn j, and signals that it has been read if somebody waits for
- * that. Returns the number of turns. */
+/* Copies what comes from other ranks in turn j to OUT, and signals that it has been read if some
+ * rank waits for that. Returns the number of turns. */
 static int take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
                 const struct tt_peers *from, int j)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoallv `padded`: short pieces go through other ranks, as the blocks of alltoall `bruck` do.
- * The ranks have agreed on the longest piece of any rank before, and every piece travels in a
- * block of that length b.
+ * Before, the ranks have agreed on the length b of the longest piece of any rank, and every piece
+ * travels in a block of b bytes.
  *
- *     TMP[j]    [piece   |.....]   for the rank j after me; what lies behind a piece has no meaning
+ *     TMP[j]    [piece   |.....]   for the rank j after me; what follows a piece has no meaning
  *
  * The digits of j to the radix r say how a block travels: in the round of digit k and value d, it
  * moves on by d r^k ranks if d is its digit k. So there are at most (r - 1) log_r p rounds, and in
@@ -24,7 +24,8 @@ struct padded_round {
     int64_t first, run, apart, groups, rest;
 };
 
-/* The round of the digit that counts `far`, and of its value d. */
+/* Returns the round in which the blocks travel whose digit of weight `far`, a power of the radix,
+ * is d. */
 static struct padded_round round_of(int p, int64_t far, int radix, int d)
 {
     int64_t apart = far * radix, over = p % apart - d * far;
@@ -55,7 +56,7 @@ static void pack(struct tt_builder *b, const struct padded_round *r, int64_t blo
     tt_copy(b, in ? packed : cut, in ? cut : packed, r->rest * block);
 }
 
-/* Returns what the rounds of a radix cost, in bytes: a message costs as much as START bytes, which
+/* Returns what the rounds of a radix cost, in bytes. A message costs as much as START bytes, which
  * is the ratio of t_s and t_w in `tutti sim`. */
 static int64_t cost_of(int p, int radix, int64_t block)
 {
@@ -69,7 +70,7 @@ static int64_t cost_of(int p, int radix, int64_t block)
     return cost;
 }
 
-/* Returns the radix of the call, or else the power of two of the least cost. */
+/* Returns the radix of the call, or, if it has none, the power of two with the least cost. */
 static int radix_of(const struct tt_call *call, int p, int64_t block)
 {
     int best = 2;

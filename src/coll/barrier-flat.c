@@ -11,8 +11,8 @@
  */
 #include "coll/coll-util.h"
 
-/* On a network each rank sends p - 1 messages and receives one from each other rank, one at a
- * time. */
+/* Returns the time on a network: each rank sends p - 1 messages and receives one from each other
+ * rank, one at a time. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -4,7 +4,7 @@
  * time.
  *
  *     root  OUT ====> OUT of 1
- *               ====> OUT of 2 ...      one copy, and an answer: the root may change it again
+ *               ====> OUT of 2 ...      one copy, and an answer: the root may change OUT again
  *
  * Source: single-copy broadcast by cross-memory attach.
  */

@@ -7,7 +7,7 @@
  *
  * There is one round with two copies, and no rank answers the root. A message that is larger than
  * the window goes in slices through its two halves. The root refills a half when every rank has
- * signalled that it has read it.
+ * signalled that it has read that half.
  * Source: the shared buffer of shared-memory broadcasts.
  */
 #include "coll/coll-util.h"

@@ -6,8 +6,9 @@
  *            v v v        all at the same time; the other ranks of those nodes read the windows
  *        [4 5][6][7]      of their local roots
  *
- * From the node of the root, each rank sends only to its own children. If the root is on a smaller
- * node, it sends to the global root, and the other ranks of its node read the root's window.
+ * From the node of the root, each rank sends only to its own children. If the node of the root is
+ * smaller than others, the root sends to the global root (topo/logical.h), and the other ranks of
+ * its node read the root's window.
  * Source: docs/hierarchy.md.
  */
 #include "coll/logical.h"

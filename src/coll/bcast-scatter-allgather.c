@@ -71,7 +71,8 @@ static void gather(struct tt_builder *b, const struct tt_call *call,
     tt_end(b);
 }
 
-/* A message that goes round as a whole: each rank gets it from its right and passes it on. */
+/* Appends the steps of a rank if the message goes round as a whole: the rank gets it from its right
+ * and passes it on. */
 static void pass_on(struct tt_builder *b, const struct tt_call *call,
                     const struct tt_ring_plan *ring)
 {
@@ -83,8 +84,8 @@ static void pass_on(struct tt_builder *b, const struct tt_call *call,
         tt_wait(b, tt_send(b, tt_after(ring->p, ring->left, call->root), all, bytes));
 }
 
-/* Thakur, Rabenseifner, Gropp 2005, for p a power of two and equal blocks, where all ranks begin
- * the ring at the same time. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005, for p a power of two and equal blocks,
+ * where all ranks begin the ring at the same time; else -1. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -6,7 +6,7 @@
 
 /* ---- Positions ---- */
 
-/* Whether each block has a place of its own in the buffer. */
+/* Whether each block may have any place in the buffer, as in an allgatherv. */
 static bool is_list(const struct tt_circulant *c)
 {
     return c->call->coll == TT_COLL_allgatherv;
@@ -43,7 +43,7 @@ static struct tt_range kept(const struct tt_circulant *c, int position)
 }
 
 /* Sets *span to the place in the buffer of the positions from `first` on, before `end`, as far as
- * they lie one behind the other. Returns the position after them. */
+ * they lie side by side. Returns the position after these. */
 static int adjacent(const struct tt_circulant *c, int first, int end, struct tt_span *span)
 {
     int rank = tt_after(c->p, c->me, first), zero = c->p - c->me;
@@ -88,7 +88,8 @@ static void copy_from_input(struct tt_builder *b, const struct tt_circulant *c, 
     }
 }
 
-/* Adds what has come in to this rank's input, for the positions 0 .. end-1. */
+/* Appends the reduction, for the positions 0 .. end-1, of this rank's input and what has come
+ * in. */
 static void add_to_input(struct tt_builder *b, const struct tt_circulant *c, int end,
                          struct tt_range to, struct tt_range come)
 {

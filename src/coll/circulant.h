@@ -7,8 +7,8 @@
  * keeps the p blocks in scratch in the order of its own view: position i belongs to rank me + i
  * (mod p). So each message is one contiguous range for any p:
  *
- *     reduce    skip s, the skip before it e: positions s .. e-1 go to rank me + s, which adds
- *               them to its positions 0 .. e-s-1
+ *     reduce    in the round of skip s, which follows the round of skip e (or e = p): positions
+ *               s .. e-1 go to rank me + s, which adds them to its positions 0 .. e-s-1
  *     gather    the same rounds backwards: positions 0 .. e-s-1 go to rank me - s, which puts them
  *               at its positions s .. e-1
  *
@@ -45,7 +45,8 @@ void tt_circulant_reduce(struct tt_builder *b, const struct tt_circulant *c,
  * of the scratch. */
 void tt_circulant_gather(struct tt_builder *b, const struct tt_circulant *c);
 
-/* Return the times of the two functions for p blocks of `bytes` bytes each. */
+/* Return the times, in picoseconds, of tt_circulant_reduce and of tt_circulant_gather for p blocks
+ * of `bytes` bytes each. */
 int64_t tt_circulant_reduce_time_ps(int p, int64_t bytes, const struct tt_costs *c);
 int64_t tt_circulant_gather_time_ps(int p, int64_t bytes, const struct tt_costs *c);
 

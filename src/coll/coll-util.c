@@ -17,7 +17,8 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
     return map->win_bytes < bytes ? tt_needs_window : NULL;
 }
 
-/* Long parts begin with a cache line. */
+/* Returns the parts of a window for `pieces` ranks. A `high` of more than a cache line begins and
+ * ends with one. */
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 {
     int64_t n = tt_max(pieces, 1), tiny = map->line_bytes / n / 8 * 8;
@@ -57,7 +58,8 @@ const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *ma
     return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* Returns NULL if `may`, on one node, or RDMA grants the access, else the reason. */
+/* Returns NULL if the access is possible, on one node by `may` and between nodes by RDMA, else the
+ * reason. */
 static const char *refuse_access(const struct tt_map *map, bool may, const char *needs)
 {
     if (map->p == 1) return NULL;
@@ -154,7 +156,7 @@ int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise)
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base)
 {
-    /* A message of more than FEW bytes begins behind the first TT_WIN_LINE bytes of WIN, at a cache
+    /* A message of more than FEW bytes begins after the first TT_WIN_LINE bytes of WIN, at a cache
      * line. A shorter one begins at 0, because the first bytes travel with the signal. OVERLAPPED
      * is the length of a slice where ranks can work at the same time. */
     enum { FEW = 1024, OVERLAPPED = 32 << 10 };
@@ -212,7 +214,7 @@ static int64_t late_turns(const struct tt_slices *s, int64_t bytes)
     return bytes > 0 ? tt_div_up(bytes, s->len) : 0;
 }
 
-/* Returns the slice of such a piece that belongs to this turn. */
+/* Returns this turn's slice of a piece of `bytes` bytes that may begin in a later turn. */
 static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
                             int64_t bytes)
 {
@@ -221,7 +223,7 @@ static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, str
     return tt_rotating(b, r, s->len, all, own);
 }
 
-/* Returns the length to give to the step of such a piece. */
+/* Returns the length to give to the step that handles a slice of such a piece. */
 static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 {
     return s->turns > 1 && bytes > 0 ? s->len : bytes;
@@ -278,7 +280,7 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
     tt_slices_end(b, s);
 }
 
-/* Combines this turn's slices of `me` and of n other ranks. */
+/* Combines this turn's slices of rank `me`, from IN, and of n other ranks, from their windows. */
 static void combine_windows(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                             struct tt_range win, int me, const int *rank, int n)
 {

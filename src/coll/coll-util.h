@@ -14,11 +14,12 @@ enum {
     TT_OPERANDS = 1024 /* the most ranks whose inputs one step can reduce */
 };
 
-/* Parts of a window, one for each of some ranks, for pieces whose length only two ranks know. A
- * piece that fits the low part of a rank lies there, where it travels with the signal. A longer
- * one lies in the high part, and one that fits neither is not in the window. */
+/* How a window is divided among several ranks, for pieces whose length only their sender and their
+ * receiver know. Each rank has `tiny` bytes in the cache line of the signal, `low` bytes in the
+ * short window, which travel with the signal, and `high` bytes in the long window. A piece lies in
+ * the first of these three places that it fits into, and not in the window if it fits into none. */
 struct tt_parts {
-    int64_t tiny, low, low_at, high, high_at; /* tiny: in the cache line of the signal */
+    int64_t tiny, low, low_at, high, high_at; /* low_at, high_at: where in WIN */
 };
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
 /* Returns the place of rank r among the pieces for the p - 1 other ranks in the window of an
@@ -35,15 +36,16 @@ static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t le
     return len <= parts->high ? parts->high_at + i * parts->high : -1;
 }
 
-/* A piece that is too long for its part of the window may still pass through the two halves of the
- * high part, slice by slice. That is faster where reading another rank's buffer is very dear or
- * forbidden, unless the slices are short or many. The last slice has `tail` bytes. */
+/* A piece that is longer than `high` may still pass through the window, slice by slice, through the
+ * two halves of its `high` bytes. That is faster where reading another rank's buffer is very dear
+ * or forbidden, unless the slices are short or many. The last slice has `tail` bytes. */
 struct tt_part_slices {
-    int n; /* 0: the piece goes directly */
+    int n; /* 0: the piece is copied from buffer to buffer */
     int64_t len, tail;
 };
-/* Returns the slices of such a piece. Both ranks that know its length get the same answer. Whether
- * the piece may go directly is map->reads or map->writes. */
+/* Returns the slices of a piece of `len` bytes that fits into no place of `parts`. Both ranks that
+ * know the length get the same answer. `may` is map->reads or map->writes: whether the piece may be
+ * copied from buffer to buffer. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len);
 /* Returns where in the window slice j of the i-th piece lies. */
@@ -63,14 +65,14 @@ extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs
 /* Returns NULL if every rank can read at least `bytes` of every other rank's WIN, else the
  * reason. */
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
-/* These fit the member `refuse` of a row. Each returns NULL in these cases, else the reason:
- *
+/* Each of these functions can be the member `refuse` of a row (coll.h). Each returns NULL in these
+ * cases, else the reason:
  *     tt_refuse_never   always
  *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
  *     tt_refuse_reads   every rank can read every other rank's opened buffers
- *     tt_refuse_writes  every rank can write them
- *     tt_refuse_reads_and_writes  every rank can do both
- *     tt_refuse_reads_of_all  every rank can read them, and one step can reduce the inputs of all
+ *     tt_refuse_reads   every rank can read every other rank's opened buffers
+ *     tt_refuse_writes  every rank can write every other rank's opened buffers
+ *     tt_refuse_reads_and_writes  every rank can read and write them
  *                       ranks */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);
@@ -122,7 +124,8 @@ void tt_slices_end(struct tt_builder *b, const struct tt_slices *s);
  * holds two slices: it returns r in even turns, and the range one slice further in odd turns. */
 struct tt_range tt_slice(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
 struct tt_range tt_half(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
-/* The flag value is `value` in the first turn and grows by `inc` in each turn. */
+/* Append the step of plan.h with the same name. The flag value is `value` in the first turn and
+ * grows by `inc` in each turn. */
 void tt_slice_signal(struct tt_builder *b, const struct tt_slices *s, int peer, uint32_t value,
                      int inc);
 void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer, uint32_t value,
@@ -132,12 +135,12 @@ void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ra
 
 /* Pieces of different lengths share one loop: `s` cuts the longest piece, and shorter pieces begin
  * in a later turn, so that all pieces end in the last turn. tt_late_copy copies this turn's slice
- * of such a piece. A range in WIN is used as it is; a range in another buffer is moved with the
- * turns. */
+ * of one of these pieces, which has `bytes` bytes. A range in WIN is used as it is; a range in
+ * another buffer is moved with the turns. */
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
-/* Combines this turn's slice of such a piece as tt_combine_all does. `from` is used as it is, and
- * the other ranges are moved with the turns. */
+/* Combines this turn's slices of such a piece of `bytes` bytes from all ranks, as tt_combine_all
+ * does. `from` is used as it is, and the other ranges are moved with the turns. */
 void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int me,
                      struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes);
 
@@ -145,20 +148,21 @@ void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int
  * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a
  * half again, it awaits the root's signal that the root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
-/* Does the same for a flat bcast or scatter. The rank copies `from`, the place in the root's WIN
- * of this turn's slice, to OUT, and signals the root that it has read the slice. */
+/* Appends the steps of a rank that is not the root in a flat bcast or scatter. The rank copies
+ * `from`, the place in the root's WIN of this turn's slice, to OUT, and signals the root that it
+ * has read the slice. */
 void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
                      struct tt_range from);
-/* Before the root of a flat bcast or scatter fills a half of its WIN again: awaits the signals of
+/* Awaits, before the root of a flat bcast or scatter fills a half of its WIN again, the signals of
  * all other ranks that they have read the slice in that half. */
 void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root);
 /* Appends the steps of one turn of rank `me` where reductions go from window to window. `before`
  * names n other ranks, less than TT_OPERANDS, in rank order. The rank awaits them, and combines its
  * IN, in rank order, with what they have in their windows. It puts the result into its own window
  * `win` for the rank `next`, and in turn j raises its flag to 2 j + 1. If `next` is -1, it puts the
- * result into its OUT. When nothing is left to be read of slice j in the windows of the ranks
- * before, the caller raises the flag to 2 j + 2; only then do they fill this half of their windows
- * again. */
+ * result into its OUT. The caller raises the flag to 2 j + 2 when nobody reads slice j in the
+ * windows of the ranks `before` any more; only after that do these ranks fill this half of their
+ * windows again. */
 void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
                     const int *before, int n, int next);
 
@@ -170,10 +174,10 @@ void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, str
                     struct tt_range mine, int64_t len);
 /* Awaits `value` from every other rank, beginning with rank me + 1. */
 void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value);
-/* The steps by which every other rank copies one piece between its own buffer and the root's, all
- * at the same time: from `from` to `to`, one of which is in the root's buffer. The root opens that
- * buffer, copies a piece of its own if `own` (its ranges are both in its own buffers), and returns
- * when all others have answered that their copies are done. */
+/* Appends the steps by which every rank but the root copies one piece between its own buffer and
+ * the root's, all at the same time: from `from` to `to`, one of which is in the root's buffer. The
+ * root opens that buffer, copies a piece of its own if `own` (from its own buffer to its own
+ * buffer), and awaits the answers of all other ranks that their copies are done. */
 void tt_copy_at_root(struct tt_builder *b, int root, const struct tt_map *map, int me, bool own,
                      struct tt_range to, struct tt_range from, int64_t len);
 /* Returns the k-th rank after `me`, modulo p. */
@@ -186,10 +190,10 @@ static inline int tt_after(int p, int me, int k)
  * them, else all ranks but itself. */
 struct tt_peers {
     const int32_t *list; /* NULL: all ranks but me */
-    int n, first;        /* list[first] is the first neighbour behind me */
+    int n, first;        /* list[first] is the first neighbour after me */
     int p, me;
 };
-/* The ranks that get a piece of this rank, and those whose pieces it gets. */
+/* Return the ranks to which this rank sends a piece, and those from which it receives one. */
 struct tt_peers tt_peers_to(const struct tt_call *call, int p, int me);
 struct tt_peers tt_peers_from(const struct tt_call *call, int p, int me);
 /* Returns the k-th of the peers, counted from rank me + 1 on. */
@@ -198,20 +202,21 @@ static inline int tt_peer(const struct tt_peers *peers, int k)
     if (!peers->list) return tt_after(peers->p, peers->me, k + 1);
     return peers->list[tt_after(peers->n, peers->first, k)];
 }
-/* Signals those of the peers that have a piece here: a set of ranks, or all ranks if that is one
- * store. `block` is tt_block_to or tt_block_from, according to the peers. */
+/* Signals `value` to the peers: on one node to all ranks if that is one store, else to those peers
+ * whose piece is not empty. `block` is tt_block_to if the peers are from tt_peers_to, and
+ * tt_block_from if they are from tt_peers_from. */
 void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      const struct tt_peers *peers,
                      struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
-/* Awaits `value` from those of the peers that have a piece here. */
+/* Awaits `value` from the peers whose piece is not empty. `block` is as in tt_signal_peers. */
 void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
 
 /* ---- Messages under way ----
  *
- * A rank that exchanges a message with each of many ranks has at most `most` of them under way: as
- * many as the radix of the call says, up to TT_BOUNDED, or four. So the memory that pending
- * messages take does not grow with the number of ranks. */
+ * A rank that exchanges a message with each of many ranks has at most `most` of these messages
+ * under way: as many as the radix of the call says, up to TT_BOUNDED, or four if the call has no
+ * radix. So the memory that pending messages take does not grow with the number of ranks. */
 
 enum { TT_BOUNDED = 32 };
 struct tt_bounded {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The algorithms. Each has a file of its own and one word in TT_ALGORITHMS.
+ * The algorithms. Each has a file of its own, with its row (struct tt_algorithm), and one word in
+ * TT_ALGORITHMS.
  *
  * Every function of a row is pure: its result depends on its arguments alone. The row is the same
  * on all ranks, and so ranks that ask with the same arguments get the same decision.
@@ -32,13 +33,14 @@ struct tt_costs {
 
 struct tt_composition;
 
-/* Before the plan of an alltoallv, gatherv or scatterv is made, its ranks tell each other nothing,
- * all counts (tt_call.all_counts), or their longest pieces (tt_call.longest; alltoallv only).
+/* The values name what the ranks of an alltoallv, gatherv or scatterv exchange before its plan is
+ * made: nothing, all counts (tt_call.all_counts), or the length of the longest piece
+ * (tt_call.longest; alltoallv only).
  *
  * In the plans of a gatherv or scatterv whose `first` is TT_FIRST_NOTHING, each rank that gets a
  * piece awaits a signal of the rank that gives it, also if it expects an empty piece, before it
- * touches what the other rank has. It compares the counts of the two when it sees the signal; the
- * rank that gives the piece compares nothing. */
+ * accesses memory of that rank. When it sees the signal, it compares the counts of the two ranks;
+ * the rank that gives the piece compares nothing. */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {
@@ -67,14 +69,13 @@ struct tt_algorithm {
     /* the stages of a composed algorithm, whose other functions are those of composed.h; else
      * NULL */
     const struct tt_composition *composition;
-    /* This row was made from a plan file for one problem, and applies to that problem only. The
-     * array has the plans of all its ranks, which take the place of `build`. NULL: this is any
-     * other row. */
+    /* The plans of all ranks, which take the place of `build`, if this row was made from a plan
+     * file. Such a row applies to one problem only. NULL: the row was not made from a plan file. */
     const struct tt_plan *const *plans;
 };
 
 /* All algorithms. A new one goes to the end, for two reasons: where nothing else decides, the first
- * algorithm that applies is chosen, and the mutants of run-oracle are numbered in this order. */
+ * algorithm that applies is chosen, and the test run-oracle numbers its mutants in this order. */
 #define TT_ALGORITHMS(X)                                                                           \
     X(barrier_flat)                                                                                \
     X(barrier_dissemination)                                                                       \
@@ -204,7 +205,8 @@ extern const struct tt_algorithm *const tt_algorithms[]; /* the table ends with 
 /* Returns the algorithm of that name for a collective, or NULL if there is none. */
 const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name);
 
-/* Returns the number of phases of the algorithm for this call. */
+/* Returns the number of phases of the algorithm for this call: 1 if the row has no function
+ * `phases`. */
 static inline int tt_algorithm_phases(const struct tt_algorithm *algorithm,
                                       const struct tt_call *call, const struct tt_map *map)
 {
@@ -224,7 +226,8 @@ void tt_algorithm_steps(const struct tt_algorithm *algorithm, struct tt_builder 
  * tutti_error describes. */
 struct tt_plan *tt_algorithm_plan(const struct tt_algorithm *algorithm, const struct tt_call *call,
                                   const struct tt_map *map, int me);
-/* Does the same with a builder that the caller keeps, so that its arrays need not grow again. */
+/* Does the same as tt_algorithm_plan, but with a builder that the caller keeps, so that the arrays
+ * of the builder need not grow again. */
 struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_algorithm *algorithm,
                                        const struct tt_call *call, const struct tt_map *map,
                                        int me);

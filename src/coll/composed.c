@@ -77,7 +77,7 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
     tt_stage_puts(stage, TT_WIN, TT_WIN, last ? half : 0);
 }
 
-/* Sets *stage to a stage among ranks of which each is on a node of its own. */
+/* Sets *stage to a stage among the ranks `member`, one on each node. */
 static void begin_apart(const struct tt_stage_team *team, const int *member, int me,
                         struct tt_stage *stage)
 {
@@ -133,8 +133,8 @@ void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage 
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
-/* On a node of at least WIDE ranks, and from LONG bytes on, every rank reduces a part. This costs a
- * second round and more copies. */
+/* On a node of at least WIDE ranks, and for messages of at least LONG bytes, every rank reduces a
+ * part. This costs a second round and more copies. */
 enum { WIDE = 4, LONG = 32 << 10 };
 
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes)
@@ -152,8 +152,8 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
     stage->call.n = bytes / team->call->sz;
 }
 
-/* From so many bytes on, `halving` takes less time than `circulant` on a number of ranks that is a
- * power of two: it sends twice as many messages, but copies less. */
+/* From this many bytes on, and on a number of ranks that is a power of two, `halving` takes less
+ * time than `circulant`: `halving` sends twice as many messages, but copies less. */
 enum { HALVED = 256 << 10 };
 
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes)
@@ -197,9 +197,9 @@ struct slice {
     int64_t off, win; /* offset of the slice in IN and OUT; offset of its share of WIN */
 };
 
-/* SLICES: the most slices. Eight slices gain 1 % more in the cases that gain at all, but halve the
- * windows. SLICE: the shortest slice that pays, in bytes, if the call does not say. WINDOW: the
- * least share of a window, in bytes. */
+/* SLICES: the most slices. Eight slices instead would gain 1 % in the cases that gain at all, but
+ * halve the windows. SLICE: the shortest slice that pays, in bytes, if the call does not say.
+ * WINDOW: the least share of a window, in bytes. */
 enum { SLICES = 4, SLICE = 64 << 10, WINDOW = 4 << 10 };
 _Static_assert((int)SLICES <= (int)TT_LANES, "each has a lane");
 

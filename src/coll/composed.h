@@ -29,7 +29,7 @@ struct tt_stage_team {
     struct tt_nodes nodes;
     int *leader;              /* of each node, its leader: the root on the root's node, else the
                                * first rank */
-    int *peer;                /* of each node, one rank; only some rows use them */
+    int *peer;                /* the member of each node in a stage of tt_stage_peers */
     int *apart;               /* 0, 1, 2 ...: the map of the leaders, where each leader is on a node
                                * of its own */
     int64_t *counts, *displs; /* of each node, or of each rank of a node, in elements; only some
@@ -41,7 +41,7 @@ struct tt_stage_team {
 struct tt_stage {
     const struct tt_algorithm *algorithm; /* NULL: the rank does nothing, or only `build` */
     /* Appends the row's own steps; may be NULL. `kept` is the offset in TMP of the bytes that keep
-     * their contents. */
+     * their contents through all stages. */
     void (*build)(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t kept);
     struct tt_call call;
     struct tt_map map;
@@ -58,17 +58,18 @@ struct tt_composition {
     int64_t (*kept)(const struct tt_stage_team *team, int me);
     bool slices;   /* a long vector may be cut into slices, each in a lane */
     int64_t units; /* elements that half a window must have room for */
-    bool each;     /* ... for each rank of the node */
+    bool each;     /* half a window must have room for `units` elements of each rank of the node */
     bool ordered;  /* operands stay in rank order, also if the ranks of a node are not adjacent */
 };
 
-/* The functions of the rows `composed`. A collective has at most one such row. */
+/* The functions refuse, phases and build of the rows with the name `composed`. A collective has at
+ * most one such row. */
 const char *tt_composed_refuse(const struct tt_call *call, const struct tt_map *map);
 int tt_composed_phases(const struct tt_call *call, const struct tt_map *map);
 void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase);
 
-/* These functions do the same for a composition that the row names itself. */
+/* These functions do the same for rows with other names, for the composition `how`. */
 const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
                                   const struct tt_map *map);
 int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,
@@ -76,7 +77,7 @@ int tt_composition_phases(const struct tt_composition *how, const struct tt_call
 void tt_composition_build(const struct tt_composition *how, struct tt_builder *b,
                           const struct tt_call *call, const struct tt_map *map, int me, int phase);
 
-/* Defines the functions of such a row: refuse, build and phases. */
+/* Defines refuse, build and phases of a row whose composition is HOW. */
 #define TT_COMPOSITION_FUNCTIONS(HOW)                                                              \
     static const char *refuse(const struct tt_call *call, const struct tt_map *map)                \
     {                                                                                              \
@@ -112,19 +113,21 @@ const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team,
 /* Returns the number of ranks of the smallest node: so many ranks of each node can send to other
  * nodes at the same time. */
 int tt_stage_parts(const struct tt_stage_team *team);
-/* The parts of the rows `parts`, of which rank j of each node owns part j. Each consists of the
- * pieces of the ranks that would come to it if every node dealt out its ranks among the parts.
- * tt_stage_part_of: the part that has the piece of `me`. tt_stage_owns_part: whether `me` owns it.
- * tt_stage_share_bytes: the bytes of node k in part j. tt_stage_part_bytes: those of all nodes. */
+/* In the rows with the name `parts`, rank j of each node owns part j. The ranks of each node are
+ * dealt out among the parts in turn, and a part consists of the pieces of the ranks that come to
+ * it. tt_stage_part_of: the part that has the piece of `me`. tt_stage_owns_part: whether `me` owns
+ * it. tt_stage_share_bytes: the bytes of node k in part j. tt_stage_part_bytes: the bytes of all
+ * nodes in part j. */
 int tt_stage_part_of(const struct tt_stage_team *team, int me);
 bool tt_stage_owns_part(const struct tt_stage_team *team, int me);
 int64_t tt_stage_share_bytes(const struct tt_stage_team *team, int k, int j);
 int64_t tt_stage_part_bytes(const struct tt_stage_team *team, int j);
-/* Sets *stage to a stage among the i-th ranks of all nodes, of which each node has more than i, or
- * among their last ranks (TT_LAST_PEER). A rank that is none of them has no steps in it. */
+/* Sets *stage to a stage among the i-th ranks of all nodes, where every node has more than i ranks,
+ * or, if i is TT_LAST_PEER, among the last ranks of all nodes. Any other rank has no steps in this
+ * stage. */
 enum { TT_LAST_PEER = -1 };
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
-/* Sets *stage to stage `which` of an allgather(v), which the team's call has to be. After all
+/* Sets *stage to stage `which` of an allgather(v); the team's call must be one. After all
  * TT_COLLECTING stages, each rank has the pieces of all ranks: in their places in OUT if the ranks
  * of each node are adjacent and the call is no v-form, else at the beginning of the bytes of TMP
  * that keep their contents, in the order in which struct tt_nodes lists the ranks. */

@@ -17,8 +17,8 @@ const char *tt_forest_refuse(const struct tt_net *net, int p)
 }
 
 /* The tree of source s while it is built. All arrays have p entries: the figures of struct
- * tt_place; order, the ranks in preorder; list, the ranks in the order of their distance; next, a
- * place to work in. Invariants of a finished tree (tree_is_valid):
+ * tt_tree_place; `order`, the ranks in preorder; `list`, the ranks in the order of their distance;
+ * `next`, scratch. Invariants of a finished tree (tree_is_valid):
  *
  *     order[at[v]] == v, order[0] == s, parent[s] == s, depth[s] == 0
  *     the subtree of v is the size[v] ranks from v on in `order` */

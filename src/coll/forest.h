@@ -26,9 +26,9 @@
  * ranks it is about a second. */
 enum { TT_FOREST_RANKS = 1 << 12 };
 
-/* The trees, as rank `me` sees them. A place of rank v, which is `me` or a neighbour of it, in the
- * tree of source s has these figures: parent; depth, the distance from s; size, the number of ranks
- * in the subtree of v; at, the position of v in preorder. */
+/* Where rank v stands in the tree of source s; kept if v is `me` or a neighbour of `me`. depth: the
+ * distance from s. size: the number of ranks in the subtree of v. at: the position of v in
+ * preorder. */
 struct tt_tree_place {
     uint16_t parent, depth, size, at;
 };
@@ -47,7 +47,7 @@ struct tt_forest {
     struct tt_tree_place *place; /* at s * columns + column[v] */
     uint16_t *order;             /* the ranks of the tree of `me`, in preorder */
     uint16_t *behind;            /* for each source s, from start[s] on: the ranks of the subtree of
-                                  * `me` in its tree, in preorder; NULL: not asked for */
+                                  * `me` in the tree of s, in preorder; NULL: not asked for */
     int64_t *start, room;        /* room: how many ranks fit in `behind` */
     int deepest;                 /* the greatest depth in any tree */
 };
@@ -59,13 +59,13 @@ const char *tt_forest_refuse(const struct tt_net *net, int p);
 bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net, int me, bool lists);
 void tt_forest_free(struct tt_forest *forest);
 
-/* The neighbours of rank v, ended by an entry of rank -1. */
+/* Returns the neighbours of rank v, ended by an entry of rank -1. */
 static inline const struct tt_neighbour *tt_forest_neighbours(const struct tt_forest *forest, int v)
 {
     return forest->neighbour + (int64_t)v * (forest->ports + 1);
 }
 
-/* The place in the tree of source s of a rank that has a column. */
+/* Returns the place of rank v, which must have a column, in the tree of source s. */
 static inline const struct tt_tree_place *tt_forest_place(const struct tt_forest *forest, int s,
                                                           int v)
 {

@@ -8,8 +8,8 @@
  *     round 1    my own data         ->  each neighbour
  *     round 2    what I received     ->  the neighbours behind me in the tree of its source
  *
- * A rank starts all sends of a round before it waits for anything, so two neighbours that wait for
- * each other have both sent.
+ * A rank starts all sends of a round before it waits for anything. So two neighbours that wait for
+ * each other have both started their sends.
  */
 #ifndef TT_COLL_FORWARD_H
 #define TT_COLL_FORWARD_H

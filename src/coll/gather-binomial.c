@@ -7,15 +7,16 @@
  *     2>0       6>4
  *     4>0
  *
- * With radix k, several of these lines are one round, in which a rank receives from k - 1 others.
- * The root receives log2 p messages, each of which is a run of pieces as it lies in the result. A
- * rank that has only its own piece sends it from where it lies; the others collect pieces in
- * scratch. If p is not a power of two, the pairs of halving.h first put their two pieces together.
+ * With radix k, several lines of the picture are one round, in which a rank receives from k - 1
+ * others. The root receives log2 p messages, each of which is a run of pieces as it lies in the
+ * result. A rank that has only its own piece sends it from where it lies; the others collect pieces
+ * in scratch. If p is not a power of two, the pairs of halving.h first put their two pieces
+ * together.
  * Source: the collection phase of CN101206588, corrected.
  */
 #include "coll/halving.h"
 
-/* The part of one rank. */
+/* The part that one rank takes in the gather. */
 struct part {
     bool stands; /* represents its place: it receives the other piece of a pair */
     struct tt_swap swap[TT_HALVING_SWAPS];
@@ -33,8 +34,8 @@ static struct part part(const struct tt_halving *h)
 
 /* ---- Plans ---- */
 
-/* Copies this rank's piece to where it collects pieces. Returns where byte 0 of the result would be
- * then. */
+/* Copies this rank's piece to where the rank collects pieces. Returns where byte 0 of the whole
+ * result would be if it began in the same buffer. */
 static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, const struct part *a)
 {
     struct tt_span mine = tt_halving_block(h, h->me);
@@ -52,8 +53,9 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
     return at;
 }
 
-/* For p a power of two: in round t, 2^t pieces reach the root, in s slices if they have as many
- * elements. The ranks that pass pieces on copy their own piece meanwhile. */
+/* Returns the time for p a power of two, else -1. In round t, 2^t pieces reach the root, in s
+ * slices if the pieces have as many elements. The ranks that pass pieces on copy their own piece
+ * meanwhile. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -25,7 +25,8 @@ static void receive_all(struct tt_builder *b, const struct tt_call *call, int p)
     tt_bounded_end(b, &got);
 }
 
-/* The root receives one piece after the other, and copies its own piece meanwhile. */
+/* Returns the time of the root, which receives one piece after the other, and copies its own piece
+ * meanwhile. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -11,8 +11,8 @@
  * A scatterv is the same backwards. The pieces of a node, in the order of its ranks, are its run. A
  * run that lies in one place at the root is not copied there.
  *
- * A leader has to know the lengths of the pieces of its node. So the root tells all ranks its
- * counts before: in each call, or once for a persistent request.
+ * A leader has to know the lengths of the pieces of its node. So the root sends its counts to all
+ * ranks before: in each call, or once for a persistent request.
  * Source: docs/hierarchy.md; Träff 2004: hierarchical MPI collectives on SMP clusters.
  */
 #include "coll/composed.h"
@@ -45,7 +45,7 @@ static struct tt_range at_root(const struct tt_stage_team *team, int r)
     return tt_own(TT_IN, tt_block_to(team->call, r).off);
 }
 
-/* Returns the place where another rank has its own piece. */
+/* Returns the place where a rank that is not the root has its own piece. */
 static struct tt_range at_rank(const struct tt_stage_team *team)
 {
     int root = team->call->root;
@@ -53,15 +53,17 @@ static struct tt_range at_rank(const struct tt_stage_team *team)
     return tt_own(TT_OUT, tt_block_from(team->call, root).off);
 }
 
-/* Starts to move `bytes` one step nearer to the root, or further away from it in a scatterv. This
- * rank has them at `at`, and is the one that is nearer to the root (`nearer`), or the other one. */
+/* Starts a message of a gatherv, towards the root, or of a scatterv, away from the root. This rank
+ * has the `bytes` bytes at `at`; `nearer` says whether this rank is nearer to the root than
+ * `peer`. */
 static tt_started move(struct tt_builder *b, const struct tt_stage_team *team, bool nearer,
                        int peer, struct tt_range at, int64_t bytes)
 {
     return nearer == gathers(team) ? tt_recv(b, peer, at, bytes) : tt_send(b, peer, at, bytes);
 }
 
-/* Copies between a place that is nearer to the root and one that is further away from it. */
+/* Copies to the range that is nearer to the root, or in a scatterv to the one that is further
+ * away. */
 static void copy(struct tt_builder *b, const struct tt_stage_team *team, struct tt_range nearer,
                  struct tt_range further, int64_t bytes)
 {
@@ -73,8 +75,8 @@ static void copy(struct tt_builder *b, const struct tt_stage_team *team, struct 
 
 /* ---- The root ---- */
 
-/* Returns the place where the root has the run of node k: in its buffer if the pieces lie there one
- * behind the other, else in TMP. */
+/* Returns the place where the root has the run of node k: in its buffer if the pieces lie there
+ * side by side, else in TMP. */
 static struct tt_range at_root_run(struct tt_builder *b, const struct tt_stage_team *team, int k)
 {
     struct tt_range begin = at_root(team, team->call->root);
@@ -89,7 +91,8 @@ static struct tt_range at_root_run(struct tt_builder *b, const struct tt_stage_t
     return begin;
 }
 
-/* Copies the pieces of node k between their places and the run. */
+/* Copies the pieces of node k, at the root, from their places to the run at `at`, or in a scatterv
+ * back. */
 static void copy_run(struct tt_builder *b, const struct tt_stage_team *team, int k,
                      struct tt_range at)
 {
@@ -100,8 +103,8 @@ static void copy_run(struct tt_builder *b, const struct tt_stage_team *team, int
     }
 }
 
-/* Starts the messages of all leaders. The array team->displs gets the offset of each run in TMP, or
- * -1. */
+/* Starts the messages of all leaders, and returns their number. Sets team->displs to the offset in
+ * TMP of the run of each node; -1: the run is not in TMP. */
 static int start_runs(struct tt_builder *b, const struct tt_stage_team *team)
 {
     int n = 0;
@@ -115,7 +118,8 @@ static int start_runs(struct tt_builder *b, const struct tt_stage_team *team)
     return n;
 }
 
-/* All messages are under way at the same time. The array team->counts holds their ids. */
+/* Appends the steps of the root. All messages are under way at the same time. The array
+ * team->counts holds their ids. */
 static void be_root(struct tt_builder *b, const struct tt_stage_team *team, int me)
 {
     int n = start_runs(b, team), home = team->nodes.of[me];
@@ -160,7 +164,7 @@ static void lead(struct tt_builder *b, const struct tt_stage_team *team, int me)
 
 /* ---- The algorithm ---- */
 
-/* Whether no run can be so long that its bytes cannot be counted. A count that no rank has memory
+/* Whether the bytes of all runs together can be counted in 64 bits. A count that no rank has memory
  * for is a mistake, which the rank concerned reports. */
 static bool fits(const struct tt_stage_team *team)
 {

@@ -8,20 +8,20 @@
  *     2  IN -> WIN ===> root: OUT[1] OUT[2] OUT[3]
  *     3  IN ================================/   the window is too short
  *
- * The root's first signal says that its buffer is open if a rank puts its piece. It signals in any
- * case, so that a rank that expects this wrongly comes to compare its counts. Each other rank
- * raises its flag to 1 + j when its piece, or slice j of it, is in place. No rank but the root
- * knows the counts of the others, so the root takes slice j of all pieces before any slice j + 1,
- * and then raises its flag to 2 + j. The root awaits also the ranks whose pieces are empty, because
- * it compares the counts with each of them before it reads anything.
+ * The root's first signal says that its buffer is open if a rank puts its piece. The root signals
+ * in any case, so that a rank that wrongly expects to put its piece goes on and compares its
+ * counts. Each other rank raises its flag to 1 + j when its piece, or slice j of it, is in place.
+ * No rank but the root knows the counts of the others, so the root takes slice j of all pieces
+ * before any slice j + 1, and then raises its flag to 2 + j. The root also awaits the ranks whose
+ * pieces are empty, because it compares the counts with each rank before it reads anything.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
 
-/* How a piece goes. */
+/* The path of a piece. */
 struct gatherv_way {
     struct tt_parts parts;
-    int64_t at;                   /* in the window; -1: it is too long */
+    int64_t at;                   /* in the window; -1: the piece is too long */
     struct tt_part_slices slices; /* of a piece that is too long */
 };
 
@@ -33,7 +33,8 @@ static struct gatherv_way way_of(const struct tt_call *call, const struct tt_map
     return w;
 }
 
-/* Takes what comes in turn j. Returns the number of turns. */
+/* Appends the steps by which the root takes all pieces, or slices of them, that come in turn j.
+ * Returns the number of turns. */
 static int turn(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int j)
 {
     int turns = 0;

@@ -25,8 +25,8 @@ struct tt_grid tt_grid_cube(int p)
     return grid;
 }
 
-/* The blocks begin in the order of the ranks that they go to. With each dimension that is done,
- * they are ordered along it by the ranks that they come from. */
+/* At first the blocks are in the order of the ranks that they go to. After each dimension, they are
+ * ordered along this dimension by the ranks that they come from. */
 void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, int64_t m)
 {
     int stride = 1, p = 1;
@@ -48,9 +48,9 @@ void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, 
     }
 }
 
-/* Along a dimension of extent e, the messages have 1 to e - 1 sets of p / e blocks. A rank copies
- * each set before it sends it, and again when it has arrived. In the first dimension a rank also
- * copies its own set once. */
+/* Returns the time. Along a dimension of extent e, the messages have 1 to e - 1 sets of p / e
+ * blocks. A rank copies each set before it sends it, and again when it has arrived. In the first
+ * dimension a rank also copies its own set once. */
 int64_t tt_grid_time_ps(const struct tt_grid *grid, int p, int64_t m, const struct tt_costs *c)
 {
     int64_t time = 0;

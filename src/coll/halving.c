@@ -99,7 +99,7 @@ int tt_halving_taker(const struct tt_halving *h, int side)
     return side ? halving_other(h, owner) : tt_halving_rep(h, owner);
 }
 
-/* The number of halvings before step k. */
+/* Returns the number of halvings before step k. */
 static int halvings(const struct tt_halving *h, int k)
 {
     return (int)tt_min((int64_t)k * h->w, h->l);
@@ -382,9 +382,10 @@ static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
         if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
 }
 
-/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The slices
- * of step k become ready in the order of its list. One of them covers as many slices of this part
- * as the list has parts; so this rank awaits once for that many slices. */
+/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The data of
+ * step k become ready in s slices, in the order of tt_halving_list. This part is 1/parts of these
+ * data and is also cut into s slices, so one slice of step k covers `parts` slices of this part:
+ * the rank awaits a signal before each `parts` slices. */
 static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -451,8 +452,9 @@ static void add(struct set *set, int me, int rank)
     if (rank >= 0 && rank != me && !has(set, rank)) set->rank[set->n++] = rank;
 }
 
-/* Adds the ranks for the g-th partner of step k (see touched()). In a reduce, the collection uses
- * only the buffers of the root, so it adds no rank here. */
+/* Adds, for the g-th partner of step k, the ranks whose buffers this rank uses to `mine`, and the
+ * ranks that use this rank's buffers to `others`. In a reduce, the collection uses only the buffers
+ * of the root, so it adds no rank here. */
 static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
                        struct set *others)
 {

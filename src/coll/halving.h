@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recursive halving: which rank has which partners, which part of the vector each rank keeps, and
- * in which order slices are sent. Shared by reduce, allreduce and reduce_scatter(_block) `halving`
- * and gather `binomial`.
+ * in which order slices are sent. The algorithms reduce, allreduce and reduce_scatter(_block)
+ * `halving` and gather `binomial` share it.
  *
  * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
  * place i (0 .. q-1) exchanges with place i ^ 2^k: it keeps half of what it has, and gives the
@@ -66,17 +66,17 @@ struct tt_halving {
     bool turned;  /* places are numbered in reverse bit order */
 };
 
-/* Returns the place of rank `me` in this call, and what follows from it. */
+/* Returns the place of rank `me` in this call, with all other members of struct tt_halving. */
 struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *map, int me);
 /* Return the place of a rank, and the rank that is the rep of place i. */
 int tt_halving_place(const struct tt_halving *h, int rank);
 int tt_halving_rep(const struct tt_halving *h, int i);
-/* If each rank has a block of its own: place i ends with the block of another place, and that place
- * ends with the block of place i. Returns that place, which may be i itself. */
+/* Returns the place that ends with the block of place i, if each rank has a block of its own. Place
+ * i ends with the block of that place, which may be i itself. */
 int tt_halving_holder(const struct tt_halving *h, int i);
-/* This rank's place ends with a block that belongs to one rank, or to the two ranks of a pair.
- * Returns the rank that owns part `side` of the block: part 0 is the rep's, part 1 that of the
- * other rank of the pair; -1: there is no such part. */
+/* Returns the rank that owns part `side` of the block with which this rank's place ends; -1: there
+ * is no such part. The block belongs to one rank, the rep of a place (part 0), or to the two ranks
+ * of a pair: part 0 to the rep and part 1 to the other. */
 int tt_halving_taker(const struct tt_halving *h, int side);
 /* Return the block of a rank, and the same block cut into n slices. */
 struct tt_span tt_halving_block(const struct tt_halving *h, int rank);
@@ -105,15 +105,17 @@ void tt_halving_list(const struct tt_halving *h, int i, int k, int n, struct tt_
  * place i received them. */
 void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_span *list);
 
-/* Returns the flag value which says that the slices that this rank had collected before round t are
- * ready up to this one. t = m means the whole vector. */
+/* Returns the flag value which says that, of the slices that this rank has collected before round
+ * t, those up to `slice` are ready. t = m means the whole vector. */
 uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice);
 
-/* Returns the place in which rank r keeps byte `off` of the vector after reducing it. This is its
- * OUT or its TMP. The TMP holds only a part of the vector: at a rank of a pair, the half that it
- * reduces; at other ranks, the part that it keeps in step 0. */
+/* Returns the range in which rank r keeps the vector after reducing it, from byte `off` of the
+ * vector on. The range is in its OUT or its TMP. The TMP holds only a part of the vector: at a rank
+ * of a pair, the half that the rank reduces; at other ranks, the part that the rank keeps in step
+ * 0. */
 struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
-/* Whether the last step reduces to the final place at once: the OUT of a reduce_scatter. */
+/* Whether the last step writes its result directly to the final place, the OUT of a
+ * reduce_scatter. */
 bool tt_halving_is_home(const struct tt_halving *h);
 /* Appends the reduction of step k (or of the pair) for `span`: it combines this rank's operand and
  * those of all partners, in rank order, into tt_halving_acc, or into OUT if tt_halving_is_home.
@@ -168,10 +170,12 @@ struct tt_swap {
 struct tt_flow {
     struct tt_builder *b;
     const struct tt_halving *h;
-    struct tt_range room[2][TT_HALVING_RADIX]; /* slices are received into these two alternately */
+    struct tt_range room[2][TT_HALVING_RADIX]; /* slices are received into room[0] and room[1]
+                                                * alternately */
     struct tt_range from,
-        to;    /* byte 0 of the vector, in the buffer that slices are sent from, and in the one that
-                * straight slices are received into; either may lie before the buffer's beginning */
+        to;    /* byte 0 of the vector, in the buffer that slices are sent from (`from`), and in the
+                * buffer that STRAIGHT slices are received into (`to`); either may lie before the
+                * buffer's beginning */
     int turns; /* turns started so far */
     struct tt_turn now; /* the turn that has started */
     tt_started sent[TT_HALVING_RADIX], received[TT_HALVING_RADIX];
@@ -193,8 +197,8 @@ void tt_flow_swap(struct tt_flow *flow, const struct tt_swap *swap);
 /* Waits for the turn that was started last, and reduces what it has received. */
 void tt_flow_end(struct tt_flow *flow);
 
-/* More than the most swaps of a rank in a gather, which has one for each step and one for a
- * pair. */
+/* More than the number of swaps of any rank in a gather, which has one swap for each step and one
+ * for a pair. */
 enum { TT_HALVING_SWAPS = 34 };
 /* Sets the swaps of this rank in the gather of the blocks of all places to the root, in order, and
  * returns their number. The gather follows a tree in which a rank receives from k - 1 others at

@@ -15,7 +15,7 @@ static int rank_of(const struct tt_rank_line *line, int distance)
     return line->first + place_of(line, distance) * line->stride;
 }
 
-/* Returns the blocks for, or from, the place at that distance along the line. */
+/* Returns the blocks for, or from, the place that is `distance` places further along the line. */
 static struct tt_range blocks(struct tt_builder *b, const struct tt_rank_line *line,
                               enum tt_buffer buffer, int distance)
 {

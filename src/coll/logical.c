@@ -15,10 +15,10 @@
  */
 #include "coll/logical.h"
 
-/* SLICE: the length of a slice in bytes, if the call does not say. LONG_SLICE: the same if ranks on
- * one kernel share processors. Then the nodes do not work at the same time, and each slice costs
- * turns of the ranks. FEW: a WIN, or a message, of at most this many bytes is laid out without
- * regard to cache lines. */
+/* SLICE: the length of a slice in bytes, if the call does not say. LONG_SLICE: this length if ranks
+ * on one kernel share processors. There, the nodes do not work at the same time, and for each slice
+ * the ranks have to take turns on the processors. FEW: a WIN, or a message, of at most this many
+ * bytes is laid out without regard to cache lines. */
 enum { SLICE = 32 << 10, LONG_SLICE = 256 << 10, FEW = 1024 };
 
 static const char needs_adjacent[] =
@@ -29,7 +29,7 @@ struct logical_layout {
     struct tt_logical tree;
     struct tt_slices s;
     bool forwards;    /* a receiver does not combine its children's operands; its local root does */
-    int slots;        /* going up: slices side by side in a half of a window */
+    int slots;        /* how many slices that go up lie side by side in a half of a window */
     int64_t up, down; /* where the slices going up and down begin in WIN */
 };
 
@@ -49,8 +49,8 @@ static int root_of(const struct tt_call *call)
     return tt_coll_has_root(call->coll) ? call->root : -1;
 }
 
-/* Returns the length of the longest slice of which WIN can hold one (`halves` = 1) or two (2) for
- * each slot. */
+/* Returns the length of the longest slice if WIN has to hold, for each direction and slot, one
+ * slice (`halves` = 1) or two (2). */
 static int64_t room(const struct tt_call *call, const struct logical_layout *w, int64_t win,
                     unsigned directions, int halves)
 {
@@ -237,8 +237,8 @@ static void copy(struct tt_builder *b, const struct logical_part *part, struct t
     tt_slice_copy(b, &part->layout->s, to, from);
 }
 
-/* A rank that is not the local root writes its slice into its window: one sum, or (forwards) its
- * operands side by side. */
+/* Writes the slice of a rank that is not the local root into its window: one sum, or, if the layout
+ * `forwards`, the operands of the rank and of its children side by side. */
 static void offer(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                   struct tt_range in)
 {
@@ -255,7 +255,7 @@ static void offer(struct tt_builder *b, const struct logical_part *part, struct 
     tt_slice_signal(b, &w->s, part->at.local, 1, 1);
 }
 
-/* Adds all operands that the node's other ranks have in their windows. */
+/* Adds all operands that the other ranks of the node have in their windows to the list. */
 static void add_windows(struct tt_builder *b, const struct logical_part *part, struct operands *o)
 {
     for (int i = 0; i <= part->others; i++) {
@@ -269,8 +269,8 @@ static void add_windows(struct tt_builder *b, const struct logical_part *part, s
     }
 }
 
-/* The local root combines the operands of this turn from its node and from its children. The result
- * is one sum, or one for each run of ranks. */
+/* Combines, at the local root, the operands of this turn from its node and from its children. The
+ * result is one sum, or one for each run of ranks. */
 static void take(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                  struct tt_range in, const struct tt_range *sum)
 {

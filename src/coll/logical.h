@@ -17,10 +17,10 @@
  * need not be adjacent to each other. So the receiver does not combine them: it puts them side by
  * side into its window, and its local root combines all of them.
  *
- * In one case the global root sends two operands, in two messages: when the ranks of the node of
- * the caller's root lie between the ranks that the global root combines. If the ranks of a node are
- * not adjacent, the call is refused: nothing could be combined before all operands are at one rank,
- * which would be a gather.
+ * In one case the global root (topo/logical.h) sends two operands, in two messages, to the root of
+ * the call: when the ranks of that root's node lie, in rank order, between the ranks that the
+ * global root combines. If the ranks of a node are not adjacent, the call is refused: nothing could
+ * be combined before all operands are at one rank, which would be a gather.
  */
 #ifndef TT_COLL_LOGICAL_H
 #define TT_COLL_LOGICAL_H
@@ -28,8 +28,8 @@
 #include "coll/coll-util.h"
 #include "topo/logical.h"
 
-/* The directions in which the data goes. If both are given, lane 0 goes up and lane 1 goes down.
- * With neither, only signals go up and down: a barrier. */
+/* The directions in which the data goes. With both, lane 0 goes up and lane 1 goes down. With
+ * neither, only signals go up and down: a barrier. */
 enum tt_logical_ways { TT_UP = 1, TT_DOWN = 2 };
 
 /* Returns NULL if the logical tree can carry the call, else a static text that says why not. */

@@ -12,7 +12,8 @@ struct below {
     int child, at, n;
 };
 
-/* The ranks below rank `me` in the order of the walk, which begins with `me`, and its children. */
+/* The ranks below rank `me` in the order of the walk, which begins with `me`, and the children of
+ * `me`. */
 struct tree_walk {
     struct tt_logical tree;
     int n, children, parent;
@@ -61,7 +62,8 @@ static void walk_free(struct tree_walk *w)
     tt_logical_free(&w->tree);
 }
 
-/* Returns false if there is no memory. The caller frees the walk with walk_free. */
+/* Fills in *w for rank `me`. Returns false if there is no memory. The caller frees the walk with
+ * walk_free. */
 static bool walk_from(const struct tt_call *call, const struct tt_map *map, int me,
                       struct tree_walk *w)
 {
@@ -132,7 +134,8 @@ static struct tt_range place_of(const struct pieces *pieces, const struct below 
     return piece(pieces->scratch, below->at, pieces->bytes);
 }
 
-/* The root copies the pieces below a child from scratch to its buffer (`back`), or to scratch. */
+/* Copies, at the root, the pieces below a child from scratch to the root's buffer (`back`), or from
+ * this buffer to scratch. */
 static void rearrange(struct tt_builder *b, const struct pieces *pieces, const struct below *below,
                       bool back)
 {
@@ -172,8 +175,8 @@ static void gather(struct tt_builder *b, const struct tt_call *call, const struc
     if (!pieces.root) tt_wait(b, tt_send(b, w->parent, all, w->n * pieces.bytes));
 }
 
-/* The children on other nodes come last in the walk, but get their pieces first, because their
- * messages take longer. */
+/* Appends the steps of rank `me` in a scatter. The children on other nodes come last in the walk,
+ * but get their pieces first, because their messages take longer. */
 static void scatter(struct tt_builder *b, const struct tt_call *call, const struct tree_walk *w,
                     int me)
 {

@@ -10,8 +10,8 @@
  *                            r                       the result
  *
  * There are ceil(log2 p) rounds for any p, in which each rank sends, receives and reduces p - 1
- * blocks: no algorithm does with less. `halving` needs a power of two for that, but keeps rank
- * order; here the operation must commute.
+ * blocks: no algorithm needs fewer rounds or blocks. `halving` needs a power of two for that, but
+ * keeps rank order; here the operation must commute.
  * Source: Traeff 2024, Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms.
  */
 #include "coll/circulant.h"

@@ -40,11 +40,11 @@ static int64_t share_bytes(const struct tt_stage_team *team, int k)
     return blocks_bytes(team, k, tt_nodes_size(&team->nodes, k));
 }
 
-/* The scratch of a leader has up to three parts; each of the first two has room for the vector.
- * Returns where they begin:
+/* Return where the second and the third part of a leader's scratch begin. There are up to three
+ * parts; each of the first two has room for the vector:
  *
  *     sum       at 0, if the node has other ranks
- *     arranged  the same, or the rank's input, with the blocks in the order of the nodes
+ *     arranged  the sum, or the rank's input if it is alone, with the blocks in the order of nodes
  *     share     what the leader receives for its node, if the node has other ranks */
 static int64_t arranged_at(const struct tt_stage_team *team, int me)
 {

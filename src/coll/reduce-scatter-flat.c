@@ -8,11 +8,12 @@
  *     WIN@1    [ input ]  [       ]  [ input ]      rank r: OUT <- column r, in rank order
  *     WIN@2    [ input ]  [ input ]  [       ]
  *
- * There is one round if all blocks fit the window. Otherwise slices of every block go through its
- * two halves. A rank fills a half again only after it has awaited the flags of the slice in the
- * other half from everyone; each rank raises that flag after it has read the slice before. Blocks
- * of different lengths end in the same turn. In place with unequal blocks, the result could
- * overwrite input that is still needed; so it is kept in scratch until the end.
+ * There is one round if all blocks fit the window. Otherwise slices of every block go through the
+ * two halves of the window. A rank fills a half again only after it has awaited the flags of the
+ * slice in the other half from all ranks; each rank raises that flag after it has read the slice
+ * before. Blocks of different lengths end in the same turn. In place with unequal blocks, the
+ * result could overwrite input that is still needed; so the result is kept in scratch until the
+ * end.
  * Source: the first half of allreduce `window` (Rabenseifner 2004, through shared memory).
  */
 #include "coll/coll-util.h"
@@ -57,7 +58,7 @@ static bool waits(const struct tt_call *call)
 
 /* ---- Plans ---- */
 
-/* The place of block r in WIN in this turn. */
+/* Returns the place of block r in WIN in this turn. */
 static struct tt_range place(struct tt_builder *b, const struct tt_call *call,
                              const struct reduce_scatter_flat_cut *c, int p, int r)
 {

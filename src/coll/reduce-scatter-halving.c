@@ -7,8 +7,9 @@
  *     step 1   0<>1  2<>3    [####]                   2: its own
  *
  * Operands that must stay in rank order are combined in the opposite order of steps (0<>1 first).
- * After that place i has the block of place bitreverse(i), and the two exchange their blocks. If p
- * is not a power of two, the rank of a pair that is not the rep gets its block from the rep.
+ * After that place i has the block of place bitreverse(i), and these two places exchange their
+ * blocks. If p is not a power of two, the rank of a pair that is not the rep gets its block from
+ * the rep.
  *
  * If p is a power of two and the blocks are equal, a rank reduces (p-1)/p of the vector, and sends
  * and receives 2 (p-1)/p of it; in rank order it sends and receives up to 2/p more. In place the
@@ -31,9 +32,9 @@ static int taker(const struct tt_halving *h, int side)
     return rank == h->me ? -1 : rank;
 }
 
-/* At the end, first the reps of all places get their blocks (side 0), and then the other ranks of
- * the pairs (side 1). Returns the rank that sends this rank its block then; -1: no other rank
- * does. */
+/* Returns the rank that sends this rank its block after the distribution; -1: no other rank does.
+ * First the reps of all places get their blocks (side 0), and then the other ranks of the pairs
+ * (side 1); in the turn of the other side the result is -1. */
 static int giver(const struct tt_halving *h, int side)
 {
     bool mine = h->rep == (side == 0);
@@ -58,7 +59,7 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h)
     }
 }
 
-/* Signals that the block is there to the ranks that get a part of it. */
+/* Signals the ranks that get a part of this rank's block that the block is there. */
 static void offer(struct tt_builder *b, const struct tt_halving *h)
 {
     int32_t rank[2];

@@ -18,8 +18,9 @@
  */
 #include "coll/composed.h"
 
-/* The scratch: the input in the order of the parts; the part of this rank, reduced on this node;
- * and what the rank then has for its node. Returns where the second and the third one begin. */
+/* Return where the second and the third area of the scratch begin. The areas hold: the input in the
+ * order of the parts; the part of this rank, reduced on this node; and what this rank then has of
+ * the result for its node. */
 static int64_t part_at(const struct tt_stage_team *team)
 {
     return tt_round_up(tt_call_block_at(team->call, team->map->p), TT_LINE);

@@ -12,18 +12,18 @@
  *               2      IN op WIN@3 -> WIN
  *               1                  IN op WIN@2 -> WIN     root 0: OUT <- IN op WIN@1
  *
- * No rank reads more windows than it has children, where the root of `flat` reads those of all. In
- * a tree the root has the result after a signal for each level. In a chain it takes a signal for
- * each rank, but each rank reads and reduces each byte once, and slices and calls in a row follow
- * one another. If operands must stay in rank order, two chains meet at the root. A message that is
- * larger than the window goes in slices through its two halves; a rank refills a half when its
- * parent has signalled that it has read it.
+ * No rank reads more windows than it has children, whereas the root of `flat` reads the windows of
+ * all ranks. In a tree the root has the result after a signal for each level. In a chain it takes a
+ * signal for each rank, but each rank reads and reduces each byte once, and slices and calls in a
+ * row follow one another. If operands must stay in rank order, two chains meet at the root. A
+ * message that is larger than the window goes in slices through its two halves; a rank refills a
+ * half when its parent has signalled that it has read that half.
  * Source: trees in order (Sanders, Speck, Traeff 2009) and the pipelined chain of message-passing
  * reductions, through the shared buffer of shared-memory collectives.
  */
 #include "coll/tree.h"
 
-/* Up to so many bytes, copying them takes less time than the signals. */
+/* Up to this many bytes, copying them takes less time than the signals. */
 enum { SHORT = 2 << 10 };
 
 static bool is_short(const struct tt_call *call)

@@ -25,13 +25,13 @@ static inline bool tt_ring_is_whole(const struct tt_call *call, int p)
     return call->n < p;
 }
 
-/* Returns the bytes of block i of such a message. */
+/* Returns the bytes of block i of a message that goes round as a whole. */
 static inline int64_t tt_ring_whole_block(const struct tt_call *call, int i)
 {
     return i == 0 ? tt_call_bytes(call) : 0;
 }
 
-/* The ring as rank `me` sees it, in the order of the ranks. */
+/* Returns the ring as rank `me` sees it, in the order of the ranks. */
 static inline struct tt_ring_plan tt_ring(const struct tt_call *call, int p, int me)
 {
     int64_t block = call->n / p * call->sz;
@@ -51,8 +51,8 @@ static inline struct tt_range tt_ring_block(struct tt_builder *b, const struct t
     return tt_rotating(b, r, ring->block, ring->p, tt_after(ring->p, ring->me, ahead));
 }
 
-/* To be called after appending a step with such a block. In the turn in which the block is the last
- * one of the buffer, the step takes the length of the last block. */
+/* Gives the step that was just appended, with a range of tt_ring_block for the same `ahead`, the
+ * length of the last block in the turn in which its block is the last one of the buffer. */
 static inline void tt_ring_tail(struct tt_builder *b, const struct tt_ring_plan *ring, int ahead)
 {
     if (ring->last != ring->block)

@@ -22,16 +22,16 @@ struct scan_ends {
     struct tt_range in, arrived, result;
 };
 
-/* In a scan, a rank receives in scratch, and sends its result on. In an exscan, what a rank
- * receives is its result, and it makes what it sends on in scratch. In an exscan in place, a rank
- * receives in scratch too, because IN lies in OUT. */
+/* Returns where the slices lie. In a scan, a rank receives in scratch, and sends its result on. In
+ * an exscan, what a rank receives is its result, and it makes what it sends on in scratch. In an
+ * exscan in place, a rank receives in scratch too, because IN lies in OUT. */
 static struct scan_ends ends(struct tt_builder *b, const struct tt_call *call,
                              const struct tt_slices *s, bool last)
 {
     bool scan = call->coll == TT_COLL_scan;
     struct tt_range out = tt_slice(b, s, tt_own(TT_OUT, 0));
     struct scan_ends e = {.in = tt_slice(b, s, tt_own(TT_IN, 0)), .arrived = out, .result = out};
-    if (!scan && last) return e; /* it needs no input */
+    if (!scan && last) return e; /* the last rank of an exscan needs no input */
     if (scan || call->in_place) e.arrived = tt_half(b, s, tt_scratch(b, 2 * s->len));
     if (!scan) e.result = tt_half(b, s, tt_scratch(b, 2 * s->len));
     return e;
@@ -54,8 +54,8 @@ static void lead(struct tt_builder *b, const struct tt_call *call, const struct 
     if (call->coll == TT_COLL_scan) tt_copy_in(b, call, 0, 0, tt_call_bytes(call));
 }
 
-/* Appends the steps of any other rank. A send is waited for one turn later, before its half of the
- * scratch is written again. */
+/* Appends the steps of any other rank. The rank waits for a send one turn later, before it writes
+ * the send's half of the scratch again. */
 static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                  int me, bool last)
 {
@@ -80,10 +80,10 @@ static void pass(struct tt_builder *b, const struct tt_call *call, const struct 
     if (!last && s->turns > 1) tt_wait_ago(b, send, 1);
 }
 
-/* Sanders and Traeff 2006: a slice takes a message and the work of a rank for each link; in a scan
- * the last rank reduces, too. Each further slice takes one more message, or one more reduction if
- * that is slower. Rank 0 of a scan copies its input at the end. In an exscan in place, a rank
- * copies each slice that has arrived. */
+/* Returns the time by Sanders and Traeff 2006: a slice takes a message and the work of a rank for
+ * each link; in a scan the last rank reduces, too. Each further slice takes one more message, or
+ * one more reduction if that is slower. Rank 0 of a scan copies its input at the end. In an exscan
+ * in place, a rank copies each slice that has arrived. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

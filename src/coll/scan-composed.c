@@ -8,9 +8,9 @@
  *            3 ---> 5 ---> 6        exscan doubling
  *                 4 5      6        bcast flat of the reduction of the nodes before, and combine
  *
- * A scan is in rank order, with any operation. If the ranks of a node are not adjacent, its
- * reduction is of no use to the others. Then every rank gets all inputs, as in an allgather, and
- * combines those before its own:
+ * A scan is in rank order, with any operation. If the ranks of a node are not adjacent, the
+ * reduction of the node is of no use to other nodes. Every rank then gets all inputs, as in an
+ * allgather, and combines those of the ranks before it:
  *
  *     [0 2 4 6]   [1 3 5]       gather flat
  *      0 <------> 1             allgatherv ring, of the nodes' inputs
@@ -20,8 +20,8 @@
  */
 #include "coll/composed.h"
 
-/* What TMP keeps: the reduction of the nodes before, that of this node, and in an exscan in place
- * the last rank's input, one after the other. */
+/* What TMP keeps, one after the other: the reduction of the nodes before, the reduction of this
+ * node, and in an exscan in place the last rank's input. */
 enum { BEFORE, NODE, INPUT, KEPT };
 
 static struct tt_range kept_at(const struct tt_stage_team *team, int64_t off, int which)
@@ -40,7 +40,8 @@ static bool is_exscan(const struct tt_stage_team *team)
     return team->call->coll == TT_COLL_exscan;
 }
 
-/* In an exscan in place, the result replaces the input, which the last rank needs once more. */
+/* Whether `me` saves its input: in an exscan in place, the result replaces the input, which the
+ * last rank of a node needs once more. */
 static bool saves_input(const struct tt_stage_team *team, int me)
 {
     return is_exscan(team) && team->call->in_place && is_last(team, me) &&
@@ -55,7 +56,8 @@ static void save_input(struct tt_builder *b, const struct tt_stage_team *team, i
         tt_copy(b, kept_at(team, off, INPUT), tt_own(TT_IN, 0), tt_call_bytes(team->call));
 }
 
-/* In an exscan, the last rank combines its result and its input to the reduction of its node. */
+/* Combines, in an exscan, the result and the input of the last rank to the reduction of its
+ * node. */
 static void sum_node(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t off)
 {
     if (!is_exscan(team) || !is_last(team, me) || tt_team_size(team, me) == 1) return;

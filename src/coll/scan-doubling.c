@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Scan and exscan `doubling`: in round k each rank sends the reduction that it has to the rank 2^k
- * behind it. So the number of inputs in a reduction doubles in each round.
+ * after it. So the number of inputs in a reduction doubles in each round.
  *
  *     k = 0:  0>1  1>2  2>3  3>4          OUT of r: inputs r-1 .. r
  *     k = 1:  0--->2  1--->3  2--->4      OUT of r: inputs r-3 .. r
@@ -16,20 +16,21 @@
  */
 #include "coll/coll-util.h"
 
-/* The first rank that takes part in the scan. */
+/* Returns the first rank that takes part in the scan. */
 static int first(const struct tt_call *call)
 {
     return call->coll == TT_COLL_exscan;
 }
 
-/* One phase for each round, and one before them in an exscan. */
+/* Returns the number of phases: one for each round, and in an exscan one before the rounds. */
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
     int before = first(call);
     return (int)tt_max(before + tt_log2_up((int)tt_max(map->p - before, 1)), 1);
 }
 
-/* Sends the input to the next rank. In place, IN is OUT, so the other input arrives in scratch. */
+/* Sends the input to the next rank. In place, IN is OUT, so the input of the rank before arrives in
+ * scratch. */
 static void shift(struct tt_builder *b, const struct tt_call *call, int p, int me)
 {
     int64_t bytes = tt_call_bytes(call);
@@ -60,11 +61,12 @@ static void scan_round(struct tt_builder *b, int from, int p, int me, int k, str
     if (receives) tt_combine(b, tt_own(TT_OUT, 0), (struct tt_range[]){tmp, has}, 2, bytes);
 }
 
-/* Hillis and Steele 1986. If the number of ranks in the rounds is a power of two, the last one gets
- * in each round what a rank has that received in all rounds before; else it may get that earlier.
- * If a reduction took longer than a message, the messages of ranks that have nothing to reduce
- * would take a port before it is their turn. Rank 0 of a scan copies its input first, and in an
- * exscan in place the other ranks copy theirs. */
+/* Returns the time by Hillis and Steele 1986; -1 if the number of ranks in the rounds is not a
+ * power of two. If it is one, the last rank receives in each round from a rank that has itself
+ * received in all rounds before; otherwise its data may come earlier. If a reduction took longer
+ * than a message, the messages of ranks that have nothing to reduce would take a port before the
+ * messages that the formula counts, so the result is -1 then, too. Rank 0 of a scan copies its
+ * input first, and in an exscan in place the other ranks copy theirs. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -8,9 +8,9 @@
  *     2  IN -> WIN ===> OUT <- WIN@0 op WIN@1 op IN          exscan: without the last operand
  *
  * There is one round, and each rank awaits only the ranks before it. The last rank reduces p
- * inputs, so it suits small inputs. A message that is larger than the window goes in slices through
- * its two halves; a rank refills a half when all ranks behind it have signalled that they have read
- * it.
+ * inputs, so the algorithm suits small inputs. A message that is larger than the window goes in
+ * slices through its two halves; a rank refills a half when all ranks after it have signalled that
+ * they have read that half.
  * Source: the one-round exchange of allreduce `flat`, restricted to lower ranks.
  */
 #include "coll/coll-util.h"
@@ -37,8 +37,8 @@ static void combine(struct tt_builder *b, const struct tt_slices *s, int me, boo
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
-/* A rank raises its flag to 2 j + 1 when slice j lies in its window, and to 2 j + 2 when it has
- * read slice j of the ranks before it. */
+/* Appends the steps of rank `me`. It raises its flag to 2 j + 1 when slice j lies in its window,
+ * and to 2 j + 2 when it has read slice j of the ranks before it. */
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {

@@ -8,12 +8,12 @@
  *     1        WIN@0 op IN -> WIN                     OUT <- WIN            scan
  *     2                       WIN@1 op IN -> WIN      OUT <- WIN@1          exscan
  *
- * A rank reads and reduces each byte once, however many ranks there are, where `flat` reads the
- * inputs of all ranks before. It awaits one rank only. So many calls in a row follow one another
- * through the ranks, and ranks that take turns on a processor make several calls in a turn. A
- * single call takes a signal for each rank. A message that is larger than the window goes in slices
- * through its two halves; a rank refills a half when the next rank has signalled that it has read
- * it.
+ * A rank reads and reduces each byte once, however many ranks there are, whereas a rank of `flat`
+ * reads the inputs of all ranks before it. A rank awaits one rank only. So a series of calls passes
+ * through the ranks as in a pipeline, and ranks that take turns on a processor make several calls
+ * in a turn. A single call takes a signal for each rank. A message that is larger than the window
+ * goes in slices through its two halves; a rank refills a half when the next rank has signalled
+ * that it has read that half.
  * Source: the pipelined chain of message-passing scans (Sanders and Traeff 2006), through the
  * shared buffer of shared-memory collectives.
  */
@@ -36,8 +36,8 @@ static void finish(struct tt_builder *b, const struct tt_call *call, const struc
     }
 }
 
-/* A rank raises its flag to 2 j + 1 when slice j lies in its window, and to 2 j + 2 when it has
- * read slice j of the rank before. */
+/* Appends the steps of rank `me`. It raises its flag to 2 j + 1 when slice j lies in its window,
+ * and to 2 j + 2 when it has read slice j of the rank before. */
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {

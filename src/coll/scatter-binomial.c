@@ -34,7 +34,8 @@ static struct run_of_pieces divide(struct run_of_pieces *run)
     return other;
 }
 
-/* Receives the run. Returns where the piece of rank 0 would be then. */
+/* Receives the pieces of the run. Returns where the piece of rank 0 would be if it were in the same
+ * buffer. */
 static struct tt_range receive(struct tt_builder *b, const struct run_of_pieces *run, int from,
                                int64_t bytes)
 {
@@ -45,8 +46,9 @@ static struct tt_range receive(struct tt_builder *b, const struct run_of_pieces 
     return at;
 }
 
-/* The time at which all pieces of the run have arrived, if its holder has them at `begin`. A holder
- * sends one half after the other and, if it copies its own piece, does so meanwhile. */
+/* Returns the time at which all pieces of the run have arrived, if its holder has them at the time
+ * `begin`. A holder sends one half after the other and, if it copies its own piece, does so
+ * meanwhile. */
 static int64_t run_ends(struct run_of_pieces run, int64_t begin, bool copies, int64_t bytes,
                         const struct tt_costs *c)
 {
@@ -60,7 +62,7 @@ static int64_t run_ends(struct run_of_pieces run, int64_t begin, bool copies, in
     return ends;
 }
 
-/* A rank receives before it sends, so no rank does both at once. */
+/* Returns the time. A rank receives before it sends, so no rank does both at once. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -6,7 +6,8 @@
  *     root  IN [to 0][to 1][to 2] ====> OUT of 1
  *                                 ====> OUT of 2 ...    one copy, and an answer
  *
- * The answers tell the root that it may change its buffer again.
+ * A rank's answer says that it has its piece; after all answers the root may change its buffer
+ * again.
  * Source: single-copy scatter by cross-memory attach.
  */
 #include "coll/coll-util.h"

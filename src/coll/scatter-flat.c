@@ -8,7 +8,7 @@
  *
  * There is one round, and no rank answers the root. Pieces that do not fit the window together go
  * in slices through its two halves, which hold the same part of each piece. The root refills a half
- * when every rank has signalled that it has read it.
+ * when every rank has signalled that it has read that half.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"
@@ -18,7 +18,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, map->p * tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* The slices of one piece. A turn moves the same slice of all pieces through WIN. */
+/* Returns the slices of one piece. A turn moves the same slice of all pieces through WIN. */
 static struct tt_slices slices(const struct tt_call *call, const struct tt_map *map, int64_t *base)
 {
     struct tt_call all = *call;
@@ -28,7 +28,7 @@ static struct tt_slices slices(const struct tt_call *call, const struct tt_map *
     return (struct tt_slices){.len = s.len / map->p, .tail = s.tail / map->p, .turns = s.turns};
 }
 
-/* The place in WIN of rank r's slice of this turn. */
+/* Returns the place in WIN of rank r's slice of this turn. */
 static struct tt_range place(struct tt_builder *b, const struct tt_slices *s, int p,
                              struct tt_range win, int r)
 {

@@ -25,7 +25,8 @@ static void send_all(struct tt_builder *b, const struct tt_call *call, int p)
     tt_bounded_end(b, &sent);
 }
 
-/* The root sends one piece after the other. When the last ones are under way, it copies its own. */
+/* Returns the time of the root, which sends one piece after the other. When the last messages are
+ * under way, the root copies its own piece. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -11,18 +11,18 @@
  * No rank but the root knows the counts of the others, so each rank has an equal part of the
  * window. In turn j the root fills one half of each part whose piece has a slice j, and raises its
  * flag to 1 + j. A rank that has read slice j answers with 1 + j, if the root needs that half
- * again. A rank that got a piece from the root's buffer answers, so that the root may change it
- * again. All ranks await the root's signal, also those whose pieces are empty, because each of them
- * compares its count with the root's. Source: the shared buffer of shared-memory collectives;
- * single copy by cross-memory attach.
+ * again. A rank that got a piece from the root's buffer answers, so that the root may change the
+ * buffer again. All ranks await the root's signal, also those whose pieces are empty, because each
+ * of them compares its count with the root's.
+ * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
 
-/* How a piece goes. */
+/* The path of a piece. */
 struct scatterv_way {
     struct tt_parts parts;
-    int part;                     /* of the receiver */
-    int64_t at;                   /* in the window; -1: it is too long for its part */
+    int part;                     /* the number of the receiver's part of the window */
+    int64_t at;                   /* in the window; -1: the piece is too long for its part */
     struct tt_part_slices slices; /* of a piece that is too long */
 };
 

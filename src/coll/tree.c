@@ -32,8 +32,8 @@ const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map
     return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
 }
 
-/* The ranks of a subtree are a run [lo, hi). Its first rank is its root. The others are cut into k
- * runs, whose first ranks are the children of the root. */
+/* Cuts the ranks of a subtree, a run [lo, hi), whose first rank is the root of the subtree. The
+ * other ranks are cut into k runs, whose first ranks are the children of the root. */
 struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *map, int base, int me)
 {
     int p = map->p, v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
@@ -57,8 +57,9 @@ struct ordered_run {
     int lo, hi, head;
 };
 
-/* Cuts a run of ranks into `k` runs of about equal length, leaving out the empty ones. The head of
- * each is where half of its own k children come before it. Returns the number of runs. */
+/* Cuts the ranks lo .. hi-1 into `parts` runs of about equal length, and leaves out the empty ones.
+ * The head of each run is chosen so that half of its own k children come before it. Returns the
+ * number of runs. */
 static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
 {
     int n = 0;
@@ -71,8 +72,8 @@ static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
     return n;
 }
 
-/* Returns the number of the runs below the head of a run, at most k runs (at least one on each side
- * of the head), and sets them in rank order. */
+/* Cuts the ranks of a run before and after its head into runs, at most k (but at least one on each
+ * side where there are ranks), and sets *to to them in rank order. Returns their number. */
 static int runs_below(const struct ordered_run *run, int k, struct ordered_run *to)
 {
     int64_t before = run->head - run->lo, rest = run->hi - run->lo - 1;
@@ -142,8 +143,8 @@ struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *
     return t;
 }
 
-/* Whether operands come from two chains, of the ranks below the base and of the ranks above it, so
- * that they can be combined in rank order. */
+/* Whether operands come from two chains, one of the ranks below the base and one of the ranks above
+ * the base, so that they can be combined in rank order. */
 static bool is_two_chains(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce && !call->commutes;
@@ -179,8 +180,8 @@ static bool is_in_order(tt_tree_fn *shape)
     return shape == tt_tree_chain || shape == tt_tree_in_order;
 }
 
-/* base_of returns the root of the tree. hands_on says whether that rank must send the result on to
- * the root of the collective. */
+/* base_of returns the root of the tree. hands_on returns whether that rank, `base`, must send the
+ * result on to the root of the collective. */
 static int base_of(const struct tt_call *call, tt_tree_fn *shape)
 {
     bool any = call->commutes || is_in_order(shape);

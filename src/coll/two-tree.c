@@ -3,13 +3,14 @@
  * The two trees of two-tree.h.
  *
  * The first tree of n nodes, numbered from 1: a node whose number is a multiple of 2^l but not of
- * 2^(l+1) is on level l. Its children are 2^(l-1) before it and behind it. If the tree has no such
- * node behind it, the child there is the top of the nodes that are left.
+ * 2^(l+1) is on level l. Its children are the nodes 2^(l-1) before it and after it. If the tree has
+ * no node 2^(l-1) after it, the child there is the top of the nodes that are left.
  */
 #include "coll/two-tree.h"
 
-/* How the nodes of the first tree are numbered. HEADED: number 1 is not in the tree, but is the
- * parent of its top. */
+/* How a tree is made from the first tree (two-tree.h): with its numbers, with the numbers reversed,
+ * or with the numbers shifted by one. HEADED: the tree is one of m - 1 nodes, numbered from 2;
+ * number 1 is the parent of its top. */
 enum numbering { SAME, REVERSED, SHIFTED, HEADED };
 
 /* A tree of m ranks below the root: `number` u is rank (before + u) mod p. */
@@ -25,8 +26,8 @@ static int nodes_of(const struct numbered *t)
     return t->by == HEADED ? t->m - 1 : t->m;
 }
 
-/* Returns the number of a node, and the node with a number. Node 0 is what the top of the tree is
- * below: the root, whose number is 0, or the head, whose number is 1. */
+/* number_of returns the number of a node, and node_of the node that has a number. Node 0 stands for
+ * the parent of the tree's top: the root, whose number is 0, or, if HEADED, number 1. */
 static int number_of(const struct numbered *t, int node)
 {
     if (node == 0) return t->by == HEADED;
@@ -99,7 +100,7 @@ static int top_of(const struct numbered *in)
 }
 
 /* Sets the trees below the root: one tree of all ranks; or, in rank order, one of the ranks before
- * the root and one of the ranks behind it. Returns their number. */
+ * the root and one of the ranks after it. Returns the number of trees. */
 static int trees_below(const struct tt_call *call, int p, int base, bool second,
                        struct numbered *to)
 {
