@@ -126,7 +126,9 @@ static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
     /* A rank that has found the difference does not call this barrier, and its error reaches this
      * rank. */
     TT_TRY(exchange(team, TT_COLL_barrier, NULL, NULL, 0));
-    (void)tt_fail(TUTTI_ERR_MISMATCH, "alltoallv: what some rank sends is not what is expected");
+    const struct tt_call_signature called = tt_signature_of(call, p, 0);
+    (void)tt_fail(TUTTI_ERR_MISMATCH, "%s: what some rank sends is not what is expected",
+                  tt_signature_name(&called));
     return give_up(team);
 }
 
