@@ -24,7 +24,7 @@ static inline void bar_clear(void)
     bar.next_ms = 0;
 }
 
-/* Draws the bar, ten times a second at most. `what` is being done. */
+/* Draws the bar, ten times a second at most. `what` names the work: `done` of `total` is done. */
 static inline void bar_show(const char *what, int64_t done, int64_t total)
 {
     enum { BAR_WIDTH = 40, BAR_MS = 100 };

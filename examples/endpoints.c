@@ -56,8 +56,8 @@ struct tables {
     int from;
 };
 
-/* Called by a helper thread when only the header of a table has arrived: says where the table
- * should go. The contexts of this client then pull it. */
+/* Called by a helper thread when only the header of a table has arrived: sets where the table goes.
+ * The contexts of this client then pull the table. */
 static void take_table(tutti_context *context, const tutti_message *message, tutti_receive *receive,
                        void *arg)
 {
@@ -103,8 +103,8 @@ static void pass_table_on(struct tables *t)
     wait_for(tutti_context_at(t->client, 0), &taken);
 }
 
-/* Waits until a helper says that the table has arrived. This thread could compute meanwhile; here
- * it helps to pull. */
+/* Waits until a helper has recorded that the table has arrived. This thread could compute
+ * meanwhile; here it helps to pull the table. */
 static int64_t first_and_last(struct tables *t)
 {
     while (!atomic_load(&t->has_come)) {
@@ -114,7 +114,7 @@ static int64_t first_and_last(struct tables *t)
     return t->come[0] + t->come[NUMBERS - 1];
 }
 
-/* Reads the last number of another rank's table. That rank does nothing for it. */
+/* Reads the last number of another rank's table. The other rank takes no part in this. */
 static int64_t look_up(struct tables *t, int rank)
 {
     int64_t number = -1;
@@ -170,7 +170,8 @@ static void report(tutti_client *client)
         while (reports < p) check(tutti_advance_wait(context, -1, NULL));
         printf("%d reports\n", reports);
     }
-    check(tutti_barrier(tutti_world(client))); /* no rank leaves while another may still need it */
+    check(tutti_barrier(tutti_world(client))); /* no rank ends while another rank may still need
+                                                * it */
 }
 
 int main(void)

@@ -30,7 +30,7 @@ struct power {
     int64_t *counts, *displs;
     double squares, sum;         /* sum of squares of this rank's y, and of all ranks' y */
     double change, changes;      /* square of the change of this rank's x, and of all x */
-    tutti_request *gather, *add; /* made once */
+    tutti_request *gather, *add; /* prepared once, started in each turn */
     tutti_request *looks;        /* the sum of changes in flight, or NULL */
 };
 
@@ -64,7 +64,8 @@ static void normalise(struct power *power)
     }
 }
 
-/* Waits for the previous turn's change if its sum is in flight; *small: it was small. */
+/* Waits for the sum of the changes of the turn before, if it is in flight. Sets *small to whether
+ * this sum was small. */
 static tutti_status look(struct power *power, int *small)
 {
     *small = 0;
@@ -90,7 +91,8 @@ static tutti_status turn(struct power *power, int *done)
                             &power->looks);
 }
 
-/* A rank's rows are at their place in y, so that the gather works in place. */
+/* Prepares the gather and the sum. A rank's rows are at their place in y, so the gather works in
+ * place. */
 static tutti_status make_plans(struct power *power)
 {
     tutti_status status =

@@ -21,8 +21,8 @@ enum {
                            * count */
     WARM = 2,
     WORK_MARGIN = 16, /* 1/WORK_MARGIN of the work for a call is not relied on */
-    ROUNDS = 3        /* the calls that are followed, in units of all slots, if a root runs ahead of
-                       * ranks that take turns */
+    ROUNDS = 3        /* rounds through all slots that are followed if a root runs ahead and ranks
+                       * take turns */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");

@@ -34,7 +34,7 @@ static int64_t kept(const struct tt_stage_team *team, int me)
 
 /* ---- Stages ---- */
 
-/* Stores the pieces of this node that are in the part of `me`, of which one is its own. */
+/* Stores the pieces of this node that are in the part of `me`. One of these pieces is its own. */
 static void take_pieces(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t at)
 {
     const int *rank = tt_nodes_ranks(&team->nodes, team->nodes.of[me]);

@@ -12,8 +12,8 @@
  */
 #include "coll/composed.h"
 
-/* From this many bytes on it pays to send each byte twice instead of log2(nodes) times, in twice as
- * many messages. */
+/* From this many bytes on, `halving` among the leaders pays: it sends each byte twice instead of
+ * log2(nodes) times, in twice as many messages. */
 enum { LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)

@@ -21,8 +21,8 @@
  */
 #include "coll/composed.h"
 
-/* From this many bytes of a part on it pays to send each byte twice instead of log2(nodes) times,
- * in twice as many messages. */
+/* For parts of this many bytes or more, `halving` pays: it sends each byte twice instead of
+ * log2(nodes) times, in twice as many messages. */
 enum { LONG = 16 << 10 };
 
 /* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks after

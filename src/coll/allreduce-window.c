@@ -65,7 +65,7 @@ static void offer_part(struct tt_builder *b, const struct tt_slices *s, struct t
     if (tail_len != len) tt_tail(b, tail_len);
 }
 
-/* Copies into the window what the others need: the slice without this rank's block. */
+/* Copies into the window what the other ranks need: the slice without this rank's block. */
 static void offer(struct tt_builder *b, const struct allreduce_window_cut *c, struct tt_range win,
                   int me)
 {

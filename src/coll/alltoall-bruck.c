@@ -13,8 +13,8 @@
  */
 #include "coll/coll-util.h"
 
-/* The blocks that a rank sends in one round: `groups` runs of `run` blocks, whose beginnings are 2
- * * run apart, and after these `rest` blocks of a run that is cut off at p. */
+/* The blocks that a rank sends in one round: `groups` runs of `run` blocks, which begin twice `run`
+ * blocks apart, and after these `rest` blocks of a run that is cut off at p. */
 struct alltoall_bruck_round {
     int64_t run, groups, rest;
 };

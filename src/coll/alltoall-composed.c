@@ -28,7 +28,7 @@ static bool repacks(const struct tt_stage_team *team, int me)
  * where the last one ends.
  *
  *     0   what the ranks of the node send, by sender; later, what each of them receives
- *     1   the same by receiver, which is the messages to all nodes
+ *     1   what the ranks of the node send, by receiver: the messages to all nodes
  *     2   the messages from all nodes */
 static int64_t scratch(const struct tt_stage_team *team, int me, int which)
 {

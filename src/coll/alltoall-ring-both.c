@@ -27,8 +27,8 @@ static struct reach reach(const struct tt_call *call, int p)
     return (struct reach){p / 2, half, m - half};
 }
 
-/* Returns the time of one direction. If no bytes of the farthest block go in this direction, it has
- * one message less. */
+/* Returns the time of one direction. If no bytes of the farthest block go in this direction, there
+ * is one message less. */
 static int64_t way_ps(const struct tt_costs *c, int64_t m, int n, int64_t last)
 {
     int64_t messages = last > 0 ? n : n - 1, sent = (int64_t)n * (n - 1) / 2 * m + n * last;

@@ -25,10 +25,10 @@ struct bundles {
     struct tt_nodes nodes;
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
-    int64_t *row;       /* of each mate and one more: where its row begins in `rows` */
+    int64_t *row;       /* for each mate, and one more: where the mate's row begins in `rows` */
     int64_t *part;      /* for mate i of this node, where in its row the part for node k begins, [i
                          * * n + k] of n nodes */
-    int64_t *from;      /* of each rank: where in TMP its next piece for this node begins */
+    int64_t *from;      /* for each rank: where in TMP its next piece for this node begins */
     struct tt_range rows;
 };
 

@@ -65,7 +65,7 @@ struct tt_circulant tt_circulant(struct tt_builder *b, const struct tt_call *cal
     return c;
 }
 
-/* Exchanges with the ranks at the distance of a round. */
+/* Sends `out` to one rank, and receives `in` from another rank at the same time. */
 static void exchange(struct tt_builder *b, int to, struct tt_range out, int64_t out_bytes, int from,
                      struct tt_range in, int64_t in_bytes)
 {
@@ -126,8 +126,8 @@ void tt_circulant_reduce(struct tt_builder *b, const struct tt_circulant *c, str
     }
 }
 
-/* Each round takes t_s; p - 1 blocks are sent, received and reduced; and the first round copies all
- * blocks but those to which it adds. */
+/* Returns the time: each round takes t_s; p - 1 blocks are sent, received and reduced; and the
+ * first round copies all blocks but those to which it adds. */
 int64_t tt_circulant_reduce_time_ps(int p, int64_t bytes, const struct tt_costs *c)
 {
     return tt_log2_up(p) * c->ts +
@@ -151,7 +151,8 @@ void tt_circulant_gather(struct tt_builder *b, const struct tt_circulant *c)
     }
 }
 
-/* Each round takes t_s, p - 1 blocks are sent and received, and all blocks are copied to OUT. */
+/* Returns the time: each round takes t_s, p - 1 blocks are sent and received, and all blocks are
+ * copied to OUT. */
 int64_t tt_circulant_gather_time_ps(int p, int64_t bytes, const struct tt_costs *c)
 {
     return tt_log2_up(p) * c->ts + ((p - 1) * c->tw_both + p * c->tr) * bytes;

@@ -32,7 +32,7 @@ struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 }
 
 /* Slices of less than LEAST bytes spend too much of their time on signals. A plan has steps for
- * each slice, so there are MOST of them at most. */
+ * each slice, so a piece has at most MOST slices. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len)
 {

@@ -22,8 +22,8 @@ struct tt_parts {
     int64_t tiny, low, low_at, high, high_at; /* low_at, high_at: where in WIN */
 };
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
-/* Returns the place of rank r among the pieces for the p - 1 other ranks in the window of an
- * owner. */
+/* Returns which of the p - 1 parts of the window of rank `owner` is for the piece for rank r, or
+ * from rank r. */
 static inline int tt_part_of(int p, int owner, int r)
 {
     return (r - owner + p) % p - 1;
@@ -109,15 +109,15 @@ struct tt_slices {
 /* Cuts `bytes` into slices. `len` is rounded down to a multiple of `unit`, but is at least
  * `unit`. */
 struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit);
-/* Slices for a message that passes through the two halves of WIN; the first half begins at *base.
- * The length of a slice is a multiple of `unit`. The caller has checked that WIN has room for two
- * units, or for the whole message. A message that goes in one turn may use all of WIN. */
+/* Returns slices for a message that passes through the two halves of WIN; the first half begins at
+ * *base. The length of a slice is a multiple of `unit`. The caller has checked that WIN has room
+ * for two units, or for the whole message. A message that goes in one turn may use all of WIN. */
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base);
 /* Returns the slice length that the call asks for, or `otherwise` if it asks for none. */
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise);
 
-/* Begin and end the loop over the slices. If there is one turn, they append nothing. */
+/* Begin and end the loop over the slices. If there is one turn, these functions append nothing. */
 void tt_slices_begin(struct tt_builder *b, const struct tt_slices *s);
 void tt_slices_end(struct tt_builder *b, const struct tt_slices *s);
 /* tt_slice returns the slice of range r that belongs to this turn. tt_half is for a buffer that
@@ -224,7 +224,8 @@ struct tt_bounded {
     tt_started started[TT_BOUNDED];
 };
 struct tt_bounded tt_bounded(const struct tt_call *call);
-/* Waits until one more message may start. The caller starts it next and adds it. */
+/* tt_bounded_room waits until one more message may start. The caller then starts the message and
+ * adds it with tt_bounded_add. */
 void tt_bounded_room(struct tt_builder *b, const struct tt_bounded *messages);
 void tt_bounded_add(struct tt_bounded *messages, tt_started started);
 /* Waits for all messages that are still under way. */

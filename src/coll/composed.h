@@ -27,12 +27,12 @@ struct tt_stage_team {
     const struct tt_call *call;
     const struct tt_map *map;
     struct tt_nodes nodes;
-    int *leader;              /* of each node, its leader: the root on the root's node, else the
+    int *leader;              /* the leader of each node: the root on the root's node, else the
                                * first rank */
     int *peer;                /* the member of each node in a stage of tt_stage_peers */
-    int *apart;               /* 0, 1, 2 ...: the map of the leaders, where each leader is on a node
-                               * of its own */
-    int64_t *counts, *displs; /* of each node, or of each rank of a node, in elements; only some
+    int *apart;               /* 0, 1, 2 ...: the node of each rank in a stage with one rank of each
+                               * node */
+    int64_t *counts, *displs; /* for each node, or for each rank of a node, in elements; only some
                                * rows use them */
 };
 

@@ -22,8 +22,8 @@
 
 #include "topo/net.h"
 
-/* The most ranks. The time to compute the trees grows with the square of their number: for 4,096
- * ranks it is about a second. */
+/* The most ranks of a network. The time to compute the trees grows with the square of their number:
+ * for 4,096 ranks it is about a second. */
 enum { TT_FOREST_RANKS = 1 << 12 };
 
 /* Where rank v stands in the tree of source s; kept if v is `me` or a neighbour of `me`. depth: the
@@ -42,7 +42,7 @@ struct tt_forest {
                                      * an entry of rank -1 */
     int *coordinate;                /* the coordinates of rank v in the network, at v *
                                      * TT_NET_CUBE */
-    int *column;                    /* of each rank, its column in `place`; -1: it has none */
+    int *column;                    /* for each rank, its column in `place`; -1: it has none */
     int columns;
     struct tt_tree_place *place; /* at s * columns + column[v] */
     uint16_t *order;             /* the ranks of the tree of `me`, in preorder */

@@ -80,8 +80,8 @@ static int halving_other(const struct tt_halving *h, int i)
     return halving_paired(h, i) ? 2 * in_order(h, i) + (i + 1) % 2 : -1;
 }
 
-/* Returns the rank that sends what place i gives to place `to` in step k. In step 0 of a pair this
- * is the rank that has reduced that half. */
+/* Returns the rank that sends what place i gives to place `to` in step k. In step 0, if place i is
+ * a pair, this is the rank that has reduced the half with these data. */
 static int halving_giver(const struct tt_halving *h, int i, int to, int k)
 {
     bool other_half = k == 0 && halving_paired(h, i) && ((i ^ to) & 1);
@@ -116,10 +116,10 @@ int tt_halving_partners(const struct tt_halving *h, int k)
     return (1 << (depth(h, k) - halvings(h, k))) - 1;
 }
 
-/* A place gives its parts in the order of the halvings of the step: first the parts that it would
- * give in the first halving, then those of the second. The bits of g, from high to low, stand for
- * these halvings, from the first to the last: a bit is set if the partner is on the same side as
- * place i. */
+/* Returns the place that gets the g-th part. A place gives its parts in the order of the halvings
+ * of the step: first the parts that it would give in the first halving, then those of the second.
+ * The bits of g, from high to low, stand for these halvings, from the first to the last: a bit is
+ * set if the partner is on the same side as place i. */
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
 {
     int from = halvings(h, k), n = depth(h, k) - from;
@@ -436,7 +436,7 @@ void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h)
 /* ---- The end ---- */
 
 struct set {
-    int32_t rank[256]; /* at most 16 for each of the log16 p steps, twice that for the first step */
+    int32_t rank[256]; /* at most 16 ranks for each of log16 p steps, twice that for step 0 */
     uint32_t n;
 };
 
@@ -736,10 +736,9 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap)
  * many bytes. Without start-up times (t_s = 0), and with l_0 and l_last as the slices of the first
  * and the last step, the times equal those of CN101206588 except for one slice:
  *
- *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + min(t_w', max(0, 2 gamma - t_w')) (l_0 -
- *                 l_last)
- *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + the same + max(0, min(gamma, t_w') - t_w)
- *                                                     l_last */
+ *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + d
+ *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + d + max(0, min(gamma, t_w') - t_w) l_last
+ *     d           min(t_w', max(0, 2 gamma - t_w')) (l_0 - l_last) */
 
 static int64_t bytes_of_all(const struct tt_halving *h)
 {

@@ -52,8 +52,8 @@ enum { TT_HALVING_SLICES = 64, TT_HALVING_RADIX = 16 };
 struct tt_halving {
     const struct tt_call *call;
     int p, me;
-    int q, l;     /* number of places: 2^l */
-    int w, m;     /* halvings in each step but the last; number of steps */
+    int q, l;     /* q: the number of places; q = 2^l */
+    int w, m;     /* w: halvings in each step but the last; m: the number of steps */
     int pairs;    /* number of pairs: p - q */
     int s;        /* slices of a part: a power of 2^w, so that they divide evenly among the parts of
                    * the next step */
@@ -202,7 +202,7 @@ void tt_flow_end(struct tt_flow *flow);
 enum { TT_HALVING_SWAPS = 34 };
 /* Sets the swaps of this rank in the gather of the blocks of all places to the root, in order, and
  * returns their number. The gather follows a tree in which a rank receives from k - 1 others at
- * once (radix k). One rank of each place takes part; at the root's place that is the root. */
+ * once (radix k). One rank of each place takes part; at the root's place it is the root. */
 int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap);
 
 /* ---- Costs ---- */

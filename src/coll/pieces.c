@@ -80,7 +80,8 @@ static bool walk_from(const struct tt_call *call, const struct tt_map *map, int 
     return true;
 }
 
-/* Returns how many ranks of the walk, from place `at` on and before `end`, follow one another. */
+/* Returns how many ranks of the walk, from place `at` on and before `end`, have consecutive
+ * numbers. */
 static int run_of(const struct tree_walk *w, int at, int end)
 {
     int n = 1;

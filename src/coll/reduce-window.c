@@ -23,7 +23,7 @@
  */
 #include "coll/tree.h"
 
-/* Up to this many bytes, copying them takes less time than the signals. */
+/* Copying a vector of up to this many bytes takes less time than the signals. */
 enum { SHORT = 2 << 10 };
 
 static bool is_short(const struct tt_call *call)

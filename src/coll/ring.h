@@ -15,7 +15,7 @@
 
 struct tt_ring_plan {
     int p, me;
-    int left, right;     /* the ranks to send to, to receive from */
+    int left, right;     /* left: the rank to send to; right: the rank to receive from */
     int64_t block, last; /* bytes; block is 0 if the message goes round as a whole */
 };
 

@@ -19,7 +19,7 @@
  */
 #include "coll/coll-util.h"
 
-/* Makes the result of this rank, which may write over its input. */
+/* Appends the step that makes the result of this rank. The result may overwrite the input. */
 static void finish(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                    struct tt_range win, int me, bool last)
 {

@@ -307,8 +307,8 @@ struct full {
     int64_t depth, q, k, message, bytes;
 };
 
-/* Fills in *f. Returns false if the tree is not full, its slices are not equal, or the costs are
- * not those of the formulas. */
+/* Fills in *f. Returns false if the tree is not full, its slices are not equal, or the formulas do
+ * not cover the costs. */
 static bool full(const struct tt_call *call, const struct tt_map *map, const struct tt_costs *c,
                  int base, tt_tree_fn *shape, int64_t slice, struct full *f)
 {

@@ -33,7 +33,8 @@ struct tt_tree {
 typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_map *map, int base,
                                   int me);
 tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_in_order, tt_tree_network, tt_tree_chain;
-/* Returns NULL, or a static text that says why there is no such tree. */
+/* Return NULL, or a static text that says why there is no tree with the radix of the call, or no
+ * tree of the network. */
 const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *map);
 
@@ -51,15 +52,16 @@ void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const
 void tt_tree_bcast_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                         int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice);
 
-/* The times of a reduce and a bcast along a full tree, in which each inner rank has the same
- * number of children and all leaves have the same depth, with equal slices; -1 for other trees
- * or slices. */
+/* Return the times, in picoseconds, of a reduce and of a bcast along a full tree, in which each
+ * inner rank has the same number of children and all leaves have the same depth, with equal slices;
+ * -1 for other trees or slices. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice);
 int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *map,
                               const struct tt_costs *c, int base, tt_tree_fn *shape, int64_t slice);
 
-/* An allreduce along a tree: the first phase is a reduce, the second one a bcast. */
+/* The functions phases and build of an allreduce along a tree: the first phase is a reduce, the
+ * second one a bcast. */
 int tt_tree_allreduce_phases(const struct tt_call *call, const struct tt_map *map);
 void tt_tree_allreduce(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase, tt_tree_fn *shape, int64_t slice);
