@@ -126,11 +126,11 @@ static const struct row table[] = {
 /* The rows that come before those of `table` for teams of MANY ranks or more, if each rank has a
  * processor and the call is not made with TUTTI_REQUEST_SHARED. In a gather or a scatter through
  * windows, the root copies piece after piece; by `direct` all ranks copy at the same time, each its
- * own piece, so `direct` is faster also where its copy costs more. Where every rank reads the same bytes, as
- * in a bcast, the bytes that one rank has copied into its window are in a cache that all ranks
- * share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and calls in a
- * row follow one another. By `halving` no rank reads all vectors either; but the ranks copy what
- * they have reduced, so for long vectors `direct` is faster. */
+ * own piece, so `direct` is faster also where its copy costs more. Where every rank reads the same
+ * bytes, as in a bcast, the bytes that one rank has copied into its window are in a cache that all
+ * ranks share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and calls
+ * in a row follow one another. By `halving` no rank reads all vectors either; but the ranks copy
+ * what they have reduced, so for long vectors `direct` is faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
