@@ -13,7 +13,7 @@
 
 #define LIBRARY "libtutti_mpi.so"
 
-/* The exit codes of env(1) and of shells. */
+/* The exit codes for a command that cannot be run or is not found, as in env(1) and in shells. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 struct mpi_arguments {
@@ -21,7 +21,8 @@ struct mpi_arguments {
     char **command;
 };
 
-/* Finds the library beside this command, as it is built and as it is installed. */
+/* Finds libtutti_mpi.so in the folders where it is relative to this command, in the build folder or
+ * after installation. Returns false if it is in none of them. */
 static bool find_library(char path[PATH_MAX])
 {
     char self[PATH_MAX], beside[PATH_MAX + 64];
@@ -37,7 +38,8 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* Appends a word to a variable of the environment, behind a separator, if it is not there. */
+/* Appends a word to a variable of the environment, after a separator, unless the variable contains
+ * the word already. */
 static bool append(const char *variable, char separator, const char *word)
 {
     const char *old = getenv(variable);
@@ -50,9 +52,10 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
-/* Whether Open MPI's launcher has to be asked to pass variables to other hosts; MPICH's passes all,
- * and ignores the question. Open MPI refuses a job that asks both in the environment and by -x, so
- * the question is asked only where no -x can follow. */
+/* Returns whether Open MPI's launcher has to be told by OMPI_MCA_mca_base_env_list to pass
+ * variables to other hosts. (MPICH's launcher passes all variables, and ignores this one.) Open MPI
+ * refuses a job that sets both this variable and the option -x, so the result is false if the
+ * command has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
