@@ -54,8 +54,8 @@ static bool append(const char *variable, char separator, const char *word)
 
 /* Returns whether Open MPI's launcher passes variables to other hosts only if their names are in
  * OMPI_MCA_mca_base_env_list. (MPICH's launcher passes all variables, and ignores this one.) Open
- * MPI refuses a job with both this variable and the option -x, so the result is false if the command
- * has a -x. */
+ * MPI refuses a job with both this variable and the option -x, so the result is false if the
+ * command has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
