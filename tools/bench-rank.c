@@ -245,7 +245,7 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
 }
 
 /* Finds the number of calls in a batch, the same on all ranks, by doubling it until a batch takes
- * batch_ns. This also warms up. */
+ * batch_ns. These calls also warm up the caches. */
 static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
 {
     double ns = 0;

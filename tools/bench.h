@@ -72,8 +72,8 @@ enum { TT_BENCH_CANARY = 64 };
 void tt_bench_sizes(struct tt_bench *b);
 /* Fills the buffers for a call, including the TT_BENCH_CANARY bytes after each of them. */
 void tt_bench_fill(const struct tt_bench *b, char *in, char *out);
-/* Whether input, output and canaries are right after the call. Returns false after printing the
- * first wrong byte. */
+/* Returns whether input, output and canaries are right after the call. Returns false after printing
+ * the first wrong byte. */
 bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out);
 
 /* Returns whether two results of the same number of bytes have equal values. If not, prints the

@@ -161,8 +161,8 @@ static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
 static const int32_t radices[] = {0, 3, 4, 8};
 enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4 };
 
-/* Returns the number of elements for digit `which`. It is small in collectives in which each rank
- * has so many elements for each rank. */
+/* Returns the number of elements for digit `which`. The number is small if the collective moves so
+ * many elements for each pair of ranks. */
 static int64_t count_at(enum tt_coll coll, int p, int which)
 {
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};

@@ -134,7 +134,7 @@ static int rank_of(const char *name, const char *ending)
     return is_one && rank >= 0 && rank < TT_PROBLEM_RANKS ? rank : -1;
 }
 
-/* Whether the .json at `path` is outdated because there is a .part for the same rank. */
+/* Returns whether the .json at `path` is outdated because there is a .part for the same rank. */
 static bool is_outdated(const char *path)
 {
     char part[4096];

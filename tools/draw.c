@@ -143,8 +143,8 @@ static void add_word(struct draw_arguments *a, const char *word)
     words[a->words_n++] = word;
 }
 
-/* Whether a word on the command line names a trace without --trace: an existing folder, or an
- * existing file that ends in .json or .part. */
+/* Returns whether a word on the command line names a trace without --trace: an existing folder, or
+ * an existing file that ends in .json or .part. */
 static bool names_trace(const char *word)
 {
     struct stat is;

@@ -48,7 +48,7 @@ int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_p
 /* Returns the format for the ending of the path, with SVG for "-" and .png; TT_DRAW_FORMATS_N if
  * the ending is unknown. */
 enum tt_draw_format tt_draw_format_of(const char *path);
-/* Whether the path ends in .png. */
+/* Returns whether the path ends in .png. */
 bool tt_draw_is_png(const char *path);
 /* Writes what `print` prints to draw->output, converted to PNG if draw->png. An existing regular
  * file is replaced only when the new file is complete. Returns false after printing the error. */

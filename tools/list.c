@@ -121,8 +121,8 @@ static const char *refusal(const struct list_arguments *a, const struct tt_algor
     return algorithm->refuse(&call, &a->c.map);
 }
 
-/* Whether the words on the command line select the row: its collective must be among the named
- * collectives, and its algorithm among the named algorithms, if any are named. */
+/* Returns whether the words on the command line select the row: its collective must be among the
+ * named collectives, and its algorithm among the named algorithms, if any are named. */
 static bool is_named(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     bool colls = false, names = false, coll = false, name = false;

@@ -717,8 +717,8 @@ static bool flows_meet(struct reading *r)
 
 /* ---- The whole text ---- */
 
-/* Whether the text is an array whose end is missing after at least one event, because its rank was
- * killed or the disk was full. The events read so far are kept. */
+/* Returns whether the text is an array whose end is missing after at least one event, because its
+ * rank was killed or the disk was full. The events read so far are kept. */
 static bool is_cut(struct reading *r)
 {
     const struct tt_json *json = &r->json;

@@ -200,7 +200,8 @@ int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char
     return within(to, atom(to, what), begin, min, max, what);
 }
 
-/* Whether the text from `begin` to `end` is a number in digits, without variables or operators. */
+/* Returns whether the text from `begin` to `end` is a number in digits, without variables or
+ * operators. */
 static bool is_plain(const char *begin, const char *end)
 {
     return *begin >= '0' && *begin <= '9' && begin + strcspn(begin, "*/%") >= end;

@@ -17,8 +17,8 @@ tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
 /* Prints one step as tt_iter_next returned it, without a newline; for messages about faults. */
 void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
 
-/* Whether two plans are equal, step by step, with everything that the steps refer to. Names are
- * compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
+/* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
+ * are compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
 bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
 
 /* An error in a text. line and column count from 1. */
