@@ -14,9 +14,9 @@
  * character. */
 static int character(const unsigned char *text)
 {
+    /* mask and lead: bits of the first byte of a character with 1, 2, 3 and 4 bytes */
     static const struct {
         unsigned char mask, lead;
-        /* of the first byte of a character with 1 to 4 bytes */
     } kinds[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};
     for (int n = 1; n <= 4; n++) {
         if ((*text & kinds[n - 1].mask) != kinds[n - 1].lead) continue;
