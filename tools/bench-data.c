@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Data for benchmarks. Every element of every rank's input is a function of its position, so each
- * rank computes the expected output without communication and compares it to the last bit.
+ * rank computes the expected output without communication and compares it bit by bit.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "type/wide.h"
 
 enum {
-    PIECE = 1024, /* elements to compare at once */
-    ELEMENT = 32  /* the most bytes of an element */
+    PIECE = 1024, /* the number of elements that are compared at once */
+    ELEMENT = 32  /* the largest size of an element in bytes */
 };
 
 /* ---- Elements ---- */
@@ -40,8 +40,8 @@ static void fill_bits(char *at, int from, int to, int64_t bytes)
     }
 }
 
-/* A whole number so small that bf16 still holds the sum over all ranks exactly, or the product if
- * the operation is a product. */
+/* Returns a whole number so small that bf16 holds the sum of these numbers over all ranks exactly,
+ * or their product if the operation is a product. */
 static double small(const struct tt_call *call, int rank, uint64_t random)
 {
     if (call->op == TUTTI_PROD)
@@ -55,13 +55,14 @@ static void put_f16(char *at, double value, bool brain)
     uint32_t bits;
     memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff;
-    uint16_t half = (uint16_t)(bits >> 16); /* for bf16: exact for the values of `small` */
+    /* for bf16: exact for the numbers that `small` returns */
+    uint16_t half = (uint16_t)(bits >> 16);
     if (!brain)
         half = (uint16_t)(value == 0 ? 0 : sign | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
     memcpy(at, &half, 2);
 }
 
-/* Writes 16 bytes; the padding of an f80 is 0. */
+/* Writes the value as an f80 or f128 in 16 bytes; the padding of an f80 is 0. */
 static void put_wide(char *at, tutti_type type, double value)
 {
     memset(at, 0, 16);
@@ -147,8 +148,7 @@ static void put_number(char *at, const struct tt_call *call, int rank, uint64_t 
     case TUTTI_I64_I32:
     case TUTTI_F64_I32:
     case TUTTI_F64_I64: put_pair(at, call->type, value, random >> 32 & 0xffff); break;
-    default: /* integers wrap around, so any value will do; but logical operations should see
-              * zeros */
+    default: /* Integers wrap around, so any value will do. Logical operations get zeros, too. */
         if (call->op >= TUTTI_LAND && call->op <= TUTTI_LXOR) random *= random % 3 != 0;
         memcpy(at, &random, (size_t)call->sz);
     }
@@ -166,8 +166,8 @@ static void fill_numbers(char *at, const struct tt_call *call, int rank, int64_t
 }
 
 /* ---- The operation `user`: an element holds two halves (a, b) of h bits each, which stand for the
- * function x -> a x + b on the integers modulo 2^h. The operation composes two functions. Of halves
- * with more than 64 bits it uses the first 64, and the others become 0. ---- */
+ * function x -> a x + b on the integers modulo 2^h. The operation composes two functions. In a half
+ * of more than 64 bits it uses the first 64 bits and sets the other bits to 0. ---- */
 
 static uint64_t half_of(const unsigned char *element, size_t sz, bool second)
 {
@@ -209,13 +209,14 @@ static bool reduces(const struct tt_bench *b)
     return tt_coll_has_op(b->call.coll);
 }
 
-/* The number of elements that a rank contributes to a reduction. */
+/* Returns the number of elements that a rank contributes to a reduction. */
 static int64_t vector(const struct tt_bench *b)
 {
     return tt_call_scatters(&b->call) ? tt_call_block_at(&b->call, b->p) / b->call.sz : b->call.n;
 }
 
-/* The number of elements of the result that this rank gets; *first: the index of the first one. */
+/* Returns the number of elements of the result that this rank gets, and sets *first to the index of
+ * the first of them in the whole result. */
 static int64_t result(const struct tt_bench *b, int64_t *first)
 {
     bool scatters = tt_call_scatters(&b->call);
@@ -259,8 +260,8 @@ static bool has_padding(tutti_type type)
     return type == TUTTI_F80 || type == TUTTI_C160 || type == TUTTI_F80_I32;
 }
 
-/* The bytes of each part of a complex number, or of an f80 with its padding; 0 for types that are
- * compared as they are. */
+/* Returns the bytes of each part of a complex number, or of an f80 with its padding; 0 for types
+ * that `normalise` leaves as they are. */
 static int part_bytes(tutti_type type)
 {
     if (type == TUTTI_C64) return 4;
@@ -269,7 +270,7 @@ static int part_bytes(tutti_type type)
 }
 
 /* Gives equal values equal bytes: clears the padding of an f80, and the sign of a zero in a complex
- * number, which depends on the order of combining. */
+ * number, which depends on the order in which operands were combined. */
 static void normalise(char *at, tutti_type type, int64_t n)
 {
     static const char zero[16];
@@ -313,7 +314,8 @@ static bool verify_reduced(const struct tt_bench *b, const char *out)
     return true;
 }
 
-/* Whether `bytes` bytes at buffer + at are those that rank `from` made for rank `to`. */
+/* Returns whether the `bytes` bytes at buffer + at are those that rank `from` made for rank
+ * `to`. */
 static bool verify_bits(const struct tt_bench *b, const char *what, const char *buffer, int64_t at,
                         int from, int to, int64_t bytes)
 {
@@ -332,7 +334,7 @@ struct segment {
     int from, to;
 };
 
-/* The segment that rank r must have written to this rank's OUT after the call. */
+/* Returns where the data of rank r must be in this rank's OUT after the call. */
 static struct segment out_segment(const struct tt_bench *b, int r)
 {
     const struct tt_call *c = &b->call;
@@ -355,8 +357,8 @@ static struct segment out_segment(const struct tt_bench *b, int r)
     }
 }
 
-/* The segment of this rank's IN that is for rank r. A collective that sends the same data to all
- * ranks has one segment, under r = 0. */
+/* Returns the part of this rank's IN that is for rank r. A collective that sends the same data to
+ * all ranks has one segment, which is returned for r = 0. */
 static struct segment in_segment(const struct tt_bench *b, int r)
 {
     const struct tt_call *c = &b->call;
@@ -378,7 +380,8 @@ static struct segment in_segment(const struct tt_bench *b, int r)
     }
 }
 
-/* Whether OUT of the root holds all pieces if the call is in place. */
+/* Returns whether this rank is a root that scatters in place, so that its OUT holds the pieces of
+ * all ranks. */
 static bool keeps_pieces(const struct tt_bench *b)
 {
     bool scatters = b->call.coll == TT_COLL_scatter || b->call.coll == TT_COLL_scatterv;
@@ -416,8 +419,8 @@ static bool verify_canaries(const struct tt_bench *b, const char *in, const char
     return true;
 }
 
-/* Writes the input to OUT for the calls that read it there: the root of a bcast, and calls in
- * place. */
+/* Writes the input to OUT if the call reads its input from OUT: at the root of a bcast, and in
+ * calls in place. */
 static void fill_in_place(const struct tt_bench *b, const char *in, char *out)
 {
     struct segment own = out_segment(b, b->me);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Identities between collectives: what a call gave, other collectives must give too. Most of them
- * are compositions, such as an allreduce, which is a reduce and a bcast; some lead back to the
- * input, such as an alltoall of the output of an alltoall. They run on the team of the case, with
- * its slices and branchings, and with the algorithms that the library chooses for them.
+ * Identities between collectives: the result of a call must equal the result of other collectives.
+ * Most identities are compositions: an allreduce equals a reduce and then a bcast. Some lead back
+ * to the input: an alltoall of the output of an alltoall. The other collectives run on the team of
+ * the case, with its slices and branchings (the keys slice and radix of a problem), and with the
+ * algorithms that the library chooses for them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,14 @@
 #include "bench.h"
 #include "type/type.h"
 
-/* One rank's check of a result. `first` and `second` each have room for the elements of all
- * ranks. */
+/* The state of one rank's check of a result. `first` and `second` each have room for the elements
+ * of all ranks. */
 struct identity {
     const struct tt_bench *b;
-    const char *in, *out; /* of the call that is checked */
+    const char *in, *out; /* the buffers of the call that is checked */
     char *first, *second;
-    int64_t *counts, *displs; /* near equal parts of the n elements, one for each rank */
+    /* how the n elements of the call are divided into nearly equal parts, one for each rank */
+    int64_t *counts, *displs;
     bool right;
 };
 
@@ -33,7 +35,8 @@ static bool at_root(const struct identity *x)
     return x->b->me == x->b->call.root;
 }
 
-/* Compares the pieces of two buffers that have the same counts and displacements. */
+/* Compares the pieces of two buffers that have the same counts and displacements. `what` describes
+ * `found` in the error message. */
 static void expect_pieces(struct identity *x, const char *what, const char *found,
                           const char *expected, const int64_t *counts, const int64_t *displs)
 {
@@ -98,7 +101,7 @@ static void combine(const struct tt_call *c, const void *left, const void *right
         tt_bench_op(left, right, out, (size_t)c->n, c->type, NULL);
 }
 
-/* A scan combines the exscan with the rank's own input. */
+/* Checks that a scan equals an exscan combined with the rank's own input. */
 static tutti_status try_scan(struct identity *x)
 {
     const struct tt_call *c = &x->b->call;
@@ -111,7 +114,8 @@ static tutti_status try_scan(struct identity *x)
     return TUTTI_OK;
 }
 
-/* An exscan is the scan of the rank before, and the scan of the last rank is the reduction. */
+/* Checks that an exscan equals the scan of the rank before, and that an allreduce equals the scan
+ * of the last rank. */
 static tutti_status try_exscan(struct identity *x)
 {
     const struct tt_call *c = &x->b->call;
@@ -173,8 +177,8 @@ static tutti_status try_allgatherv(struct identity *x)
     return TUTTI_OK;
 }
 
-/* Where this rank has its own piece after a scatter(v). In place, the root's is among the others'.
- */
+/* Returns where this rank has its own piece after a scatter(v): in OUT; or, at the root of a call
+ * in place, in IN, `at_root_bytes` from its beginning. */
 static const char *own_piece(const struct identity *x, int64_t at_root_bytes)
 {
     return x->b->call.in_place && at_root(x) ? x->in + at_root_bytes : x->out;
@@ -215,7 +219,8 @@ static tutti_status try_scatterv(struct identity *x)
 
 /* ---- Exchanges ---- */
 
-/* An alltoall transposes, and is an alltoallv with equal counts. */
+/* Checks that an alltoall of the output gives back the input, and that an alltoallv with equal
+ * counts gives the same output. */
 static tutti_status try_alltoall(struct identity *x)
 {
     const struct tt_call *c = &x->b->call;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a case as a job: of threads in this process, or of processes that run this command again as
- * `tutti bench-rank`. In the latter case rank 0 writes the result to a memory file that it inherits
- * from this process.
+ * Runs a case as a job whose ranks are threads of this process, or processes that run this command
+ * again as `tutti bench-rank`. A rank 0 that is a process writes the result to a memory file that
+ * it inherits from this process.
  */
 #include <limits.h>
 #include <signal.h>
@@ -44,7 +44,8 @@ void tt_bench_end(const struct tt_bench_case *c)
     tt_choose_force(NULL);
 }
 
-/* The ranks of the job; two teams call beside each other. */
+/* Returns the number of ranks of the job: those of the problem, or twice as many if two teams call
+ * at the same time. */
 static int ranks_of(const struct tt_bench_case *c)
 {
     return c->problem.p * (c->beside ? 2 : 1);
@@ -103,8 +104,9 @@ static bool launch(const struct tt_bench_case *c, int fd)
     return good;
 }
 
-/* Makes a file in memory for the result. Where the user limits the size of files, the system would
- * end this process without a word. Returns -1 after printing an error. */
+/* Makes a file in memory for the result. Ignores SIGXFSZ meanwhile: if the user limits the size of
+ * files, this signal would end the process without a message. Returns -1 after printing an
+ * error. */
 static int make_file(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;

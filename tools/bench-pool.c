@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffers to rotate through. A benchmark that uses one buffer again and again measures the caches.
- * Here the buffers of all ranks together are twice as large as the last-level cache, if memory
- * allows.
+ * Buffers that a benchmark uses in turn. A benchmark that uses one buffer again and again measures
+ * the caches. Here the buffers of all ranks together are twice as large as the last-level cache, if
+ * memory allows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 enum { LEAST = 2, ALIGNMENT = 4096 };
 static const int64_t cache_unknown = 32 << 20, entries_most = 1 << 16;
 
-/* MemAvailable in bytes, or 1 GiB if the kernel does not report it. */
+/* Returns the memory that is available on this machine (MemAvailable) in bytes, or 1 GiB if the
+ * kernel does not report it. */
 static int64_t available_bytes(void)
 {
     char line[128];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Draws the parts of a problem one after the other. Collectives, types, operations and algorithms
- * come from their tables, so a new one joins by itself.
+ * come from their tables, so a new row of a table needs no change here.
  */
 #include "bench-random.h"
 
@@ -10,8 +10,8 @@
 #include "coll/coll.h"
 #include "type/type.h"
 
-/* BEYOND: bytes that do not fit in a window, so that they pass through in slices. MOST: the most
- * bytes that all ranks together exchange. */
+/* PAGE: the bytes of a page. BEYOND: a number of bytes that does not fit in a window, so that the
+ * data pass through the window in slices. MOST: the most bytes that all ranks together exchange. */
 enum { PAGE = 4096, BEYOND = 300 << 10, MOST = 8 << 20 };
 
 static int below(struct tt_random *random, int n)
@@ -25,7 +25,8 @@ static int draw_ranks(struct tt_random *random)
     return 1 + below(random, 17);
 }
 
-/* None, one, a prime number, a page of bytes or one element more or less, or many elements. */
+/* Draws the number of elements: none, one, a prime number, a page of bytes or one element more or
+ * less, or more bytes than fit in a window. */
 static int64_t draw_count(struct tt_random *random, int64_t sz)
 {
     static const int64_t primes[] = {2, 3, 5, 7, 13, 31, 127, 509, 2039, 8191};
@@ -39,13 +40,15 @@ static int64_t draw_count(struct tt_random *random, int64_t sz)
     }
 }
 
-/* Every number of p is a multiple of a block of n elements of each rank for each other rank. */
+/* Returns n, or less if all ranks together would exchange more than MOST bytes with n elements from
+ * each of p ranks to each. */
 static int64_t limited(int64_t n, int64_t sz, int p)
 {
     return tt_min(n, tt_max(1, MOST / (sz * p * p)));
 }
 
-/* A user-defined operation is drawn where the type has no built-in one, and now and then. */
+/* Draws an operation that the type supports, or a user-defined operation, which supports every
+ * type. */
 static void draw_operation(struct tt_call *c, struct tt_random *random)
 {
     int op;
@@ -88,7 +91,7 @@ static const char *draw_algorithm(enum tt_coll coll, struct tt_random *random)
     return name;
 }
 
-/* Two to four nodes, the last one with the ranks that are left. */
+/* Draws the sizes of two to four nodes; the last node gets the ranks that are left. */
 static void draw_nodes(struct tt_drawn *drawn, struct tt_random *random)
 {
     int left = drawn->problem.p, at = 0;

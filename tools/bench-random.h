@@ -9,12 +9,13 @@
 
 struct tt_drawn {
     struct tt_problem problem;
-    const char *algorithm;       /* which may not apply; NULL: the one that the library chooses */
+    /* an algorithm, which may not apply to the problem; NULL: the one that the library chooses */
+    const char *algorithm;
     bool gaps, reversed, beside; /* as in struct tt_bench_case */
     char nodes[64];              /* for TUTTI_NODES, in a job of processes; "": one node */
 };
 
-/* Draws problem i of a seed, which depends on these two numbers alone. */
+/* Draws problem i of a seed. The result depends on `seed` and `i` alone. */
 void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i);
 
 #endif

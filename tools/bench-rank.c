@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One rank of a benchmark: verifies one call, then times batches of calls. There is no barrier
- * within a batch, as in a real program. Each call uses other buffers than the call before it. The
- * time of a batch is that of its slowest rank.
+ * between the calls of a batch, as in a real program. Each call uses other buffers than the call
+ * before it. The time of a batch is the time that its slowest rank took.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +74,8 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
 
 enum { GAP = 0x6b };
 
-/* Returns a copy of the elements with a gap of GAP bytes behind each, as long as the element. */
+/* Returns a copy of the elements with a gap after each. A gap is as long as an element, and each of
+ * its bytes is GAP. */
 static char *spread(const char *from, int64_t bytes, int64_t sz)
 {
     char *to = malloc((size_t)(2 * bytes) + 1);
@@ -85,7 +86,8 @@ static char *spread(const char *from, int64_t bytes, int64_t sz)
     return to;
 }
 
-/* Copies the elements back. Returns whether the gaps are as before. */
+/* Copies the elements without the gaps to `to`. Returns whether all bytes of the gaps are still
+ * GAP. */
 static bool collect(char *to, const char *from, int64_t bytes, int64_t sz)
 {
     bool kept = true;
@@ -114,7 +116,7 @@ static tutti_status call_with_gaps(const struct tt_bench *b, char *in, char *out
     return status;
 }
 
-/* ---- The same call, prepared: its plan names the algorithm that was chosen ---- */
+/* ---- The same call, prepared: its plan has the name of the algorithm that was chosen ---- */
 
 static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
                                    tutti_request **request)
@@ -182,8 +184,9 @@ static tutti_status name_algorithm(const struct tt_bench *b, const char *in, cha
     return tutti_request_free(request);
 }
 
-/* Replaces each of the n values by its maximum over all ranks. Uses a collective other than the
- * measured one, because the algorithm forced for the measured one may not apply to this call. */
+/* Replaces each of the n values by its maximum over all ranks. Uses another collective than the one
+ * that is measured: an algorithm is forced for the measured collective, and may not apply to this
+ * call. */
 static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
 {
     if (b->call.coll != TT_COLL_allreduce)
@@ -201,7 +204,7 @@ static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
 
 struct timing {
     struct tt_pool pool;
-    int64_t next;  /* index of the buffers for the next call */
+    int64_t next;  /* the index of the buffers for the next call */
     int64_t calls; /* calls in a batch */
     int64_t batches;
     double *ns; /* time of a call, one entry for each batch */
@@ -225,9 +228,10 @@ static int64_t batch_ns(const struct tt_bench *b)
     return b->c->batch_ns > 0 ? b->c->batch_ns : usual_batch_ns;
 }
 
-/* Sets *least to the shortest of up to TRIES batches, in ns for each call, with each batch timed by
- * its slowest rank: a single batch may have been delayed by other work on the machine. Stops after
- * a batch shorter than batch_ns, because the caller will then double the calls anyway. */
+/* Sets *least to the time of a call, in ns, in the shortest of up to TRIES batches, where the time
+ * of a batch is that of its slowest rank. It takes the shortest because a single batch may have
+ * been delayed by other work on the machine. Stops after a batch shorter than batch_ns, because the
+ * caller will then double the calls anyway. */
 static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double *least)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -241,7 +245,7 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
 }
 
 /* Finds the number of calls in a batch, the same on all ranks, by doubling it until a batch takes
- * batch_ns. This also warms up. */
+ * batch_ns. These calls also warm up the caches. */
 static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
 {
     double ns = 0;
@@ -297,7 +301,7 @@ static bool failed(const struct tt_bench *b, const char *doing)
     return false;
 }
 
-/* Makes one call, which every rank verifies; *right: all ranks found their results right. */
+/* Makes one call, and verifies it on every rank. *right: all ranks found their results right. */
 static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool, bool *right)
 {
     bool kept = true, gaps = b->c->gaps && b->call.coll != TT_COLL_barrier;
@@ -331,9 +335,9 @@ static bool measure(const struct tt_bench *b, struct timing *t, struct tt_bench_
     return true;
 }
 
-/* Why the plan was refused, in terms of the arguments of this command, or NULL. The command forces
- * an algorithm in the same way as TUTTI_ALGORITHM does, so the library's own message would blame
- * that variable. */
+/* Returns why the plan was refused, in terms of the arguments of this command, or NULL. The command
+ * forces an algorithm in the same way as TUTTI_ALGORITHM does, so the library's own message would
+ * blame that variable. */
 static const char *reason(const struct tt_bench *b)
 {
     const struct tt_algorithm *a =
@@ -345,7 +349,8 @@ static void refuse(const struct tt_bench *b, struct tt_bench_result *result)
 {
     const char *why = reason(b), *error = tutti_error();
     bool file = b->c->algorithm && b->c->algorithm[0] == '@';
-    if (file && strstr(error, ": ")) error = strstr(error, ": ") + 2; /* without TUTTI_ALGORITHM= */
+    /* the library's message begins with TUTTI_ALGORITHM= */
+    if (file && strstr(error, ": ")) error = strstr(error, ": ") + 2;
     snprintf(result->why, sizeof result->why, "%s%s", why ? "it " : "", why ? why : error);
     result->refused = true;
 }
@@ -368,8 +373,8 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
     return good;
 }
 
-/* Gives the settings that the public calls have no arguments for to the team's cache of plans,
- * which is still empty. */
+/* Sets in the team's cache of plans, which is still empty, the settings of the call for which the
+ * public functions have no arguments. */
 static void tune(struct tt_cache *cache, const struct tt_call *call)
 {
     cache->slice = call->slice;
@@ -378,8 +383,8 @@ static void tune(struct tt_cache *cache, const struct tt_call *call)
     cache->in_order = !call->commutes;
 }
 
-/* Makes a team with the neighbours of the problem, which takes the place of b->team, and lists
- * their pieces. */
+/* For a neighbourhood collective, makes a team with the neighbours of the problem, which replaces
+ * b->team, and lists in b->pieces the counts and displacements for them. */
 static bool join_neighbors(struct tt_bench *b, tutti_team *world)
 {
     const struct tt_call *c = &b->call;
@@ -418,7 +423,8 @@ static bool set_up(struct tt_bench *b, tutti_team *world)
     return true;
 }
 
-/* Plans made for this problem's network must not serve the next problem. */
+/* Undoes the set-up of a case. If the problem has a network, also empties the team's cache of
+ * plans, because the next problem must not use plans for this network. */
 static void tear_down(struct tt_bench *b)
 {
     if (b->net.nodes > 0) tt_cache_release(&b->team->cache);

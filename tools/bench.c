@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti bench`: runs every problem with every size and algorithm asked for, one case after the
- * other.
+ * `tutti bench`: runs every problem with every size and algorithm that the user asks for, one case
+ * after the other.
  */
 #include "bench.h"
 
@@ -41,8 +41,9 @@ struct bench_arguments {
     char **problem;
     int problems;
     const char *algorithm, *json, *plan;
-    struct tt_plan_row row;          /* of the plan file */
-    int64_t first_bytes, last_bytes; /* 0: use the problem's own bytes */
+    struct tt_plan_row row; /* of the plan file */
+    /* the range of sizes in bytes; 0: use the problem's own size */
+    int64_t first_bytes, last_bytes;
     int64_t time_ns, batch_ns, iterations;
     int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
     bool threads, gaps, reversed, beside, identities;
@@ -55,7 +56,7 @@ struct bench_outcome {
     cJSON *rows;
     bool table; /* print the table; false if JSON goes to stdout */
     bool failed;
-    int measured; /* rows measured of the current problem */
+    int measured; /* rows of the table that were measured for the current problem */
 };
 
 static const struct argp_option options[] = {
@@ -171,7 +172,8 @@ static void add_row(cJSON *rows, const char *problem, const struct tt_bench_case
     cJSON_AddItemToArray(rows, row);
 }
 
-/* Shows the current case, only if stderr is a terminal, and erases it again when the case ends. */
+/* Shows the name of the current case when the case begins, and erases it when the case ends. Does
+ * nothing unless stderr is a terminal. */
 static void show_progress(const char *problem, const char *algorithm, bool begins)
 {
     if (!isatty(STDERR_FILENO)) return;
@@ -181,8 +183,8 @@ static void show_progress(const char *problem, const char *algorithm, bool begin
         fprintf(stderr, "\r\033[K");
 }
 
-/* An algorithm that does not apply is an error if the user named it, and a row of the table if the
- * user asked for all algorithms. */
+/* Records that an algorithm does not apply: as a row of the table if the user asked for all
+ * algorithms, and as an error otherwise. */
 static void take_refusal(struct bench_outcome *o, const char *problem, struct tt_bench_result *r,
                          const char *algorithm)
 {
@@ -261,7 +263,8 @@ static void run_sizes(struct bench_outcome *o, struct tt_problem problem)
     }
 }
 
-/* Names the part of a problem that cannot be timed on one host; NULL if there is none. */
+/* Returns the name of the part of a problem that cannot be timed on one host; NULL if there is
+ * none. */
 static const char *unfit(const struct tt_problem *problem)
 {
     if (problem->map[0] && !tt_network_is_one(problem->map))
@@ -272,8 +275,8 @@ static const char *unfit(const struct tt_problem *problem)
     return NULL;
 }
 
-/* Whether at least one of the sizes is a multiple of the size of the problem's type; otherwise
- * prints an error. */
+/* Returns whether at least one of the sizes that the user gave is a multiple of the size of the
+ * problem's type; otherwise prints an error. */
 static bool sizes_fit(const struct bench_arguments *a, const char *text,
                       const struct tt_problem *problem)
 {
@@ -288,12 +291,13 @@ static bool sizes_fit(const struct bench_arguments *a, const char *text,
     return false;
 }
 
-/* Whether the plan file can be parsed for the problem; otherwise prints the error. */
+/* Returns whether the plan file can be parsed for the problem; otherwise prints the error. */
 static bool plans_fit(const struct bench_arguments *a, const struct tt_problem *problem)
 {
     struct tt_plan_row row = {.file = a->row.file};
     bool good = tt_plan_row_make(&row, "tutti bench", problem);
-    row.file = (struct tt_plan_file){0}; /* it is that of `a` */
+    /* `a` owns the file, so tt_plan_row_close must not close it */
+    row.file = (struct tt_plan_file){0};
     tt_plan_row_close(&row);
     return good;
 }
@@ -310,7 +314,7 @@ static bool open_problem(const struct bench_arguments *a, const char *text,
     return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
 }
 
-/* Checks all problems before the first one runs. */
+/* Checks all problems before the first of them runs. */
 static bool all_fit(const struct bench_arguments *a)
 {
     struct tt_problem problem;
@@ -320,7 +324,8 @@ static bool all_fit(const struct bench_arguments *a)
     return true;
 }
 
-/* Runs one problem. Even with --algorithm all it is an error if no algorithm applies. */
+/* Runs one problem with each of its sizes and algorithms. If no algorithm applies, this is an
+ * error, even with --algorithm all. */
 static void run_problem(struct bench_outcome *o, const char *text)
 {
     struct tt_problem problem;
@@ -353,9 +358,10 @@ static int bench_problems(const struct bench_arguments *a)
 
 /* ---- A plan file ---- */
 
-/* Returns the name by which the ranks open the plan file: @ and its path, or a copy in memory where
- * the path cannot be opened again (standard input) or cannot be forced (a comma separates
- * algorithms). Returns NULL after printing the error. */
+/* Returns the name by which the ranks open the plan file: @ and a path. The path is that of the
+ * file, or of a copy in memory if the file cannot be opened again (standard input) or its path has
+ * a comma, which separates the entries of TUTTI_ALGORITHM. Returns NULL after printing the
+ * error. */
 static char *name_of_plan(const struct bench_arguments *a)
 {
     char *name = NULL;
@@ -370,7 +376,7 @@ static char *name_of_plan(const struct bench_arguments *a)
     return NULL;
 }
 
-/* Opens the plan file, and takes its problem if the user gives none. */
+/* Opens the plan file. If the user gives no problem, uses the problem that the file names. */
 static int bench_plan(struct bench_arguments *a)
 {
     const char *problem = a->problems ? a->problem[0] : NULL;
@@ -401,7 +407,8 @@ static bool run_job(const struct bench_arguments *a, const struct tt_bench_case 
     return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(c, result);
 }
 
-/* Has the ranks that are started from now on behave as on these nodes; NULL: on one. */
+/* Sets TUTTI_NODES, so that the ranks of the jobs that are started from now on behave as if they
+ * were on these nodes. NULL: on one node. */
 static bool use_nodes(const char *nodes)
 {
     int failed = nodes ? setenv("TUTTI_NODES", nodes, 1) : unsetenv("TUTTI_NODES");
@@ -409,7 +416,7 @@ static bool use_nodes(const char *nodes)
     return !failed;
 }
 
-/* Prints a case as the arguments that repeat it. */
+/* Prints a case as the arguments of `tutti bench` that repeat the case. */
 static void print_case(FILE *file, const struct tt_bench_case *c, const char *nodes)
 {
     char text[TT_PROBLEM_TEXT];
@@ -421,8 +428,9 @@ static void print_case(FILE *file, const struct tt_bench_case *c, const char *no
     fflush(file);
 }
 
-/* Verifies one problem. Prints it first, so that the last line of the output names the problem if
- * the program hangs or dies. An algorithm that does not apply leaves the choice to the library. */
+/* Verifies problem i of the seed. Prints it first, so that the last line of the output names the
+ * problem if the program hangs or dies. If the drawn algorithm does not apply, the library chooses
+ * the algorithm. */
 static bool run_drawn(const struct bench_arguments *a, uint64_t i)
 {
     struct tt_drawn drawn;

@@ -10,31 +10,34 @@
 #include "text/problem.h"
 
 struct tt_bench_case {
-    struct tt_problem problem; /* a user-defined operation is a handle of this process */
+    struct tt_problem problem; /* a user-defined operation in it is a handle of this process only */
     const char *algorithm;     /* the algorithm to force, or @ and the path of a plan file; NULL:
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */
     int64_t batch_ns;          /* about how long a batch of calls takes; 0: the default */
     int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
-    bool gaps;       /* verify a call on a derived type, whose elements have gaps between them */
-    bool reversed;   /* call on a team that has the ranks in reverse order */
-    bool beside;     /* call on two teams at the same time, which have every other rank each */
+    bool gaps;     /* verify a call on a derived type, whose elements have gaps between them */
+    bool reversed; /* call on a team that has the ranks in reverse order */
+    /* call on two teams at the same time: one has the even ranks, the other the odd ranks */
+    bool beside;
     bool identities; /* verify the call also against other collectives */
 };
 
 /* The result of a case. Rank 0 writes it. */
 struct tt_bench_result {
     bool done;
-    bool refused; /* the algorithm does not apply; `why` says the reason */
+    bool refused; /* the algorithm does not apply; `why` is the reason */
     char algorithm[32];
     char why[TT_PROBLEM_TEXT];
-    double min_us, median_us, p99_us; /* time of one call; each batch counts as its slowest rank */
+    /* times of one call; the time of a batch is that of its slowest rank */
+    double min_us, median_us, p99_us;
     int64_t iterations;
 };
 
 /* Prepares this process for a case, before any of its ranks starts: creates the user-defined
  * operation if the problem has one, and forces the algorithm. Returns false after printing the
- * error. Each successful tt_bench_begin needs one tt_bench_end, which undoes it. */
+ * error. Each successful call needs one call of tt_bench_end, which undoes what tt_bench_begin has
+ * done. */
 bool tt_bench_begin(struct tt_bench_case *c);
 void tt_bench_end(const struct tt_bench_case *c);
 
@@ -46,7 +49,7 @@ bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
 
 /* ---- bench-data.c: inputs that every rank can compute for every other rank, so that each rank can
  * compute the expected output by itself. Numbers that are added or multiplied are small and whole,
- * so that every order of combining gives the same bits. ---- */
+ * so that the result has the same bits in whatever order the operands are combined. ---- */
 
 /* One rank's view of a case: the call, its sizes, and the team to call on. */
 struct tt_bench {
@@ -69,27 +72,28 @@ enum { TT_BENCH_CANARY = 64 };
 void tt_bench_sizes(struct tt_bench *b);
 /* Fills the buffers for a call, including the TT_BENCH_CANARY bytes after each of them. */
 void tt_bench_fill(const struct tt_bench *b, char *in, char *out);
-/* Whether input, output and canaries are right after the call. Returns false after printing the
- * first wrong byte. */
+/* Returns whether input, output and canaries are right after the call. Returns false after printing
+ * the first wrong byte. */
 bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out);
 
-/* Whether two results, or parts of them, have equal values. Returns false after printing the first
- * byte that differs; `what` says what `found` is. */
+/* Returns whether two results of the same number of bytes have equal values. If not, prints the
+ * first byte that differs; `what` names `found` in the message. */
 bool tt_bench_same(const struct tt_bench *b, const char *what, const char *found,
                    const char *expected, int64_t bytes);
 
-/* The user-defined operation of problems: associative but not commutative, and defined for any
- * bits. */
+/* The user-defined operation of problems: associative but not commutative, and defined for elements
+ * of any bits. */
 tutti_op_fn tt_bench_op;
 
 /* ---- bench-identity.c ---- */
 
-/* Makes calls of other collectives that must give what the call of the case gave for this rank.
- * Collective over the team. *right is false if they did not; the first difference is printed. */
+/* Makes calls of other collectives, and compares their results with the result `out` that the call
+ * of the case gave this rank. Collective over the team. *right is false if a result differs; the
+ * first difference is printed. */
 tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const char *out,
                                  bool *right);
 
-/* ---- bench-pool.c: buffers to rotate through, together larger than the caches ---- */
+/* ---- bench-pool.c: buffers that are used in turn, together larger than the caches ---- */
 
 struct tt_pool {
     int64_t n;
@@ -98,7 +102,7 @@ struct tt_pool {
 };
 
 /* Allocates the buffers of one rank. Returns false if there is not enough memory; rank 0 prints
- * that error. The caller ends with tt_pool_close. */
+ * this error. The caller frees the buffers with tt_pool_close. */
 bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b);
 void tt_pool_close(struct tt_pool *pool);
 

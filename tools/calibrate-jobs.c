@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs small jobs of `tutti bench` on at most two processors, and sets each number of the model so
- * that the predictor comes to the time that the job took:
+ * that the predictor, given the model, returns the time that the job took:
  *
  *     call       a barrier of two ranks, which is a line each way and two calls
  *     turn_K     a barrier of K ranks on each processor
  *     message    an allreduce of 8 bytes of two ranks that send messages
  *
- * The costs of a step, and of a call at least, are measured in this process, by plans of small
- * copies.
+ * The cost of a step, and a lower limit for the cost of a call, are measured in this process, by
+ * plans of small copies.
  *
  * Other programs can only make a job slower. So the jobs run several times in turn, and the least
- * time of each counts. The times contradict each other if no number, from the measured least one
- * on, makes the predictor come to one of them.
+ * time of each counts. The times contradict each other if the predictor returns more than the time
+ * of some job even when the number of that job has its lower limit.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static tutti_status time_copies(struct tt_exec *exec, int turns, int64_t *least_
     return TUTTI_OK;
 }
 
-/* Measures an execution of n copies. */
+/* Measures the time of an execution of n copies, in ps. */
 static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t *ps)
 {
     static char in[STEPS * STRIDE], out[STEPS * STRIDE];
@@ -82,8 +82,8 @@ static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t 
     return status;
 }
 
-/* Sets the costs of a step, and of a call at least: what an execution of one step takes besides its
- * step. */
+/* Sets the cost of a step, and a lower limit for the cost of a call: the time of an execution with
+ * one step, without the time of the step. */
 static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
 {
     enum { MANY = 20, FEW = 20000 };
@@ -110,13 +110,14 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job. Its number is at least as high as the measured cost of `least` (itself: as measured in
- * this process), because it contains that. */
+/* A job and the number of the model that its time determines. The number cannot be below the
+ * measured cost of `least`, which is a part of it. If `least` is the number itself, the lower limit
+ * is the one that was measured in this process. */
 struct fit {
     enum tt_machine_number number, least;
-    const char *problem; /* up to /p */
+    const char *problem; /* the problem without its number of ranks */
     const char *algorithm;
-    int on_each; /* ranks on each processor */
+    int on_each; /* the number of ranks on each processor */
 };
 
 static const struct fit fits[] = {
@@ -154,9 +155,10 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
     return status == TUTTI_OK;
 }
 
-/* Sets the number by bisection: the predicted time grows with it. *agrees: with the least number,
- * the predicted time is at most a quarter longer than the job took. Returns false after printing an
- * error. */
+/* Sets a number of the model by bisection, so that the predicted time of job i, which grows with
+ * the number, is the time that the job took. `least` is the lower limit of the number. *agrees:
+ * with the number at this limit, the predicted time is at most a quarter longer than the job took.
+ * Returns false after printing an error. */
 static bool set_number(struct tt_machine *m, enum tt_machine_number number, int64_t least,
                        const struct small_jobs *jobs, int i, bool *agrees)
 {
@@ -177,16 +179,17 @@ static bool set_number(struct tt_machine *m, enum tt_machine_number number, int6
     return true;
 }
 
-/* A barrier of two ranks contains a line. If it was faster than the measured line allows, the
- * measurement of the line was disturbed, and the barrier says how long a line takes. */
+/* Sets the number `line`, the time that a signal takes to another processor, from the time of job
+ * i, a barrier of two ranks. If the barrier was faster than the measured line allows, the
+ * measurement of the line was disturbed. */
 static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i, bool *agrees)
 {
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
 }
 
-/* Sets all numbers by the times of the jobs. *wrong: the first job whose time none of them
- * explains; FITS: there is none. On one processor a barrier is mainly turns, so a call is taken as
- * measured in this process. */
+/* Sets all numbers by the times of the jobs. *wrong: the first job whose time no number explains;
+ * FITS: there is none. With one processor, a barrier mainly measures the turns of the ranks, so the
+ * number `call` stays as measured in this process. */
 static bool set_numbers(struct tt_machine *m, const struct small_jobs *jobs, int *wrong)
 {
     struct tt_machine before = *m;
@@ -233,7 +236,7 @@ static bool open_jobs(struct small_jobs *jobs)
     return true;
 }
 
-/* Says that a job took less time than its parts. */
+/* Writes to `why` that job i took less time than its parts. Returns false. */
 static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i,
                       char why[TT_MACHINE_WHY])
 {
@@ -244,7 +247,8 @@ static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i
                           fits[i].algorithm, us * (double)jobs->ps[i], us * (double)ps);
 }
 
-/* Runs the jobs a few times in turn, and sets the numbers. */
+/* Runs each job REPEATS times, one job after the other, and sets the numbers. Returns false after
+ * printing an error, or with the reason in `why` if the times contradict each other. */
 static bool fit_all(struct tt_machine *m, struct small_jobs *jobs, char why[TT_MACHINE_WHY])
 {
     int wrong = FITS;
@@ -254,7 +258,8 @@ static bool fit_all(struct tt_machine *m, struct small_jobs *jobs, char why[TT_M
     return wrong == FITS || disagrees(m, jobs, wrong, why);
 }
 
-/* Leaves this process, and so the jobs, at most two of its processors. */
+/* Binds this process, and so the jobs that it starts, to at most two of its processors. Returns
+ * their number; 0 after an error. */
 static int take_two(cpu_set_t *before)
 {
     cpu_set_t two;

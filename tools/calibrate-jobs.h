@@ -8,8 +8,8 @@
 #include "base/machine.h"
 
 /* Runs small jobs, and sets the numbers of the model that tt_calibrate_memory does not set, so that
- * the model predicts the times of these jobs. Returns false if it does not, with the reason in
- * `why`, or, with an empty `why`, after printing an error. */
+ * the model predicts the times of these jobs. Returns false if no numbers do so, with the reason in
+ * `why`; or after printing an error, with an empty `why`. */
 bool tt_calibrate_jobs(struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
 #endif

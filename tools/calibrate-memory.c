@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures what moving bytes costs, by size and by where they lie. A cell of a table is measured in
- * rounds. In each round a run of blocks is moved, one after the other, as the calls of a program
- * move the buffers of one call after those of another. The figure is the time of a block in the
- * median round, which is not disturbed as long as this process gets the greater part of a
- * processor. Where two processes must be at work at the same time, it is that of the second best
- * round: other programs disturb many of these, and a single round can be lucky.
+ * Measures how long it takes to move bytes, by the number of bytes and by where the source and the
+ * destination are. The result is a set of tables; each cell is measured in rounds. In each round a
+ * run of blocks is moved, one block after the other, as a program moves the buffers of one call
+ * after those of another. The result of a cell is the time of a block in the median round, which is
+ * not disturbed as long as this process gets the greater part of a processor. If two processes must
+ * work at the same time, the result is the time in the second fastest round: other programs disturb
+ * many of these rounds, and a single round can be fast by chance.
  *
- * Blocks in memory come from pools that are much larger than what the processor keeps translations
- * of addresses for. Each round takes the next blocks of its pool, and puts them out of the caches
- * when it is done. Blocks that two processes exchange lie as far apart as the windows of a team.
+ * Blocks in memory come from pools that are much larger than the memory whose addresses fit in the
+ * processor's TLB. Each round takes the next blocks of its pool, and flushes them from the caches
+ * at its end. The distance of blocks that two processes exchange is that of the windows of a team.
  *
- * A helper process on another processor writes and reads on command. Further helpers only make the
- * other processors busy.
+ * The first helper process runs on another processor, and writes and reads when this process orders
+ * it to. Further helpers only make the other processors busy.
  */
 #include <errno.h>
 #include <sched.h>
@@ -34,16 +35,20 @@
 #include "type/type.h"
 
 enum {
-    POOL = 64 << 20, /* bytes of a pool */
+    POOL = 64 << 20, /* the bytes of each of the pools `from` and `to` */
     SMALL_POOL =
-        16 << 20, /* of one for a process that only keeps a processor busy, or for caches */
+        /* the bytes of these pools in a helper that only keeps a processor busy, and of the pool
+         * `cache` */
+    16 << 20,
     RUN_BYTES = 256 << 10,
-    RUN_MOST = 32, /* blocks in a run: as many as a team has windows */
-    SHORT = 1024,  /* blocks of so many bytes are exchanged at distances of APART, and up to */
+    RUN_MOST = 32, /* the most blocks in a run: as many as a team has windows */
+    SHORT = 1024,  /* blocks of at most SHORT bytes are exchanged at distances of APART bytes */
     APART = 2048,
-    WINDOW = 128 << 10, /* so many at distances of FAR_APART */
+    /* blocks of at most WINDOW bytes are exchanged at distances of FAR_APART bytes */
+    WINDOW = 128 << 10,
     FAR_APART = WINDOW + 4096,
-    ROUNDS = 9, /* at least; and at most as many as move ROUNDS_BYTES: */
+    /* the most rounds of a cell, or as many more, up to ROUNDS_MOST, as move ROUNDS_BYTES */
+    ROUNDS = 9,
     ROUNDS_BYTES = 8 << 20,
     ROUNDS_MOST = 99,
     ROUNDS_LEAST = 3,
@@ -54,28 +59,31 @@ enum {
     PS_OF_NS = 1000
 };
 
-/* A helper does one of these things on command with the run of blocks in its pools. */
+/* What a helper does with the run of blocks in its pools when this process orders it to. */
 enum order {
     ORDER_NONE,
     ORDER_END,
-    ORDER_FLUSH,        /* puts its private blocks out of the caches */
-    ORDER_WRITE,        /* copies cached data to the shared blocks */
-    ORDER_FILL,         /* copies data from memory to the shared blocks */
-    ORDER_STREAM_WRITE, /* these two do the same by stores that bypass the caches */
+    ORDER_FLUSH, /* flushes its private blocks from the caches */
+    ORDER_WRITE, /* copies cached data to the shared blocks */
+    ORDER_FILL,  /* copies data from memory to the shared blocks */
+    /* this order and the next do what WRITE and FILL do, by stores that bypass the caches */
+    ORDER_STREAM_WRITE,
     ORDER_STREAM_FILL,
-    ORDER_RENEW, /* writes its private blocks anew */
+    ORDER_RENEW, /* writes its private blocks, so that they are in its caches */
     ORDER_COPY,  /* copies within memory, from its first pool to its second */
-    ORDER_READ,  /* reads the blocks of the first process by the system */
+    ORDER_READ,  /* reads the blocks of the first process by process_vm_readv */
     ORDER_RAISE, /* raises the lines one after the other */
-    ORDER_ANSWER /* answers each of EXCHANGES stores */
+    ORDER_ANSWER /* answers each of EXCHANGES stores to `ping` by a store to `pong` */
 };
 
-/* The processes share this. Each word has a cache line of its own. */
+/* The memory that the processes share. Each word by which they communicate has a cache line of its
+ * own. */
 struct rig {
     struct {
-        _Alignas(TT_LINE) _Atomic uint32_t order, done; /* counters: order == done: idle */
+        /* counters; the helper is idle while order == done */
+        _Alignas(TT_LINE) _Atomic uint32_t order, done;
         enum order what;
-        int64_t bytes, at, took_ns; /* at: the offset in its pools */
+        int64_t bytes, at, took_ns; /* at: the offset of the run in the helper's pools */
     } helper[HELPERS];
     _Alignas(TT_LINE) _Atomic uint32_t ping;
     _Alignas(TT_LINE) _Atomic uint32_t pong;
@@ -91,22 +99,22 @@ static struct {
     pid_t first, helper[HELPERS];
     int helpers;
     int64_t at;        /* the offset of the next run in the pools of this process */
-    int64_t its_at;    /* and in those of the helpers */
+    int64_t its_at;    /* the offset of the next run in the pools of the first helper */
     int64_t settle_ps; /* the time of `settle` alone */
-    bool reads;        /* the system allows processes to read each other */
-    bool alone;        /* there is one processor */
+    bool reads;        /* the system allows processes to read each other's memory */
+    bool alone;        /* there is only one processor */
     int64_t until_ns;  /* when the rounds of a cell should end */
 } calibration;
 
 /* ---- Runs of blocks ---- */
 
-/* The distance of blocks in a pool, as of the buffers of `tutti bench`. */
+/* Returns the distance of blocks in a pool, which is that of the buffers of `tutti bench`. */
 static int64_t stride_of(int64_t bytes)
 {
     return tt_round_up(bytes + TT_LINE, TT_LINE);
 }
 
-/* The distance of blocks that are exchanged. */
+/* Returns the distance of blocks that two processes exchange. */
 static int64_t window_of(int64_t bytes)
 {
     return bytes <= SHORT ? APART : bytes <= WINDOW ? FAR_APART : bytes;
@@ -117,14 +125,14 @@ static int run_of(int64_t bytes)
     return (int)tt_max(1, tt_min(RUN_MOST, RUN_BYTES / bytes));
 }
 
-/* Begins the rounds of a cell. */
+/* Begins the rounds of a cell, whose time is limited. */
 static void begin_rounds(void)
 {
     calibration.until_ns = tt_clock_ns() + CELL_NS;
 }
 
-/* Whether another round should follow the first i. On a busy machine the helper answers late, so
- * the time of a cell is limited. */
+/* Returns whether another round should follow after i rounds. On a busy machine the helper answers
+ * late, so the time of a cell is limited. */
 static bool goes_on(int i, int64_t bytes)
 {
     int64_t most = tt_max(ROUNDS, tt_min(ROUNDS_MOST, ROUNDS_BYTES / (bytes * run_of(bytes))));
@@ -137,7 +145,7 @@ static void flush(char *memory, int64_t bytes)
     for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
     _mm_mfence();
 #else
-    /* other memory takes the place of the blocks in the caches */
+    /* other memory replaces the blocks in the caches */
     static char *other;
     if (!other) other = calloc(1, 4 * (size_t)POOL);
     for (int64_t i = 0; other && i < 4 * (int64_t)POOL; i += TT_LINE) other[i]++;
@@ -146,7 +154,8 @@ static void flush(char *memory, int64_t bytes)
 #endif
 }
 
-/* Returns the offset of the next run in a pool of `pool` bytes, and moves the cursor behind it. */
+/* Returns the offset of the next run in a pool of `pool` bytes, and moves the cursor to the end of
+ * the run. */
 static int64_t next_run(int64_t *cursor, int64_t pool, int64_t bytes)
 {
     int64_t length = run_of(bytes) * stride_of(bytes), at = *cursor;
@@ -155,15 +164,15 @@ static int64_t next_run(int64_t *cursor, int64_t pool, int64_t bytes)
     return at;
 }
 
-/* Puts the runs at this offset of both pools out of the caches. */
+/* Flushes the runs at this offset of both pools from the caches. */
 static void flush_runs(int64_t at, int64_t bytes)
 {
     flush(calibration.from + at, run_of(bytes) * stride_of(bytes));
     flush(calibration.to + at, run_of(bytes) * stride_of(bytes));
 }
 
-/* Waits until all that was copied is in its place. Otherwise the processor would work at several
- * blocks at the same time, which it cannot do where ranks wait for each other in between. */
+/* Waits until all copied bytes are stored. Otherwise the processor would work at several blocks at
+ * the same time. In a program it cannot, because ranks wait for each other between the blocks. */
 static void settle(void)
 {
 #ifdef __x86_64__
@@ -174,7 +183,8 @@ static void settle(void)
 #endif
 }
 
-/* Copies a run of blocks; stride 0: the same block again and again. Returns the ns. */
+/* Copies a run of blocks; with a stride of 0, the same block again and again. Returns the time in
+ * ns. */
 static inline int64_t run_by(bool streams, char *to, int64_t to_stride, const char *from,
                              int64_t from_stride, int64_t bytes)
 {
@@ -201,8 +211,9 @@ static int64_t stream_run(char *to, int64_t to_stride, const char *from, int64_t
     return run_by(true, to, to_stride, from, from_stride, bytes);
 }
 
-/* Moves the first block of a run. A short access before it brings the paths of the system into the
- * caches, as those of the calls before do in a program. */
+/* Moves the first block of a run by process_vm_readv or process_vm_writev, and sets *took_ns to the
+ * time. A short read before it brings the code and data of the system call into the caches, as
+ * earlier calls do in a program. */
 static bool by_system(pid_t pid, bool writes, char *mine, char *its, int64_t bytes,
                       int64_t *took_ns)
 {
@@ -277,7 +288,8 @@ static int64_t obey(enum order what, int64_t bytes, int64_t at)
     return 0;
 }
 
-/* Maps the pages of the pools, so many bytes of each. */
+/* Writes to the first `bytes` bytes of both pools, and to the pool `cache`, so that the system maps
+ * their pages. */
 static void touch(int64_t bytes)
 {
     memset(calibration.from, 1, (size_t)bytes);
@@ -342,21 +354,21 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the ps of the round at this place in ascending order of time. */
+/* Returns the time in ps of the round with this index in ascending order of time. */
 static int64_t in_order(struct times *times, int place)
 {
     qsort(times->ns, (size_t)times->n, sizeof times->ns[0], ascending);
     return times->ns[place] * PS_OF_NS;
 }
 
-/* Returns the ps without those of `settle`, and a ps for each byte at least: a processor may copy a
- * few bytes while it would settle anyway. */
+/* Returns a time in ps without that of `settle`, but at least one ps for each byte: a processor may
+ * copy a few bytes in the time that `settle` takes anyway. */
 static int64_t without_settling(int64_t ps, int64_t bytes)
 {
     return tt_max(bytes, ps - calibration.settle_ps);
 }
 
-/* Returns the ps of a block in the median round of a run. */
+/* Returns the time in ps of a block in the median round. */
 static int64_t median(struct times *times, int64_t bytes)
 {
     int64_t each = in_order(times, times->n / 2) / run_of(bytes);
@@ -365,7 +377,8 @@ static int64_t median(struct times *times, int64_t bytes)
 
 enum { SECOND = 1 };
 
-/* Begins a round: takes the next runs of the pools of both processes. */
+/* Begins a round: moves on to the next run in the pools of this process and of the first helper.
+ * Returns the offset of the run in the pools of this process. */
 static int64_t next_round(int64_t bytes)
 {
     int64_t cursor = calibration.its_at + run_of(bytes) * stride_of(bytes);
@@ -395,7 +408,8 @@ static void measure_own_copies(struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_memory_memory][point] = median(&times[3], n);
 }
 
-/* The helper writes the shared blocks past the caches, after this process has read them. */
+/* Measures how long the helper takes to write the shared blocks by stores that bypass the caches,
+ * after this process has read the blocks. */
 static void measure_streams(struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point], window = window_of(n);
@@ -417,7 +431,8 @@ static void measure_streams(struct tt_machine *m, int point)
     m->table[TT_MACHINE_stream_other][point] = tt_max(takes, takes + gives - own);
 }
 
-/* The helper writes the shared blocks, and this process copies them. */
+/* Measures how long the helper takes to write the shared blocks, and how long this process then
+ * takes to copy them. */
 static void measure_exchanged_copies(struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point], stride = stride_of(n), window = window_of(n);
@@ -454,9 +469,10 @@ static int64_t reduce_run(tt_reduce_fn *reduce, char *to, int64_t stride, const 
     return tt_clock_ns() - begin;
 }
 
-/* A further operand is the difference between a reduction of two operands and a copy of one, and at
- * least half of a copy within the cache: it is read, where a copy reads and writes. A processor may
- * seem to sum a few bytes at no cost (without_settling). */
+/* Returns the time in ps of a further operand: the time of a reduction of two operands without that
+ * of a copy of one operand, but at least half of the time of a copy within the cache, because an
+ * operand is only read, and a copy reads and writes. The result is at least one ps for each byte,
+ * because the addition of a few bytes may seem to take no time (without_settling). */
 static int64_t further(int64_t two, int64_t one, int64_t own, int64_t bytes)
 {
     return tt_max(bytes, tt_max(two - one, own / 2));
@@ -489,14 +505,16 @@ static void measure_sums(struct tt_machine *m, int point)
     m->table[TT_MACHINE_add_other][point] = further(median(&times[2], n), far, own, n);
 }
 
-/* Where the system forbids reading, no algorithm reads; the model then has the times of copies. */
+/* Sets the times of reads and writes to those of copies, for systems that forbid a process to read
+ * another one's memory. No algorithm reads there. */
 static void copy_instead(struct tt_machine *m, int point)
 {
     for (int t = TT_MACHINE_read_memory_cached; t <= TT_MACHINE_write_memory_memory; t++)
         m->table[t][point] = m->table[TT_MACHINE_copy_other_memory][point];
 }
 
-/* Reads the run of the helper, which it has just written or not touched for long. */
+/* Reads a run of the first helper. renewed: the helper has just written the run; otherwise the run
+ * is in no cache. cached: the destination is in the caches of this process. */
 static bool read_once(bool renewed, bool cached, int64_t bytes, int64_t *ns)
 {
     int64_t at = next_round(bytes);
@@ -549,7 +567,7 @@ static void end_all(void)
     for (int h = 0; h < calibration.helpers; h++) (void)end_order(h);
 }
 
-/* All processors do the same at once. */
+/* Returns the time in ps of a block when all processors copy or read at the same time. */
 static int64_t together(enum order what, int64_t bytes)
 {
     struct times times = {.n = 0};
@@ -640,8 +658,8 @@ static void measure_lines(struct tt_machine *m)
 
 /* ---- All of it ---- */
 
-/* More bytes take more time. Where a table says otherwise, the time for fewer bytes was
- * disturbed. */
+/* Makes no time greater than that for more bytes. If a table says otherwise, the measurement for
+ * fewer bytes was disturbed. */
 static void straighten(struct tt_machine *m)
 {
     for (int t = 0; t < TT_MACHINE_copy_shared; t++)
@@ -659,7 +677,8 @@ static void measure_point(struct tt_machine *m, int point)
     measure_together(m, point);
 }
 
-/* Whether so many bytes took clearly longer than more of them. */
+/* Returns whether the bytes of this point took clearly longer than those of the next point, which
+ * are more. */
 static bool is_disturbed(const struct tt_machine *m, int point)
 {
     enum { PERCENT = 100, CLEARLY = 125 };

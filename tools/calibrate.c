@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti calibrate`: measures what the steps of a plan cost on this machine, and keeps it in a
- * file.
+ * `tutti calibrate`: measures what the steps of a plan cost on this machine, and writes the model
+ * to a file.
  */
 #include "calibrate-jobs.h"
 #include "calibrate-memory.h"
@@ -98,7 +98,8 @@ static int show(void)
     return TT_EXIT_OK;
 }
 
-/* Other programs can only make moving bytes slower, so the least of several times counts. */
+/* Keeps the lower of two measured times in each cell. Other programs can only make it slower to
+ * move bytes. */
 static void keep_least(struct tt_machine *m, const struct tt_machine *again)
 {
     for (int t = 0; t < TT_MACHINE_copy_shared; t++)
@@ -108,16 +109,16 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
     m->number[TT_MACHINE_take] = tt_min(m->number[TT_MACHINE_take], again->number[TT_MACHINE_take]);
 }
 
-/* The jobs that calibrate runs are given their algorithms: they need no model, and must not warn
- * that the one which is about to be measured does not exist. */
+/* Lets the jobs choose algorithms by the rules, without a model. Otherwise they would warn that
+ * there is no model, which this command is about to measure. */
 static void choose_by_table(void)
 {
     (void)unsetenv("TUTTI_MACHINE");
     (void)setenv("TUTTI_CHOICE", "table", 1);
 }
 
-/* Measures all again, a few times at most, as long as the model contradicts itself or is none that
- * a machine can have. */
+/* Measures everything again, a few times at most, while the model contradicts itself or has numbers
+ * that no machine can have. Returns whether the last model is credible. */
 static bool measure_until_credible(struct tt_machine *machine)
 {
     enum { TRIES = 4 };

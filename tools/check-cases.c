@@ -24,8 +24,8 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* Prints a torus. It has a dimension of size 2 for each factor 2 of p, and one dimension for the
- * remaining factor. */
+/* Writes a torus of p nodes, with a dimension of size 2 for each factor 2 of p, and one dimension
+ * for the remaining factor. */
 static void print_grid(char *map, size_t size, int p)
 {
     size_t used = (size_t)snprintf(map, size, "torus");
@@ -35,7 +35,7 @@ static void print_grid(char *map, size_t size, int p)
     if (p > 1 || *between == ':') snprintf(map + used, size - used, "%s%d", between, p);
 }
 
-/* A network of the kind that the algorithm is made for. */
+/* Writes a network of the kind that the algorithm is made for. */
 static void print_network(char *map, size_t size, const struct tt_algorithm *algorithm, int p)
 {
     if (strcmp(algorithm->name, "tree") == 0)
@@ -44,8 +44,9 @@ static void print_network(char *map, size_t size, const struct tt_algorithm *alg
         print_grid(map, size, p);
 }
 
-/* Each node takes share/12 of the ranks that are left, and at least one: with share = 6, 16 ranks
- * make nodes of 8, 4, 2, 1 and 1. */
+/* Writes a map of nodes of uneven sizes. Each node gets share/12 of the ranks that are left, and at
+ * least one: with share = 6, 16 ranks make nodes of 8, 4, 2, 1 and 1. `dealt` is a suffix of the
+ * text. */
 static void print_uneven(char *map, size_t size, int p, int share, const char *dealt)
 {
     size_t used = (size_t)snprintf(map, size, "nodes");
@@ -57,10 +58,11 @@ static void print_uneven(char *map, size_t size, int p, int share, const char *d
     snprintf(map + used, size - used, "%s", dealt);
 }
 
-/* Maps 0 to 9 are: one node; two halves; one rank apart; nodes of three; a network of the
- * algorithm's kind; four uneven shapes, two of them with the ranks dealt out in turn; each rank on
- * a node of its own. The maps from WRITTEN on deal the ranks out to two or three nodes: the option
- * --scattered names these maps, and the problem's text does not. */
+/* Writes map number `which`. Maps 0 to 9 are: one node; two halves; one rank alone and the others
+ * on a second node; nodes of three; a network of the algorithm's kind; four uneven shapes, two of
+ * them with the ranks dealt out in turn; each rank on a node of its own. Maps from WRITTEN on deal
+ * the ranks out to two or three nodes; the option --scattered stands for them, and nothing is
+ * written. */
 static void print_map(char *map, size_t size, const struct tt_algorithm *algorithm, int p,
                       int which)
 {
@@ -82,7 +84,7 @@ static void print_map(char *map, size_t size, const struct tt_algorithm *algorit
 
 enum { NETWORKS = 10 };
 
-/* The sides of a nearly square rectangle of at least n places. */
+/* Sets side[] to the sides of a nearly square rectangle of at least n places. */
 static void sides(int n, int side[2])
 {
     side[0] = 1;
@@ -90,7 +92,7 @@ static void sides(int n, int side[2])
     side[1] = (n + side[0] - 1) / side[0];
 }
 
-/* The largest factor of p that is not greater than its square root. */
+/* Returns the largest factor of p that is not greater than its square root. */
 static int factor_of(int p)
 {
     int factor = 1;
@@ -107,8 +109,8 @@ static bool is_connected(const char *map)
     return connected;
 }
 
-/* A network with about a fifth of its nodes missing. Tries successive seeds until the remaining
- * nodes are connected. */
+/* Writes a network about a fifth of whose nodes are missing. Tries successive seeds until the
+ * remaining nodes are connected. */
 static void print_random(char *map, size_t size, int p, const char *kind, int depth, int seed)
 {
     int side[2], most = seed + 1000;
@@ -139,7 +141,8 @@ static void print_members(char *map, size_t size, int p, int which)
     }
 }
 
-/* Whether the algorithm refuses even the most generous machine if it has no network. */
+/* Returns whether the algorithm refuses a machine without a network, even if all other properties
+ * of the machine are the best. */
 static bool needs_network(const struct tt_algorithm *algorithm)
 {
     const struct tt_call call = {
@@ -158,8 +161,8 @@ static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
 static const int32_t radices[] = {0, 3, 4, 8};
 enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4 };
 
-/* The number of elements. Collectives in which the count is for each pair of ranks or each block
- * get small counts. */
+/* Returns the number of elements for digit `which`. The number is small if the collective moves so
+ * many elements for each pair of ranks. */
 static int64_t count_at(enum tt_coll coll, int p, int which)
 {
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
@@ -239,8 +242,9 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Steps of the golden section modulo `all` visit each number once, and consecutive numbers lie far
- * apart. */
+/* Returns the i-th number below `all` in an order that visits each number once, and in which
+ * consecutive numbers are far apart: steps of about 0.618 `all` (the golden section), modulo
+ * `all`. */
 static uint64_t scattered(uint64_t i, uint64_t all)
 {
     uint64_t step = (uint64_t)((double)all * 0.6180339887) | 1;
@@ -256,7 +260,8 @@ static void digits_of(uint64_t number, const uint64_t size[DIGITS], int digit[DI
     }
 }
 
-/* The neighbours: none, in a grid or torus as square as p allows, or each third rank. */
+/* Returns the neighbours for digit `which`: none; a grid or a torus as square as p allows; or a
+ * random graph in which each rank has a third of the ranks as neighbours on average. */
 static struct tt_problem_graph graph_of(int p, int which)
 {
     struct tt_problem_graph graph = {.kind = (enum tt_graph_kind)which, .dims = 2, .dim = {p, 1}};

@@ -4,10 +4,10 @@
  *
  * The cases are the product of node maps (or of networks, complete and with holes, for an algorithm
  * that needs one), window sizes, ways in which ranks may read each other's memory, counts, slices
- * of a few elements, types, roots, in place or not, in rank order or not, and for the v-collectives
- * skews and gaps. Case i is a function of (algorithm, p, i) alone. Neighbouring cases differ in
- * everything, so that the first few hundred are a fair sample of a product that is too large to be
- * proven completely.
+ * of a few elements, types, roots, in place or not, operands combined in rank order or not, and for
+ * the v-collectives skews and gaps. Case i is a function of (algorithm, p, i) alone. Cases with
+ * consecutive numbers differ in most parameters, so that the first few hundred are a fair sample of
+ * a product that is too large to be proven completely.
  */
 #ifndef TT_CHECK_CASES_H
 #define TT_CHECK_CASES_H
@@ -25,7 +25,7 @@ struct tt_check_case {
     int scattered; /* rank r is on node r mod this number; 0: the problem's map decides */
 };
 
-/* The number of cases of an algorithm on p ranks, and case i, with i counted from 0. */
+/* The number of cases of an algorithm on p ranks, and case i, where i counts from 0. */
 uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p);
 struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, uint64_t i);
 /* Writes the options with which `tutti check` proves this case again, such as
@@ -34,8 +34,8 @@ char *tt_check_case_text(const struct tt_check_case *c, char *buffer, size_t siz
 
 /* ---- Proving a case (check-prove.c) ---- */
 
-/* What a thread keeps from case to case: its prover, builder and plans. One thread uses it at a
- * time. */
+/* The memory of a thread that proves one case after the other: its prover, builder and plans. Only
+ * one thread at a time may use a checker. */
 struct tt_checker;
 struct tt_checker *tt_checker_new(void); /* NULL: no memory */
 void tt_checker_free(struct tt_checker *checker);
@@ -43,11 +43,12 @@ void tt_checker_free(struct tt_checker *checker);
 enum tt_check_result {
     TT_CHECK_PROVEN,
     TT_CHECK_REFUTED, /* *proof says what is wrong */
-    TT_CHECK_REFUSED, /* the algorithm does not apply; *why says the reason */
+    TT_CHECK_REFUSED, /* the algorithm does not apply; *why is the reason */
     TT_CHECK_FAILED   /* no memory or no plan: tutti_error says which */
 };
 
-/* Proves the case executed `times` times, with `in_flight` executions at once. */
+/* Proves that the case is right if the ranks execute it `times` times in a row, with up to
+ * `in_flight` executions under way at once. */
 enum tt_check_result tt_check_prove(struct tt_checker *checker, const struct tt_check_case *c,
                                     int times, int in_flight, struct tt_proof *proof,
                                     const char **why);
@@ -57,7 +58,7 @@ enum tt_check_result tt_check_sequence(struct tt_checker *checker,
                                        const struct tt_check_case *cases, int kinds,
                                        const int *order, int n, int in_flight,
                                        struct tt_proof *proof);
-/* Why the algorithm does not apply to the case; NULL if it applies. */
+/* Returns why the algorithm does not apply to the case; NULL if the algorithm applies. */
 const char *tt_check_refused(struct tt_checker *checker, const struct tt_check_case *c);
 
 #endif

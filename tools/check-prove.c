@@ -10,10 +10,10 @@
 
 enum { KINDS = 8, EXECUTIONS = 16 };
 
-/* What one case needs: the plans, calls and nodes of its p ranks. */
+/* The plans, calls and nodes of the p ranks of a case. */
 struct ranks {
     int p;
-    size_t room_n; /* length of one rank's part of `room` */
+    size_t room_n; /* the length of one rank's part of `room` */
     struct tt_plan **plans;
     struct tt_call *calls;
     int *node;
@@ -112,7 +112,8 @@ static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
                          .writes = c->direct,
                          .mapped = c->mapped};
     tt_problem_map(&c->problem, &map, ranks->node);
-    tt_team_divide(&map, c->win_bytes / 16 * 8); /* the rest is high, also in small windows */
+    /* at most about half of the bytes are low, so that small windows have high bytes, too */
+    tt_team_divide(&map, c->win_bytes / 16 * 8);
     tt_net_free(&ranks->net);
     if (tt_problem_net(&c->problem, &ranks->net) == TUTTI_OK && ranks->net.nodes > 0)
         map.net = &ranks->net;

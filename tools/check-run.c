@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Threads take units of work, largest first, so that no thread is left alone with a large unit at
- * the end. A unit is one algorithm on one number of ranks, or the sequences on one number of ranks.
- * The set of cases that are proven does not depend on the threads.
+ * the end. A unit is all cases of one algorithm on one number of ranks, or all sequences of
+ * executions on one number of ranks. The set of cases that are proven does not depend on the
+ * threads.
  */
 #include "check-run.h"
 
@@ -65,16 +66,16 @@ static void enter(struct work *w, enum tt_check_result result, const char *what,
 
 /* ---- One algorithm on p ranks ---- */
 
-/* How many cases to try of one algorithm on p ranks. A proof costs about p² and building a plan
- * about p, so larger p get fewer cases. */
+/* Returns how many cases to prove for one algorithm on p ranks. The time of a proof grows about
+ * with p², and that of building a plan with p, so there are fewer cases for larger p. */
 static uint64_t enough(const struct tt_check_job *job, int p)
 {
     if (job->most > 0) return (uint64_t)job->most;
     return p <= 5 ? 1500 : p <= 9 ? 900 : p <= 17 ? 240 : p <= 33 ? 90 : 6;
 }
 
-/* Every second case is executed twice in a row, and every fourth has both executions in flight at
- * once. */
+/* Proves a case. Every second case is executed twice in a row, and every fourth case has both
+ * executions in flight at once. */
 static enum tt_check_result prove_one(struct tt_checker *checker, const struct tt_check_case *c,
                                       uint64_t i, struct tt_proof *proof)
 {
@@ -102,8 +103,8 @@ static uint64_t prove_algorithm(struct work *w, struct tt_checker *checker,
 
 /* ---- Sequences of different plans ---- */
 
-/* Draws a case of any algorithm that applies on the machine of `first` (NULL: on any machine).
- * Returns false if 200 tries find none. */
+/* Draws an algorithm and a case to which it applies. If `first` is not NULL, the case has the map,
+ * window size and kinds of access of `first`. Returns false if 200 tries find none. */
 static bool draw_case(struct work *w, struct tt_checker *checker, struct tt_random *random, int p,
                       const struct tt_check_case *first, struct tt_check_case *c)
 {

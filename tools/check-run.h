@@ -10,13 +10,16 @@
 struct tt_check_job {
     const struct tt_algorithm *const *algorithms; /* array of n algorithms */
     int n, first_p, last_p;
-    int64_t most; /* cases of an algorithm on one p; 0: fewer for larger p */
+    /* the most cases of an algorithm on one number of ranks; 0: the default, which is lower for
+     * more ranks */
+    int64_t most;
     int threads;
     bool progress; /* show progress on stderr */
 };
 
 struct tt_check_tally {
-    uint64_t cases, sequences, refuted, failed; /* failed: could not be built or proven */
+    /* failed: cases that could not be built or decided */
+    uint64_t cases, sequences, refuted, failed;
     uint64_t steps;
     uint64_t *by_algorithm; /* proven cases of each of the n algorithms */
 };

@@ -29,7 +29,8 @@ enum {
 
 struct check_arguments {
     const char *what, *algorithm, *plan;
-    bool has_ranks, one_machine; /* -p was given; an option for a single problem was given */
+    /* the option -p was given; an option for a single problem was given */
+    bool has_ranks, one_machine;
     int first_p, last_p, threads, scattered;
     int64_t cases, window;
     bool indirect, unmapped, gaps;
@@ -130,7 +131,7 @@ static bool check_one(struct tt_checker *checker, const struct tt_check_case *c)
     return result == TT_CHECK_PROVEN || result == TT_CHECK_REFUSED;
 }
 
-/* Proves the plans of a row, or those of the algorithms asked for. */
+/* Proves the plans of a plan file, or those of the algorithms that the user asks for. */
 static int check_case(const struct check_arguments *a, struct tt_check_case *c)
 {
     struct tt_checker *checker = tt_checker_new();
@@ -176,8 +177,8 @@ static int check_file(struct check_arguments *a)
 
 /* ---- Everything ---- */
 
-/* Writes to `to` the algorithms of the collective (-1: of all collectives). If the user named an
- * algorithm, only those with that name. Returns their number. */
+/* Writes to `to` the algorithms of the collective (-1: of all collectives), or only those with the
+ * name that the user gives. Returns their number. */
 static int chosen(const struct check_arguments *a, int coll, const struct tt_algorithm **to)
 {
     int n = 0;
@@ -216,7 +217,7 @@ static int check_all(const struct check_arguments *a, int coll)
     if (job.n == 0) {
         if (coll < 0)
             fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
-        else /* prints the error and the names that exist */
+        else /* prints an error with the names that exist */
             tt_algorithm_named("tutti check", (enum tt_coll)coll, a->algorithm);
         return TT_EXIT_USAGE;
     }

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "text/problem.h"
 
-/* Exit codes of every subcommand except `run`, whose exit codes are in tools/launch.h. */
+/* The exit codes of all subcommands except `run`, which has those of tools/launch.h. */
 enum { TT_EXIT_OK, TT_EXIT_FAILED, TT_EXIT_USAGE };
 
 int tt_run_main(int argc, char **argv);
@@ -28,7 +28,7 @@ int tt_mpi_main(int argc, char **argv);
 int tt_ps_main(int argc, char **argv);
 int tt_sim_main(int argc, char **argv);
 int tt_draw_main(int argc, char **argv);
-/* One rank of a benchmark, which only `tutti bench` starts. */
+/* Runs one rank of a benchmark. Only `tutti bench` starts this subcommand. */
 int tt_bench_rank_main(int argc, char **argv);
 
 struct tt_command {
@@ -43,9 +43,9 @@ struct tt_command {
  * option may have one dash, as in -np 4; and the error for an unknown option suggests the nearest
  * name. Pass ARGP_IN_ORDER in flags if the arguments of another program follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-/* Rewrites the arguments after argv[from] in the same way, for a parser that continues by itself.
- * to_first_word: stops at the first word that is not an option, because the arguments after it
- * belong to another program. */
+/* Rewrites the arguments from argv[from] on as tt_arg_parse does, for a parser that reads them
+ * itself. to_first_word: stops at the first word that is not an option, because the arguments after
+ * it belong to another program. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
 /* Prints the help (ARGP_HELP_STD_HELP, ...) and ends the process. */
 void tt_arg_help(const struct argp_state *state, unsigned flags);
@@ -60,7 +60,7 @@ int tt_arg_finish(int code);
  *     .\" more: PLACE
  * mark where docs/man/page inserts the text that only the manual page has. */
 void tt_manual_print(const struct argp *argp, const char *name, FILE *out);
-/* Sets the subcommands that the manual pages name; the last entry has no name. */
+/* Sets the subcommands that the manual pages name; an entry without a name ends the list. */
 void tt_manual_commands(const struct tt_command *list);
 
 /* ---- argument.c ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counting what a problem costs each rank.
+ * Counts what the plans of a problem cost each rank.
  */
 #include "counts.h"
 
@@ -48,5 +48,5 @@ void tt_counts_row(const char *cell, int wide, const struct tt_count *count)
     TT_COUNT_FIELDS(NUMBER)
 #undef NUMBER
     printf("\n");
-    fflush(stdout); /* the next row may take long */
+    fflush(stdout); /* the costs of the next row may take long to count */
 }

@@ -9,11 +9,12 @@
 #include "problem.h"
 
 /* Returns what the algorithm costs each rank, counted in the plan of one rank after the other. The
- * caller frees the array with tt_free. NULL: an error, which has been printed. */
+ * caller frees the array with tt_free. Returns NULL after printing an error. */
 struct tt_count *tt_case_count(const struct tt_case *c, const char *command,
                                const struct tt_algorithm *algorithm);
 
-/* Print the head of the table, and a row of it; the first cell is `wide` columns wide. */
+/* Print the head of the table, and a row of the table. `cell` and `name` are the text of the first
+ * cell, which is `wide` columns wide. */
 void tt_counts_head(const char *cell, int wide);
 void tt_counts_row(const char *cell, int wide, const struct tt_count *count);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw --what costs`: the predicted times of all algorithms of a collective over the bytes,
- * which of them runs, and measured times. Both axes are logarithmic.
+ * `tutti draw --what costs`: a diagram of the predicted times of all algorithms of a collective by
+ * the number of bytes, of the algorithm that runs, and of measured times. Both axes are
+ * logarithmic.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "draw/svg.h"
 
 enum {
-    SIZES = 20, /* 8 bytes to 4 MiB */
+    SIZES = 20, /* the number of sizes: 8 bytes, 16, ... 4 MiB */
     LEAST = 8,
     CURVES = 32,
     COLOURS = 8,
@@ -28,7 +29,7 @@ enum {
     FILE_MOST = 16 << 20
 };
 
-/* The times of an algorithm in ps, by size; 0: none. */
+/* The times of an algorithm in ps, by the index of the size; 0: not known. */
 struct curve {
     const struct tt_algorithm *algorithm;
     int64_t predicted_ps[SIZES];
@@ -47,7 +48,7 @@ struct draw_costs {
 
 /* ---- Times ---- */
 
-/* The call with the i-th size. Returns false if the type has no such size. */
+/* Sets *call to the call with the i-th size. Returns false if the type has no such size. */
 static bool call_of(const struct draw_costs *d, int i, struct tt_call *call)
 {
     *call = tt_case_given(&d->c);
@@ -80,7 +81,7 @@ static void predict_all(struct draw_costs *d)
     for (int i = 0; i < SIZES; i++) predict_size(d, i);
 }
 
-/* Takes a row of `tutti bench --json` if it is of this collective and number of ranks. */
+/* Records a row of `tutti bench --json` if it is about this collective and number of ranks. */
 static void take_row(struct draw_costs *d, const cJSON *row)
 {
     const cJSON *problem = cJSON_GetObjectItem(row, "problem");
@@ -101,7 +102,8 @@ static void take_row(struct draw_costs *d, const cJSON *row)
                 d->curve[k].measured_ps[i] = 1e6 * us;
 }
 
-/* Reads what `tutti bench --json` has written. Returns false after printing the error. */
+/* Reads the times that `tutti bench --json` has written to the file. Returns false after printing
+ * the error. */
 static bool read_measured(struct draw_costs *d, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -121,7 +123,7 @@ static bool read_measured(struct draw_costs *d, const char *path)
     return good;
 }
 
-/* Takes the times of the wisdom for this collective and number of ranks. */
+/* Records the times of the wisdom for this collective and number of ranks. */
 static void take_wisdom(struct draw_costs *d)
 {
     struct tt_wisdom_file file = {0};
@@ -160,7 +162,7 @@ static void extend(double ps, double *least, double *most)
     *most = fmax(*most, ps);
 }
 
-/* Returns false if there is nothing to draw. */
+/* Sets the ends of the axis of times. Returns false if there is no time to draw. */
 static bool scale(struct draw_costs *d)
 {
     double least = INFINITY, most = 0;
@@ -199,7 +201,7 @@ static void print_axes(const struct draw_costs *d, FILE *out)
 
 /* ---- Curves ---- */
 
-/* Two curves of the same colour have different dashes. */
+/* Writes the class of curve k in the style: curves of the same colour have different dashes. */
 static void print_class(int k, FILE *out)
 {
     fprintf(out, "route r%d d%d", k % COLOURS, k / COLOURS % 4);
@@ -212,7 +214,7 @@ static bool is_drawn(const struct curve *c)
     return false;
 }
 
-/* Whether a curve that is drawn later lies on this one at some two sizes in a row, and hides it. */
+/* Returns whether a curve that is drawn after curve k covers it at two sizes in a row. */
 static bool is_hidden(const struct draw_costs *d, int k)
 {
     const double near = 0.02; /* in powers of ten */
@@ -226,7 +228,7 @@ static bool is_hidden(const struct draw_costs *d, int k)
     return false;
 }
 
-/* A curve that another one would hide is wider, so that its edges are seen. */
+/* Draws curve k, with a thicker line if another curve covers it, so that its edges can be seen. */
 static void print_curve(const struct draw_costs *d, int k, FILE *out)
 {
     const struct curve *c = &d->curve[k];
@@ -242,7 +244,7 @@ static void print_curve(const struct draw_costs *d, int k, FILE *out)
     fputs("\"/>\n", out);
 }
 
-/* A cross for each measured time, and a disc where the algorithm runs. */
+/* Draws a cross for each measured time, and a disc at each size for which the algorithm runs. */
 static void print_points(const struct draw_costs *d, int k, FILE *out)
 {
     const struct curve *c = &d->curve[k];

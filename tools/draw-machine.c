@@ -33,8 +33,9 @@ struct draw_machine_machine {
 
 /* ---- The machine ---- */
 
-/* Finds the processors that this process may use, and those that other jobs have taken. In a
- * machine that is only described (HWLOC_SYNTHETIC, HWLOC_XMLFILE) all processors may be used. */
+/* Finds the processors that this process may use, and those that other jobs have taken. If the
+ * machine is a description (HWLOC_SYNTHETIC, HWLOC_XMLFILE) and not this machine, all its
+ * processors may be used. */
 static bool find_allowed(struct draw_machine_machine *m)
 {
     m->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(m->topology));
@@ -72,14 +73,15 @@ static void close_machine(struct draw_machine_machine *m)
     if (m->topology) hwloc_topology_destroy(m->topology);
 }
 
-/* The smallest object that contains all processors to which the rank is bound. */
+/* Returns the home of the rank: the smallest object that contains all processors to which the rank
+ * is bound. */
 static hwloc_obj_t home_of(const struct draw_machine_machine *m, int rank)
 {
     return hwloc_get_obj_covering_cpuset(m->topology, m->places.set[rank % m->places.n]);
 }
 
-/* Prints "rank 3" or "ranks 0-3,8", the ranks whose home is this object; false if there are
- * none. */
+/* Writes the ranks whose home is this object, such as "rank 3" or "ranks 0-3,8". Returns false if
+ * there are none. */
 static bool print_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, char *text,
                         size_t size)
 {
@@ -141,7 +143,7 @@ static bool is_cache(hwloc_obj_t object)
     return hwloc_obj_type_is_cache(object->type);
 }
 
-/* The number of children that are drawn side by side in a row. */
+/* Returns the number of children of the object that are drawn side by side in a row. */
 static int columns_of(hwloc_obj_t object)
 {
     enum { MOST = 8 };
@@ -152,7 +154,7 @@ static int columns_of(hwloc_obj_t object)
 
 static struct size size_of(const struct draw_machine_machine *m, hwloc_obj_t object);
 
-/* The size of all children, arranged in rows. */
+/* Returns the size of the area that all children take when they are arranged in rows. */
 static struct size size_of_children(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     struct size all = {0, 0};
@@ -171,8 +173,8 @@ static struct size size_of_children(const struct draw_machine_machine *m, hwloc_
     return all;
 }
 
-/* A cache is a bar above the objects that share it. Any other box contains its title, memory, ranks
- * and children. */
+/* Returns the size of the box of an object. A cache is a bar above the objects that share it. Any
+ * other box contains its title, memory, ranks and children. */
 static struct size size_of(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     char name[64], ranks[300];
@@ -305,7 +307,7 @@ static void describe(const struct draw_machine_machine *m, char *text, size_t si
         snprintf(text + used, size - (size_t)used, "ranks are not bound: %s", m->places.unbound);
 }
 
-/* Returns the y of the last line. out: NULL to write nothing. */
+/* Draws the legend from y downwards. Returns the y of its last line. out: NULL to draw nothing. */
 static double legend(const struct draw_machine_machine *m, double y, double width, FILE *out)
 {
     struct tt_svg_legend l = {TT_SVG_MARGIN, TT_SVG_MARGIN + width, TT_SVG_MARGIN, y, out};

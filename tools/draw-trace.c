@@ -2,8 +2,9 @@
  *
  * Reads traces from files. A folder holds the traces of one job: rank-0.json and so on for its
  * first client, and client-1-rank-0.json and so on for further clients. A rank that was killed
- * leaves rank-0.part instead. If a folder holds both for a rank, the .part counts and the .json is
- * older, because a rank that ends in order removes its .part.
+ * leaves rank-0.part instead. If a folder holds both for a rank, the .part is read and the .json is
+ * not: the .json is from an older run, because a rank that ends in an orderly way removes its
+ * .part.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -74,8 +75,8 @@ static char *read_whole(const char *path, size_t *n, bool *locked)
 }
 
 /* Converts the events in the .part of a rank that has not written its trace, because it runs or
- * because it was lost, into the text of a trace. Frees `part`. Returns NULL if there is no
- * memory. */
+ * because it was lost, into the text of a trace. runs: the rank still runs. Frees `part`. Returns
+ * NULL if there is no memory. */
 static char *print_part(char *part, size_t *n, bool runs)
 {
     char *text = NULL;
@@ -123,7 +124,7 @@ static int add_file(struct tt_trace *trace, const char *path)
     return TT_EXIT_USAGE;
 }
 
-/* The rank in a file's name; -1 if the name is not that of a trace with this ending. */
+/* Returns the rank in a file's name; -1 if the name is not that of a trace with this ending. */
 static int rank_of(const char *name, const char *ending)
 {
     int rank = -1, client = 0, n = 0;
@@ -133,7 +134,7 @@ static int rank_of(const char *name, const char *ending)
     return is_one && rank >= 0 && rank < TT_PROBLEM_RANKS ? rank : -1;
 }
 
-/* Whether the .json at `path` is outdated because there is a .part for the same rank. */
+/* Returns whether the .json at `path` is outdated because there is a .part for the same rank. */
 static bool is_outdated(const char *path)
 {
     char part[4096];

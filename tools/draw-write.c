@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes a picture to a file: chooses what to draw if the user has not, checks that the picture has
- * it, and prints it in the format asked for.
+ * Writes a picture to a file: chooses what to draw if the user has not, checks that the picture
+ * contains this, and prints it in the format that the user asks for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "picture.h"
 #include "png.h"
 
-/* Whether the path is a name with this ending, in capitals or not. */
+/* Returns whether the path ends in `ending`, in small letters or capitals. */
 static bool has_ending(const char *path, const char *ending)
 {
     size_t n = strlen(path), k = strlen(ending);
@@ -104,8 +104,8 @@ static int check_network(const struct tt_draw *draw)
     return complain(TT_EXIT_FAILED, text);
 }
 
-/* Whether the picture has what is to be drawn. Returns an exit code; prints the error if it is not
- * TT_EXIT_OK. */
+/* Checks that the picture contains what is to be drawn. Returns TT_EXIT_OK, or another exit code
+ * after printing the error. */
 static int check_what(const struct tt_draw *draw)
 {
     bool dot = draw->format == TT_DRAW_AS_dot;
@@ -134,7 +134,7 @@ static int check_what(const struct tt_draw *draw)
         if (!dot) return complain(TT_EXIT_USAGE, "the graph of the plans is a .dot");
         if (draw->c) return TT_EXIT_OK;
         return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
-    case TT_DRAW_costs: /* draw-costs.c */
+    case TT_DRAW_costs: /* drawn by draw-costs.c */
     case TT_DRAW_DEFAULT: break;
     }
     return TT_EXIT_USAGE;
@@ -220,7 +220,7 @@ static void write_left_out(const struct tt_picture *p)
                 p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
-/* An SVG or a PNG in memory. */
+/* The text of an SVG, or the bytes of a PNG, in memory. */
 struct draw_write_text {
     char *text;
     size_t length;
@@ -233,7 +233,7 @@ static void print_text(void *arg, FILE *out)
     fwrite(text->text, 1, text->length, out);
 }
 
-/* Prints into memory. The caller frees text->text. Returns false if there is no memory. */
+/* Keeps in memory what `print_it` prints. */
 static bool keep(struct draw_write_text *text, void (*print_it)(void *arg, FILE *out), void *arg)
 {
     FILE *memory = open_memstream(&text->text, &text->length);
@@ -249,8 +249,8 @@ static void print_png(void *arg, FILE *out)
     svg->status = tt_png_print(svg->text, svg->length, out);
 }
 
-/* Converts to PNG in memory before it writes, so that a file is not replaced if the conversion
- * fails. */
+/* Converts to PNG in memory before it opens the file, so that the file is not replaced if the
+ * conversion fails. */
 bool tt_draw_put(const struct tt_draw *draw, void (*print_it)(void *arg, FILE *out), void *arg)
 {
     struct draw_write_text svg = {.status = TUTTI_OK}, png = {.status = TUTTI_OK};

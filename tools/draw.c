@@ -30,13 +30,14 @@ enum {
 };
 
 struct draw_arguments {
-    const char *algorithm, *plan, **words; /* words: the problem, or the files of a trace */
+    /* words: the problem, or the paths of the files of a trace */
+    const char *algorithm, *plan, **words;
     int words_n;
     bool trace;
-    const char *network;  /* the network of the trace */
-    const char *measured; /* measured times, beside the costs */
+    const char *network;  /* the network to draw with a trace */
+    const char *measured; /* the file of measured times to draw beside the predicted ones */
     int64_t execution;
-    int processes; /* ranks to show in the machine; 0: not given */
+    int processes; /* the number of ranks to show in the machine; 0: not given */
     struct tt_draw draw;
     struct tt_model model;
 };
@@ -142,8 +143,8 @@ static void add_word(struct draw_arguments *a, const char *word)
     words[a->words_n++] = word;
 }
 
-/* Whether a word on the command line names a trace without --trace: an existing folder, or an
- * existing file that ends in .json or .part. */
+/* Returns whether a word on the command line names a trace without --trace: an existing folder, or
+ * an existing file that ends in .json or .part. */
 static bool names_trace(const char *word)
 {
     struct stat is;
@@ -158,7 +159,8 @@ static bool is_machine(const struct draw_arguments *a)
     return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
 }
 
-/* Whether there is an option that only the picture of a problem or of a trace uses. */
+/* Returns whether the user gives an option that only the picture of a problem or of a trace
+ * uses. */
 static bool has_problem_options(const struct draw_arguments *a)
 {
     const struct tt_draw *d = &a->draw;
@@ -250,8 +252,8 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     draw->model = &a->model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
-    /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these are
-     * recorded, because those of further ranks would use up the room for events. */
+    /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these ranks are
+     * recorded, because the events of further ranks would use up the room. */
     bool time = draw->format == TT_DRAW_AS_svg &&
                 (draw->what == TT_DRAW_time || draw->what == TT_DRAW_DEFAULT);
     int last = (int)tt_min(draw->last, time ? draw->first + TT_SVG_RANKS - 1 : draw->last);
@@ -264,8 +266,8 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     return write_it(draw);
 }
 
-/* Prints that the file does not exist, or is no trace, if the word looks like the name of a file.
- * The message about a wrong problem follows. */
+/* Prints an error if the word looks like the name of a file: the file does not exist, or is no
+ * trace. The caller then prints that the word is no problem. */
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
@@ -279,7 +281,8 @@ static void refuse_file(const char *word)
         fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
 }
 
-/* Draws the problem by the plans of a file (`row`), or by an algorithm. */
+/* Draws a problem that is simulated with the plans of a plan file (`row`), or with those of an
+ * algorithm if `row` is NULL. */
 static int draw_problem(struct draw_arguments *a, const char *text, struct tt_plan_row *row)
 {
     struct tt_case c;
@@ -303,8 +306,9 @@ static int draw_file(struct draw_arguments *a)
     return code;
 }
 
-/* The network named in the problem of a traced simulation; NULL if there is none. Networks that are
- * read from a file are ignored, because a trace must not make this command open other files. */
+/* Returns the network that is named in the problem of a traced simulation; NULL if there is none.
+ * Networks that are read from a file are ignored, because a trace must not make this command open
+ * other files. */
 static const char *network_of(const char *problem_text, struct tt_problem *problem)
 {
     if (strstr(problem_text, "@file:")) return NULL;
@@ -312,9 +316,9 @@ static const char *network_of(const char *problem_text, struct tt_problem *probl
     return tt_network_is_one(problem->map) ? problem->map : NULL;
 }
 
-/* Adds the network to the picture: the one that the user named, or else that of the traced problem.
- * The user's network must have a node for each rank; that of the problem is ignored if it has
- * not. */
+/* Adds the network to the picture: the one that the user names (`named`), or else the network of
+ * the traced problem. It is an error if the user's network does not have a node for each rank; the
+ * network of the problem is then ignored. */
 static tutti_status find_network(struct tt_draw *draw, const char *named, struct tt_net *net)
 {
     struct tt_problem problem;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw`. draw.c reads the arguments; the picture comes from a simulation (picture.h) or from
- * traces (draw-trace.c); draw-write.c writes it to a file.
+ * `tutti draw`. draw.c reads the arguments; picture.h makes the picture from a simulation, or
+ * draw-trace.c from traces; draw-write.c writes the picture to a file.
  */
 #ifndef TT_TOOLS_DRAW_H
 #define TT_TOOLS_DRAW_H
@@ -33,7 +33,7 @@ struct tt_draw {
     enum tt_scheme scheme;
     enum tt_draw_what what;
     int first, last; /* ranks of the space-time diagram */
-    int from, to;    /* ranks at the ends of a route; -1: not given */
+    int from, to;    /* the ranks at the two ends of a route; -1: not given */
     struct tt_picture picture;
     struct tt_net *net;                   /* NULL: no network */
     const struct tt_case *c;              /* NULL: the picture comes from a trace */
@@ -42,23 +42,23 @@ struct tt_draw {
 };
 
 /* Reads n paths, each a file or a folder of rank-R.json and rank-R.part, into a picture of one
- * execution (-1: of all). The caller frees the picture if the result is TT_EXIT_OK. Returns an exit
- * code after printing the error. */
+ * execution of the job, or of all executions if `execution` is -1. The caller frees the picture if
+ * the result is TT_EXIT_OK. Returns an exit code after printing the error. */
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
-/* The format for the ending of the path, with SVG for "-" and .png; TT_DRAW_FORMATS_N if the ending
- * is unknown. */
+/* Returns the format for the ending of the path, with SVG for "-" and .png; TT_DRAW_FORMATS_N if
+ * the ending is unknown. */
 enum tt_draw_format tt_draw_format_of(const char *path);
-/* Whether the path ends in .png. */
+/* Returns whether the path ends in .png. */
 bool tt_draw_is_png(const char *path);
 /* Writes what `print` prints to draw->output, converted to PNG if draw->png. An existing regular
- * file is replaced only by a complete one. Returns false after printing the error. */
+ * file is replaced only when the new file is complete. Returns false after printing the error. */
 bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out), void *arg);
 /* Draws this machine with this number of ranks (0: as many as `tutti run` would start). Returns an
  * exit code after printing the error. */
 int tt_draw_machine(const struct tt_draw *draw, int ranks);
-/* Draws the predicted times of all algorithms of the problem's collective over the bytes, with the
- * times that `tutti bench --json` wrote to the file `measured` (NULL: none). Returns an exit code
- * after printing the error. */
+/* Draws the predicted times of all algorithms of the problem's collective by the number of bytes,
+ * with the times that `tutti bench --json` wrote to the file `measured` (NULL: none). Returns an
+ * exit code after printing the error. */
 int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *measured);
 /* Writes draw->picture to draw->output. Returns an exit code after printing the error. */
 int tt_draw_write(struct tt_draw *draw);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti explain`: which plan would run for a problem, and why: the candidates with their predicted
- * times, where the time goes, and why the other algorithms do not apply.
+ * `tutti explain`: prints which algorithm would run for a problem, and why: the algorithms that
+ * apply with their predicted times, the parts of the time, and why the other algorithms do not
+ * apply.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@ static const struct argp_option options[] = {
     {0},
 };
 
-/* An algorithm for the problem. */
+/* An algorithm of the problem's collective. */
 struct candidate {
     const struct tt_algorithm *algorithm;
-    const char *refusal; /* why it does not apply; NULL: it does */
+    const char *refusal; /* why the algorithm does not apply; NULL: it applies */
     bool predicted;
     char why_not[200]; /* why no time is predicted */
     struct tt_prediction prediction;
@@ -41,11 +42,12 @@ struct explanation {
     bool json;
     struct candidate *candidate;
     int n;
-    struct tt_call *call; /* of each rank */
+    struct tt_call *call; /* the call of each rank */
     int64_t *room;
-    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY]; /* of the model, or why there is none */
-    char text[TT_PROBLEM_TEXT];                      /* the problem with the ranks of the job */
-    char program[80];                                /* of the job */
+    /* path: of the file of the model; why: the reason why there is no model */
+    char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    char text[TT_PROBLEM_TEXT]; /* the problem with the ranks of the job */
+    char program[80];           /* the command line of the job's program */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
     struct tt_wisdom_file wisdom;
     const struct tt_wisdom_entry *wise; /* the line of the wisdom that decides; NULL: none does */
@@ -70,11 +72,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- The candidates ---- */
 
-/* Makes the calls of all ranks, whose counts lie in `room`. */
+/* Makes the calls of all ranks. Their counts are in e->room. */
 static bool make_calls(struct explanation *e)
 {
     size_t each = tt_problem_room(&e->c.problem);
-    int p = (int)tt_min(e->c.problem.p, TT_PREDICT_RANKS); /* no time is predicted for more */
+    /* no time is predicted for a problem with more ranks */
+    int p = (int)tt_min(e->c.problem.p, TT_PREDICT_RANKS);
     e->call = tt_calloc((size_t)p, sizeof *e->call);
     e->room = tt_calloc((size_t)p * each + 1, sizeof *e->room);
     for (int r = 0; e->call && e->room && r < p; r++)
@@ -82,7 +85,8 @@ static bool make_calls(struct explanation *e)
     return e->call && e->room;
 }
 
-/* The wisdom sets parameters for the algorithm that it names, and for no other. */
+/* Sets the slice and radix of the calls for an algorithm. The wisdom sets these parameters for the
+ * algorithm that it names only. */
 static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
 {
     const struct tt_call *like = a == e->c.algorithm ? &e->c.problem.call : &e->c.given;
@@ -102,8 +106,8 @@ static void consider(struct explanation *e, const struct tt_algorithm *a, struct
     if (!c->predicted) snprintf(c->why_not, sizeof c->why_not, "%s", tutti_error());
 }
 
-/* The predicted times in ascending order, then the algorithms without one, then those that do not
- * apply. */
+/* Compares algorithms for qsort: first the algorithms with a predicted time, by this time; then
+ * those without one; then those that do not apply. */
 static int by_time(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -127,7 +131,8 @@ static bool collect(struct explanation *e)
     return true;
 }
 
-/* Finds the line of the wisdom that decides, which tt_wisdom_load has put in force. */
+/* Finds the line of the wisdom that decides the choice, if there is one. tt_wisdom_load has already
+ * put the line in force. */
 static void find_wisdom(struct explanation *e)
 {
     struct tt_call call = tt_case_given(&e->c);
@@ -140,7 +145,7 @@ static void find_wisdom(struct explanation *e)
             e->wise = &e->wisdom.entry[i];
 }
 
-/* Whether a line that is not used is about the problem. */
+/* Returns whether the line of the wisdom is about the problem although it is not in force. */
 static bool is_about(const struct explanation *e, const struct tt_wisdom_entry *entry)
 {
     char problem[TT_WISDOM_LINE], layout[TT_WISDOM_LAYOUT];
@@ -165,7 +170,7 @@ static double us(int64_t ps)
     return 1e-6 * (double)ps;
 }
 
-/* Why this algorithm runs, in a sentence. */
+/* Prints in a sentence why this algorithm runs. */
 static void print_reason(const struct explanation *e)
 {
     const struct candidate *c = chosen(e), *best = &e->candidate[0];
@@ -187,7 +192,7 @@ static void print_reason(const struct explanation *e)
                100 - 100 * us(best->prediction.time_ps) / us(c->prediction.time_ps));
 }
 
-/* The parts of the time of the slowest rank, those below one per cent left out. */
+/* Prints the parts of the time of the slowest rank that are at least one per cent of it. */
 static void print_spent(const struct tt_prediction *p)
 {
     const char *comma = "";
@@ -313,7 +318,8 @@ static bool print(const struct explanation *e)
 
 /* ---- A running job ---- */
 
-/* Writes the problem with a number of ranks behind what is moved, unless it has one. */
+/* Writes the problem to `text`. If the problem has no number of ranks, inserts "/p" and the number
+ * before the first key or the map. */
 static void add_ranks(const char *problem, int ranks, char *text, size_t n)
 {
     const char *key = strchr(problem, '=');
@@ -328,7 +334,8 @@ static void add_ranks(const char *problem, int ranks, char *text, size_t n)
     snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
 }
 
-/* Returns the record of the job's oldest client; NULL: no client is complete. */
+/* Returns the record of the job's oldest client; NULL: there is no client that all ranks have
+ * joined. */
 static const struct tt_common *client_of(const struct tt_job_page *page)
 {
     const struct tt_common *oldest = NULL;
@@ -340,7 +347,7 @@ static const struct tt_common *client_of(const struct tt_job_page *page)
     return oldest;
 }
 
-/* Whether the choice in the job can be known. Prints the error. */
+/* Returns whether this command can find out the choice of the job. If not, prints why. */
 static bool can_be_known(const struct explanation *e, const struct tt_job_page *page,
                          const struct tt_common *common)
 {
@@ -360,7 +367,7 @@ static bool can_be_known(const struct explanation *e, const struct tt_job_page *
     return false;
 }
 
-/* Says so if the record of the job has no room for all of TUTTI_ALGORITHM. */
+/* Prints a warning if the record of the job has no room for the whole value of TUTTI_ALGORITHM. */
 static void say_left_out(const struct tt_world_facts *world)
 {
     if (world->algorithm_bytes >= TT_FACTS_ALGORITHM)
@@ -407,7 +414,8 @@ static bool open_job(struct explanation *e)
     return opened;
 }
 
-/* Opens the problem, in a job or for this machine. Returns an exit status. */
+/* Opens the problem, as a job would run it (if --job is given) or for this machine. Returns an exit
+ * code. */
 static int open_problem(struct explanation *e, struct tt_machine *machine)
 {
     if (e->job) return open_job(e) ? TT_EXIT_OK : TT_EXIT_FAILED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti info`: prints what this machine has, what it forbids, and what the library uses instead.
- * The command tries each feature instead of looking it up.
+ * `tutti info`: prints which features this machine has, which of them it forbids, and what the
+ * library uses instead. The command tries each feature instead of looking it up.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -34,9 +34,10 @@
 #include "type/kernels.h"
 #include "type/type.h"
 
-/* Where the output goes: to standard output, one line for each fact, or into a JSON object. */
+/* Where the output goes: to standard output with a line for each fact, or into a JSON object. */
 static struct {
-    cJSON *all, *section; /* all: NULL if the output is lines of text */
+    /* all: NULL if the output is text; section: the part of `all` that is being filled */
+    cJSON *all, *section;
 } report;
 
 static void begin_section(const char *name)
@@ -54,8 +55,8 @@ static void key_of(const char *name, char key[32])
     for (char *c = key; *c; c++) *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
 }
 
-/* Prints a fact. A text that is too long for one line goes on below itself; a word, such as a path,
- * is never broken. */
+/* Prints a fact. A text that is too long for one line is continued on the next line, in the same
+ * column; a word, such as a path, is never broken. */
 static void print_fact(const char *name, const char *text)
 {
     enum { INDENT = 15, COLUMNS = 100 };
@@ -89,8 +90,8 @@ static void line(const char *name, const char *format, ...)
         print_fact(name, text);
 }
 
-/* Prints a fact about a feature that works here or not; in JSON, an object with `works` and
- * `text`. */
+/* Prints whether a feature works on this machine, with a text. In JSON, adds an object with `works`
+ * and `text`. */
 static void whether(const char *name, bool works, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void whether(const char *name, bool works, const char *format, ...)
@@ -110,7 +111,8 @@ static void whether(const char *name, bool works, const char *format, ...)
     cJSON_AddStringToObject(object, "text", text);
 }
 
-/* Adds a number to the JSON object. The text output has the number in a sentence. */
+/* Adds a number to the JSON object. If the output is text, does nothing, because a sentence
+ * contains the number. */
 static void number(const char *key, int64_t value)
 {
     if (report.all) cJSON_AddNumberToObject(report.section, key, (double)value);
@@ -345,8 +347,7 @@ static void say_waiting(void)
 
 /* ---- Settings ---- */
 
-/* The value that a setting has if the environment does not set it, and where that value comes
- * from. */
+/* The value that a setting has if the environment does not set it, and the origin of that value. */
 struct otherwise {
     char value[64];
     const char *from;
@@ -391,7 +392,8 @@ static bool network_is_wrong(const char *text)
     return true;
 }
 
-/* Whether the part of the library that uses this text refuses it, with an error. */
+/* Returns whether the part of the library that uses this setting would report an error for this
+ * value. Sets tutti_error() to the error. */
 static bool is_refused(const char *name, const char *text)
 {
     if (strcmp(name, "TUTTI_ALGORITHM") == 0) return tt_choose_check() != TUTTI_OK;
@@ -408,8 +410,8 @@ static bool lacks_job(const char *name)
     return place && !tt_setting("TUTTI_JOB");
 }
 
-/* Whether the environment has a value of the setting that the library ignores. If the value is
- * wrong, whether it is ignored or an error, `why` gets a text. */
+/* Returns whether the environment has a value of the setting that the library ignores. Writes to
+ * `why` what is wrong with the value, also if it is an error in a job; "" if nothing is. */
 static bool is_ignored(const struct tt_known_setting *setting, char *why, size_t n)
 {
     char values[200];
@@ -500,7 +502,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- Binding ---- */
 
-/* Prints where `tutti run` would bind the first few ranks now. */
+/* Prints to which processors `tutti run` would bind the first few ranks now. */
 static void say_places(const struct tt_cores *cores, int ranks)
 {
     enum { SHOWN = 4 };

@@ -2,10 +2,11 @@
  *
  * Finds the jobs of this user on this machine.
  *
- * A job of processes keeps its memory in a memfd, which is found behind a descriptor of each rank.
- * A job of threads keeps it in a large private mapping whose first word is a magic number. Both are
- * read by copying (pread(2), process_vm_readv(2)): if the memory disappears meanwhile, the read
- * fails and no signal is raised, and reading a hole in the memory does not fill it.
+ * A job of processes has its memory in a memfd, for which each rank has a descriptor. A job of
+ * threads has its memory in a large private mapping whose first word is a magic number. This file
+ * copies the memory with pread(2) or process_vm_readv(2) and does not map it: if the memory
+ * disappears meanwhile, the copy fails and no signal is raised, and no page is allocated for a hole
+ * in the memory.
  */
 #include "jobs.h"
 
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 #define MEMORY_NAME "/memfd:tutti (deleted)"
-#define THREADS_LEAST TT_GRAIN /* smallest mapping that can be the memory of a job of threads */
+#define THREADS_LEAST TT_GRAIN /* the smallest mapping that can be the memory of a job of threads */
 
 /* ---- Reading /proc ---- */
 
@@ -39,7 +40,7 @@ static char *proc_text(pid_t pid, const char *name, char *buffer, size_t n)
     return buffer;
 }
 
-/* The parent's process id; 0 if it cannot be read. */
+/* Returns the process id of the parent; 0 if it cannot be read. */
 static pid_t parent_of(pid_t pid)
 {
     char text[512];
@@ -129,8 +130,8 @@ static void look_at_descriptors(struct tt_jobs *jobs, pid_t pid)
 
 /* ---- Jobs of threads ---- */
 
-/* Adds the job whose memory begins here, if its head has the magic number of a job of threads. The
- * head also says how long the memory is. */
+/* Adds the job whose memory is this mapping, if its head has the magic number of a job of threads.
+ * The head also says how long the memory is. */
 static void look_at_mapping(struct tt_jobs *jobs, pid_t pid, uintptr_t begin, int64_t bytes)
 {
     struct tt_job_page head;
@@ -197,8 +198,8 @@ void tt_jobs_free(struct tt_jobs *jobs)
 
 /* ---- A job ---- */
 
-/* Returns the number that the process of a rank has here; 0: the rank is on another machine or in
- * another PID namespace, or has no process yet. */
+/* Returns the id that the process of a rank has in the PID namespace of this process; 0: the rank
+ * is on another machine or in another PID namespace, or has no process yet. */
 static pid_t pid_of(const struct tt_job_page *page, int rank)
 {
     const struct tt_job_rank *r = &page->rank[rank];
@@ -226,8 +227,9 @@ bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, p
     return has;
 }
 
-/* Returns the number that a process has in its own PID namespace; 0: not known. It is the last
- * number in the line NSpid, after the one that it has here. */
+/* Returns the id that a process has in its own PID namespace; 0: not known. This id is the last
+ * number in the line NSpid of /proc/PID/status; `pid`, its id in the PID namespace of this process,
+ * is the first. */
 static pid_t own_number_of(pid_t pid)
 {
     char text[4096];
@@ -242,14 +244,15 @@ static bool is_alive(char state)
     return state && state != 'Z' && state != 'X';
 }
 
-/* Whether a rank of this machine runs. Nobody can look whether a rank in another PID namespace
- * does, so it counts as running. */
+/* Returns whether the rank runs on this machine. A rank in another PID namespace counts as running,
+ * because this process cannot find out. */
 static bool is_running(const struct tt_job_page *page, int rank)
 {
     return page->rank[rank].arena >= 0 && is_alive(tt_roll_process(&page->rank[rank]));
 }
 
-/* The memory of a job of threads belongs to one process; a child of that process has a copy. */
+/* A job of threads runs as long as the process that owns its memory. If a child of this process is
+ * found instead, it has a copy of the memory only, and the job does not run in it. */
 bool tt_job_runs(const struct tt_job_page *page, pid_t found_in)
 {
     bool published = false;

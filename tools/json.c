@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes JSON: an array with one row on each line, which people can read and tools like grep can
- * search.
+ * Writes JSON. An array has one row on each line, so that people can read it and tools like grep
+ * can search it.
  */
 #include "json.h"
 
@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of bytes of the UTF-8 character at *text; 0: there is none. */
+/* Returns the number of bytes of the UTF-8 character at *text; 0: the bytes are no such
+ * character. */
 static int character(const unsigned char *text)
 {
+    /* mask and lead: bits of the first byte of a character with 1, 2, 3 and 4 bytes */
     static const struct {
         unsigned char mask, lead;
-    } kinds[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}}; /* of 1 to 4 bytes */
+    } kinds[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};
     for (int n = 1; n <= 4; n++) {
         if ((*text & kinds[n - 1].mask) != kinds[n - 1].lead) continue;
         for (int i = 1; i < n; i++)
@@ -29,8 +31,8 @@ static int character(const unsigned char *text)
     return 0;
 }
 
-/* JSON is UTF-8, but paths and settings may have any bytes: those that are no character become
- * question marks. Returns the text, which may be NULL. */
+/* Replaces bytes that are no UTF-8 character by question marks: JSON is UTF-8, but paths and
+ * settings may have any bytes. Returns the text, which may be NULL. */
 static char *make_utf8(char *text)
 {
     for (char *at = text; at && *at;) {
@@ -57,7 +59,7 @@ static bool print_rows(const cJSON *rows, FILE *file)
     return rows != NULL;
 }
 
-/* Writes a complete text to the file, or to standard output for "-". */
+/* Writes the text to the file at `path`, or to standard output if the path is "-". */
 static bool write_text(const char *text, size_t n, const char *path)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");

@@ -10,15 +10,14 @@
 #include <cjson/cJSON.h>
 
 /* Writes the array of rows, one on each line, to the file `path` ("-": stdout), and frees it. The
- * file is not opened unless the whole text fits into memory. Returns false after printing the
- * error. */
+ * file is opened only when the whole text is in memory. Returns false after printing the error. */
 bool tt_json_write(cJSON *rows, const char *path);
 /* Prints an object to standard output, and frees it. Returns false after printing the error. */
 bool tt_json_print(cJSON *object);
 
-/* Whether `path` can be written, to be called before a long computation whose result will be
- * written there. Otherwise prints the error and returns false. An existing file keeps its contents;
- * a file that did not exist is created empty. */
+/* Returns whether the file `path` can be written; if not, prints the error. A command calls this
+ * before a long computation whose result it will write to the file. An existing file keeps its
+ * contents; a file that did not exist is created empty. */
 bool tt_json_writable(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the ranks of this job are bound on this host: launch-places.h with the topology that hwloc
- * finds, the processors that cpuset and affinity allow, those that other jobs have taken, and the
- * number of threads from the environment. If the ranks cannot be bound and the user has not asked
- * for it, they run unbound.
+ * Decides where the ranks of this job are bound on this host. It calls the pure functions of
+ * launch-places.h with the topology that hwloc finds, the processors that cpuset and affinity
+ * allow, the processors that other jobs have taken, and the number of threads from the environment.
+ * If the ranks cannot be bound and the user has not asked for a binding, the ranks run unbound.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,9 +32,10 @@ static bool load(struct tt_cores *c)
     hwloc_topology_set_all_types_filter(c->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         hwloc_topology_set_type_filter(c->topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);
-    /* hwloc attaches NUMA nodes to groups if no other object has the same processors. */
+    /* Keeps groups, because hwloc attaches a NUMA node to a group if no other object has the same
+     * processors. */
     hwloc_topology_set_type_filter(c->topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
-    /* Without this flag, cores would be counted from 0 among those of the cpuset. */
+    /* Without this flag, hwloc would number only the cores of the cpuset, from 0. */
     hwloc_topology_set_flags(c->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(c->topology) != 0) return false;
     c->loaded = true;
@@ -51,15 +52,15 @@ static void find_taken(struct tt_cores *c)
     tt_taken_find(c->topology, c->allowed, c->taken);
 }
 
-/* Returns the first number of "4,2", the threads of a rank's outermost parallel region; 1 if there
- * is none. */
+/* Returns the number of threads of a rank's outermost parallel region from the value of
+ * OMP_NUM_THREADS: 4 for "4,2"; 1 if there is no number. */
 static int threads_of(const char *text)
 {
     int threads = text ? atoi(text) : 1;
     return threads >= 1 && threads <= TT_LAUNCH_RANKS ? threads : 1;
 }
 
-/* Returns the threads of each rank of the program, by the environment that these ranks will
+/* Returns the threads of each rank of the program, from the environment that these ranks will
  * have. */
 static int threads_of_program(const struct tt_launch_program *program)
 {
@@ -109,7 +110,7 @@ static bool refuse(struct tt_cores *c, struct tt_binding binding, const char *wh
     return false;
 }
 
-/* Whether a single rank can have as many cores as the user asked for. */
+/* Returns whether a single rank can have as many cores as the user asked for. */
 static bool has_cores(const struct tt_cores *c)
 {
     if (c->places.units == 0 || c->asked <= c->places.units) return true;
@@ -120,7 +121,8 @@ static bool has_cores(const struct tt_cores *c)
     return false;
 }
 
-/* Returns false if the user's request cannot be met; the error was printed. */
+/* Decides the places of the ranks. Returns false, after printing the error, if the user's request
+ * cannot be met. */
 static bool settle(struct tt_cores *c, int ranks, struct tt_binding binding)
 {
     c->allowed = hwloc_bitmap_alloc();
@@ -156,8 +158,8 @@ int tt_cores_bind(const struct tt_cores *c, int rank)
     return hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_PROCESS) == 0 ? 0 : errno;
 }
 
-/* Other jobs come and go. A program that reads standard error shall find the same there whether
- * another job runs or not, so the line about other jobs goes to terminals only. */
+/* Prints the line about other jobs on terminals only: a program that reads standard error must find
+ * the same text whether another job runs or not. */
 void tt_cores_say(const struct tt_cores *c)
 {
     if (c->places.crowded && isatty(STDERR_FILENO))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The guard: parent of all ranks. It makes their processes. Between fork and exec a rank can fail
- * in a few ways. It reports that through a pipe that exec closes, so a missing program is reported
- * once, not once for each rank. Then the guard waits for the next event (a rank ends, a deadline
- * passes, the launcher passes a signal on or is gone), and at last ends everything that is left.
- * It makes a session of its own once the ranks are started, so that a signal to the launcher's
- * whole process group leaves a process to clean up.
+ * The guard is the parent of all ranks, and forks their processes. A rank that fails between fork
+ * and exec reports the reason through a pipe that exec closes. So the guard prints once that a
+ * program is missing, and not once for each rank. After the start the guard waits for events (a
+ * rank ends, a deadline passes, the launcher passes a signal on or ends), and at last it ends all
+ * processes that are left. When the ranks are started, the guard makes a session of its own. So a
+ * signal that kills the launcher's whole process group leaves the guard to clean up.
  */
 #include "launch-guard.h"
 
@@ -26,11 +26,12 @@
 
 /* ---- Starting the ranks ---- */
 
-/* Scripts use low descriptors for themselves, so the job's memory gets a higher one. */
+/* The descriptor of the job's memory in the ranks. Shell scripts use low descriptors themselves, so
+ * this one is higher. */
 enum { JOB_DESCRIPTOR = 64 };
 
-/* The reason why a rank could not execute its program. The rank writes it in one write, so that it
- * never arrives in pieces. */
+/* The reason why a rank could not execute its program. The rank sends a struct unstarted in one
+ * write, so that the guard never reads a part of it. */
 enum obstacle {
     OBSTACLE_EXEC,
     OBSTACLE_DESCRIPTORS,
@@ -51,7 +52,7 @@ const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_opti
     return program;
 }
 
-/* The number of ranks of all programs. */
+/* Returns the number of ranks of all programs together. */
 static int ranks_of(const struct tt_launch_options *options)
 {
     int ranks = 0;
@@ -63,7 +64,7 @@ static _Noreturn void give_up(const struct tt_guard *g, int rank, enum obstacle 
 {
     struct unstarted why = {.obstacle = obstacle, .error = error, .rank = rank};
     ssize_t written = write(g->unstarted_in, &why, sizeof why);
-    (void)written; /* the exit code also shows the failure */
+    (void)written; /* if it fails, the exit code still says that the rank failed */
     _exit(TT_LAUNCH_REFUSED);
 }
 
@@ -75,7 +76,8 @@ static bool set_number(const char *name, int value)
 }
 
 /* Sets the program's own variables, duplicates the job's memory to a descriptor that exec leaves
- * open, and sets the variables that name it. */
+ * open, and sets the variables that contain the number of this descriptor, the rank and the number
+ * of ranks. */
 static bool set_environment(const struct tt_guard *g, int rank)
 {
     const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
@@ -87,8 +89,8 @@ static bool set_environment(const struct tt_guard *g, int rank)
            set_number("TUTTI_JOB", fd);
 }
 
-/* Replaces descriptor `to` by the rank's file in the output folder. All names have the same number
- * of digits. */
+/* Makes descriptor `to` (standard output or error) the rank's file in the output folder. The number
+ * of the rank has the same number of digits in the names of all files. */
 static bool set_file(const struct tt_guard *g, int rank, int to, const char *ending)
 {
     char name[48], last[16];
@@ -98,7 +100,8 @@ static bool set_file(const struct tt_guard *g, int rank, int to, const char *end
     return fd >= 0 && dup2(fd, to) >= 0;
 }
 
-/* After fork the process prints nothing itself, so its stderr may become the file. */
+/* Redirects standard output and error to files if there is an output folder. The process prints no
+ * errors after the fork, so its stderr may be a file already. */
 static bool set_files(const struct tt_guard *g, int rank)
 {
     return g->folder < 0 ||
@@ -116,7 +119,8 @@ static bool set_descriptors(const struct tt_guard *g, int rank, const int out[2]
 static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, const int out[2])
 {
     const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case guard and launcher are killed at the same time */
+    /* for the case that guard and launcher are killed at the same time */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(TT_LAUNCH_REFUSED);
     if (!set_environment(g, rank) || !set_descriptors(g, rank, out))
         give_up(g, rank, OBSTACLE_DESCRIPTORS, errno);
@@ -125,8 +129,8 @@ static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, co
     if (error) give_up(g, rank, OBSTACLE_BINDING, error);
     setrlimit(RLIMIT_NOFILE, &g->inherited->files);
     sigaction(SIGCHLD, &g->inherited->child, NULL);
-    /* Ctrl-\ asks for the roll call, and reaches all ranks, too. A rank that does not handle it
-     * itself ignores it. */
+    /* Ctrl-\ asks the launcher for the roll call, but the terminal sends SIGQUIT to all ranks, too.
+     * Ranks ignore this signal unless their program handles it. */
     signal(SIGQUIT, SIG_IGN);
     sigprocmask(SIG_SETMASK, &g->inherited->mask, NULL);
     if (program->folder && chdir(program->folder) != 0) give_up(g, rank, OBSTACLE_FOLDER, errno);
@@ -157,7 +161,7 @@ static bool start_one(struct tt_guard *g, int rank, pid_t guard)
     return true;
 }
 
-/* Starts all ranks. Returns false if that failed; the error was printed. */
+/* Starts all ranks. Returns false, after printing the error, if a rank could not be started. */
 static bool start_all(struct tt_guard *g)
 {
     pid_t guard = getpid();
@@ -170,8 +174,9 @@ static bool start_all(struct tt_guard *g)
     return started;
 }
 
-/* Whether a program of that name is in a folder of PATH. If a folder of PATH cannot be searched,
- * execvp returns EACCES even if there is no such program. */
+/* Returns whether a program of that name is in a folder of PATH. The errno of execvp is not enough
+ * to know: it is EACCES if a folder of PATH cannot be searched, even if there is no such
+ * program. */
 static bool is_in_path(const char *program)
 {
     char file[PATH_MAX];
@@ -185,8 +190,8 @@ static bool is_in_path(const char *program)
     return false;
 }
 
-/* Whether the program exists, and what it is; a relative name is looked up from the ranks'
- * folder. */
+/* Returns whether the program exists, and sets *is to what stat returns for it. A relative name is
+ * looked up from the folder in which the ranks run. */
 static bool is_there(const struct tt_launch_program *program, struct stat *is)
 {
     int from = AT_FDCWD;
@@ -241,8 +246,8 @@ static int say_unstarted(const struct tt_guard *g, const struct unstarted *why)
     return TT_LAUNCH_REFUSED;
 }
 
-/* If a rank reported through the pipe that it could not execute its program, prints the error,
- * once, and returns its exit code; else 0. */
+/* If a rank reported through the pipe that it could not execute its program, prints the error, once
+ * for all ranks, and returns the exit code for the job; otherwise returns 0. */
 static int report_unstarted(struct tt_guard *g)
 {
     struct unstarted why;
@@ -258,8 +263,8 @@ static int report_unstarted(struct tt_guard *g)
 
 enum { NAMES_SIZE = 400 };
 
-/* grace_ns: from a first failure until the other ranks are asked to end. asked_ns: from then until
- * they are killed. */
+/* grace_ns: from a first failure until the other ranks are asked to end. asked_ns: from this
+ * request until the ranks are killed. */
 static const int64_t grace_ns = SECOND_NS, asked_ns = SECOND_NS / 3;
 
 static bool is_running(const struct tt_launch_rank *rank, int like)
@@ -275,7 +280,8 @@ static void signal_ranks(const struct tt_guard *g, int number)
     }
 }
 
-/* Asks the ranks to end; a stopped one must run to do so. */
+/* Asks the ranks to end by SIGTERM. SIGCONT follows, because a stopped rank does not handle SIGTERM
+ * before it continues. */
 static void begin_ending(struct tt_guard *g)
 {
     g->phase = TT_GUARD_ENDING;
@@ -294,18 +300,19 @@ static void first_failure(struct tt_guard *g, int code)
 
 /* ---- Ranks that end ---- */
 
-/* What the other ranks learn of a rank that has exited with 0. LEFT: its last call of the library
- * was tutti_finalize, or a tutti_init that failed. */
+/* Returns the cause that other ranks see for a rank that has exited. TT_CAUSE_LEFT: the rank's last
+ * call of the library was tutti_finalize, or a tutti_init that failed. */
 static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
 {
     if (atomic_load(&rank->rank_status.state) == TT_RANK_ABSENT) return TT_CAUSE_ABSENT;
     return atomic_load(&rank->clients) > 0 ? TT_CAUSE_EXIT : TT_CAUSE_LEFT;
 }
 
-/* Whether the job may still end well without this rank: a signal killed it, or it exited before it
- * had left by tutti_finalize. The others can recover from that, however many ranks end so. A rank
- * that has left by tutti_finalize first and then exits with a code other than 0 reports an error by
- * its code; it is not lost. If the user asked the job to end, no rank counts as lost. */
+/* Returns whether the job may still succeed without this rank, which has failed: a signal killed
+ * the rank, or the rank exited before it called tutti_finalize. The other ranks can recover from
+ * such a loss, however many ranks are lost. A rank that calls tutti_finalize and then exits with a
+ * code other than 0 is not lost: its code reports an error. If the user asked the job to end, no
+ * rank counts as lost. */
 static bool is_loss(const struct tt_guard *g, int rank)
 {
     if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;
@@ -326,7 +333,8 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
     enum tt_cause cause = WIFSIGNALED(status) ? TT_CAUSE_SIGNAL : TT_CAUSE_EXIT;
     tt_job_fail(tt_segment_page(&g->segment), rank, cause,
                 WIFSIGNALED(status) ? WTERMSIG(status) : code);
-    if (g->phase == TT_GUARD_ENDING) return; /* they were asked to end */
+    /* the ranks were asked to end, so their failures are no news */
+    if (g->phase == TT_GUARD_ENDING) return;
     if (g->code == 0 || g->options->on_failure != TT_ON_FAILURE_END)
         tt_launch_say_end(g, rank);
     else
@@ -337,7 +345,7 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
         first_failure(g, code);
 }
 
-/* If every rank was lost, the job has failed. */
+/* Makes the job fail if every rank was lost. */
 static void settle_losses(struct tt_guard *g)
 {
     int lost = 0;
@@ -345,7 +353,8 @@ static void settle_losses(struct tt_guard *g)
     if (g->code == 0 && lost == g->ranks) g->code = g->first_code;
 }
 
-/* A rank that exits with 0 does not end the job, but the other ranks must not wait for it. */
+/* Records that a rank has exited with 0. The job goes on, but the other ranks must not wait for
+ * this rank. */
 static void rank_done(struct tt_guard *g, int rank)
 {
     struct tt_job_page *job = tt_segment_page(&g->segment);
@@ -375,7 +384,8 @@ static int rank_of(const struct tt_guard *g, pid_t pid)
     return rank;
 }
 
-/* Children that are not ranks are processes left over by ranks: they are only collected. */
+/* Collects children that have ended. Children that are not ranks are processes that ranks have left
+ * over; nothing is recorded about them. */
 static void collect(struct tt_guard *g)
 {
     struct signalfd_siginfo info;
@@ -387,8 +397,8 @@ static void collect(struct tt_guard *g)
     }
 }
 
-/* Kills the ranks that still run, and records how they ended. A process that is stuck in the kernel
- * is not waited for longer than a second here; tt_tree_end waits for it, and says so. */
+/* Kills the ranks that still run, and records how they ended. Waits no longer than a second for a
+ * process that is stuck in the kernel; tt_tree_end then waits for it, and prints a message. */
 static void end_ranks(struct tt_guard *g)
 {
     int64_t until_ns = tt_clock_ns() + SECOND_NS;
@@ -423,10 +433,12 @@ static void deadline_passed(struct tt_guard *g)
     begin_ending(g);
 }
 
-/* Passes a signal on, unless the ranks have heard it. Returns whether it asks the job to end. */
+/* Passes a signal on to the ranks, unless they have already got it (`heard`). Returns whether the
+ * signal asks the job to end. */
 static bool pass_on(const struct tt_guard *g, int number, bool heard)
 {
-    /* The kernel drops a SIGTSTP for a process group without a parent in its session. */
+    /* Sends SIGSTOP instead of SIGTSTP: the kernel drops SIGTSTP for a process group that has no
+     * parent in its session. */
     if (!heard) signal_ranks(g, number == SIGTSTP ? SIGSTOP : number);
     if (number == SIGQUIT) call_roll(g, "SIGQUIT: roll call");
     return number == SIGINT || number == SIGTERM || number == SIGHUP;
@@ -445,7 +457,8 @@ static bool hear_launcher(struct tt_guard *g)
     return end || g->orphaned;
 }
 
-/* A user who looks for the process of `tutti run` may find the guard and signal it instead. */
+/* Passes on signals that were sent to the guard itself: a user who looks for the process of `tutti
+ * run` may find the guard instead. Returns whether a signal asks the job to end. */
 static bool hear_user(const struct tt_guard *g)
 {
     struct signalfd_siginfo info;
@@ -462,7 +475,7 @@ static int wait_ms(const struct tt_guard *g)
     return (int)tt_min(left, INT_MAX);
 }
 
-/* Returns when no rank runs, or when those that run must be killed. */
+/* Handles events until no rank runs, or until the ranks that still run must be killed. */
 static void watch(struct tt_guard *g)
 {
     while (g->running > 0 && !g->orphaned) {
@@ -490,7 +503,7 @@ static void watch(struct tt_guard *g)
 static bool open_descriptors(struct tt_guard *g)
 {
     sigset_t all, child;
-    sigfillset(&all); /* a signal to the whole process group is not for the guard */
+    sigfillset(&all); /* the launcher passes on the signals to the whole process group */
     sigprocmask(SIG_BLOCK, &all, NULL);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -505,7 +518,8 @@ static bool open_descriptors(struct tt_guard *g)
     return false;
 }
 
-/* Opens the output folder before the ranks are started, because they may run in other folders. */
+/* Opens the output folder before the ranks are started, because the programs may run in other
+ * folders, and the name may be relative. */
 static bool open_folder(struct tt_guard *g)
 {
     const char *name = g->options->output;
@@ -518,7 +532,7 @@ static bool open_folder(struct tt_guard *g)
 static bool make_job(struct tt_guard *g)
 {
     const struct tt_launch_options *o = g->options;
-    errno = 0; /* not every error of the next call is one of the system */
+    errno = 0; /* tt_segment_create may fail without a system error; errno is 0 then */
     if (tt_segment_create(&g->segment, g->ranks, false) != TUTTI_OK) {
         tt_launch_say("cannot start: %s%s", tutti_error(), tt_launch_hint(errno));
         return false;
@@ -534,8 +548,9 @@ static bool make_job(struct tt_guard *g)
     return !o->tag || (g->output = tt_output_new(g->ranks, &g->inherited->files)) != NULL;
 }
 
-/* Signals that are pending went to the launcher's whole process group, and the launcher passes them
- * on. From now on the guard is in no process group but its own. */
+/* Makes a descriptor for signals to the guard, which is in a process group of its own now. Drops
+ * signals that are pending: they were sent to the launcher's whole process group, and the launcher
+ * passes them on. */
 static void listen_to_user(struct tt_guard *g)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -547,7 +562,8 @@ static void listen_to_user(struct tt_guard *g)
     g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Lets go of the terminal, and of pipes whose end other processes wait for. */
+/* Detaches the guard from the terminal, and closes its copies of pipes whose end other processes
+ * wait for. */
 static void step_back(struct tt_guard *g)
 {
     setsid();
@@ -557,9 +573,9 @@ static void step_back(struct tt_guard *g)
     if (!g->output) dup2(g->null, STDOUT_FILENO);
 }
 
-/* Waits until the rest of the output is written, or the launcher asks the job to end. After the
- * time limit of the job has passed it waits no longer than 1 s. A job whose output is not complete
- * has not succeeded. */
+/* Waits until the rest of the output is written, or the launcher asks the job to end. If the time
+ * limit of the job has passed, waits no longer than 1 s. If the output is not complete, the job has
+ * failed. */
 static void finish_output(struct tt_guard *g)
 {
     struct pollfd either[] = {{.fd = tt_output_stop(g->output), .events = POLLIN},
@@ -596,7 +612,7 @@ int tt_guard_main(const struct tt_launch_options *options,
                          .folder = -1,
                          .signals = -1,
                          .deadline_ns = INT64_MAX};
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* not inherited from the launcher */
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* a child does not inherit this property from the launcher */
     if (options->timeout_ns > 0) g.deadline_ns = tt_clock_ns() + options->timeout_ns;
     if (!open_descriptors(&g) || !make_job(&g)) return TT_LAUNCH_REFUSED;
     run(&g);

@@ -14,32 +14,33 @@
 #include "launch.h"
 #include "job/segment.h"
 
-/* Process state that the launcher changes for itself; ranks get it as the launcher found it. */
+/* Properties of the launcher's process that the launcher changes for itself. Each rank gets the
+ * original values back before it executes its program. */
 struct tt_launch_inherited {
     sigset_t mask;
     struct sigaction child;
     struct rlimit files;
 };
 
-/* A rank as the guard sees it. Invariant (tt_guard_valid): the guard's `running` is the number of
- * ranks with running. */
+/* A rank as the guard sees it. Invariant (tt_guard_valid): the member `running` of the guard is the
+ * number of ranks whose member `running` is true. */
 struct tt_launch_rank {
     pid_t pid;
     int status; /* from waitpid(2), once the rank has ended */
     bool running;
-    bool unsaid;   /* it failed after the first failure: printed at the end */
-    bool deserted; /* it exited with 0, but did not leave the job */
-    bool lost;     /* it failed, and the job may end well without it */
+    bool unsaid;   /* the rank failed after the first failure, which is printed at the end */
+    bool deserted; /* the rank exited with 0, but without tutti_finalize */
+    bool lost;     /* the rank failed, and the job may still succeed without it */
 };
 
-/* The launcher writes one byte for each signal to the guard. This bit says that the ranks got the
- * signal, too. */
+/* The launcher writes one byte for each signal to the guard. This bit of the byte says that the
+ * ranks have got the signal, too. */
 enum { TT_LAUNCH_HEARD = 0x80 };
 
 /* The phases of the guard, in their order. */
 enum tt_guard_phase {
     TT_GUARD_RUNNING,
-    TT_GUARD_GRACE, /* a rank failed: the others have time to return the error */
+    TT_GUARD_GRACE, /* a rank failed, and the other ranks have time to return the error */
     TT_GUARD_ENDING /* the ranks were asked to end */
 };
 
@@ -47,22 +48,25 @@ enum tt_guard_phase {
 struct tt_guard {
     const struct tt_launch_options *options;
     const struct tt_launch_inherited *inherited;
-    int ranks; /* of all programs */
+    int ranks; /* the number of ranks of all programs */
     struct tt_segment segment;
     struct tt_launch_rank *rank;
-    struct tt_cores *cores;   /* where ranks are bound */
-    struct tt_output *output; /* for tagged lines, or NULL */
-    int launcher;             /* the socket to the launcher; it ends when the launcher does */
-    int children;             /* signalfd of SIGCHLD */
-    int signals;              /* signalfd of signals to the guard itself; -1: not yet */
-    /* pipe through which a rank reports why it could not execute its program */
+    struct tt_cores *cores;   /* decides where ranks are bound */
+    struct tt_output *output; /* writes the ranks' tagged lines; NULL: lines are not tagged */
+    /* the socket to the launcher, on which the guard sees the launcher's end */
+    int launcher;
+    int children; /* a signalfd for SIGCHLD */
+    /* a signalfd for signals that are sent to the guard itself; -1: not open yet */
+    int signals;
+    /* the end for reading of the pipe through which a rank reports why it could not execute its
+     * program */
     int unstarted;
-    int unstarted_in; /* the other end, while ranks are being started */
+    int unstarted_in; /* the end for writing, as long as ranks are being started */
     int null;         /* /dev/null */
-    int folder;       /* options->output, or -1 */
+    int folder;       /* a descriptor of the output folder; -1: there is none */
     int running;
-    int code;       /* exit code of the job so far */
-    int first_code; /* of the first rank that was lost; 0: none was */
+    int code;       /* the exit code of the job, as far as it is known */
+    int first_code; /* the exit code of the first rank that was lost; 0: no rank was lost */
     bool asked;     /* the launcher passed on a signal that asks the job to end */
     bool orphaned;
     enum tt_guard_phase phase;
@@ -76,11 +80,11 @@ static inline bool tt_guard_valid(const struct tt_guard *g)
     return running == g->running;
 }
 
-/* Runs the guard; returns the job's exit code. */
+/* Runs the guard until the job has ended. Returns the job's exit code. */
 int tt_guard_main(const struct tt_launch_options *options,
                   const struct tt_launch_inherited *inherited, int launcher);
 
-/* The program of a rank. */
+/* Returns the program of a rank. */
 const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_options *options,
                                                      int rank);
 
@@ -92,12 +96,12 @@ __attribute__((format(printf, 1, 2))) void tt_launch_say(const char *format, ...
 const char *tt_launch_hint(int error);
 /* Prints how the rank ended, and the library version it is linked to if that was the reason. */
 void tt_launch_say_end(const struct tt_guard *g, int rank);
-/* Writes "rank 3" or "ranks 0-2,5" for the ranks that `member` picks. Returns false if there are
- * none. */
+/* tt_launch_names writes "rank 3" or "ranks 0-2,5": the ranks for which `member` returns true.
+ * Returns false if there are none. */
 typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
 bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
                      size_t n);
-/* Prints where each rank is bound and which program it runs, as far as the user asked for that. */
+/* Prints where each rank is bound and which program it runs, as far as the user asks for this. */
 void tt_launch_say_places(const struct tt_guard *g);
 /* Prints the messages that were kept for the end, and the ranks that were lost although the job
  * succeeded. */
@@ -106,47 +110,51 @@ void tt_launch_say_rest(struct tt_guard *g);
 /* ---- launch-tree.c ---- */
 
 /* Kills every descendant of this process that started at `since` (clock ticks after boot) or later.
- * Returns when none is left, or none that this user may kill. `alone`: this process has no other
- * children. */
+ * Returns when no such process is left, or only processes that this user may not kill. alone: this
+ * process has no children that started earlier. */
 void tt_tree_end(unsigned long long since, bool alone);
-/* The start time of a process in clock ticks after boot; 0 if there is none. */
+/* The start time of a process in clock ticks after boot; 0 if there is no such process. */
 unsigned long long tt_tree_started(pid_t pid);
 
-/* ---- launch-output.c: a thread writes the ranks' lines, each after its [rank] ---- */
+/* ---- launch-output.c: a thread writes the lines of the ranks, with [rank] before each line
+ * ---- */
 
 struct tt_output;
-/* Makes the state for two pipes for each rank, stdout and stderr. NULL: it failed; the error was
- * printed. */
+/* Makes the object that reads two pipes for each rank, stdout and stderr. `files` is the limit of
+ * descriptors that ranks have. Returns NULL after printing the error. */
 struct tt_output *tt_output_new(int ranks, const struct rlimit *files);
-/* Makes the pipes of a rank. Its ends are in out[2]; the caller closes them after the fork. */
+/* Makes the pipes of a rank. out[0] and out[1] become the ends to which the rank writes, which the
+ * caller closes after the fork. */
 bool tt_output_pipes(struct tt_output *output, int rank, int out[2]);
-/* Starts the thread. Returns false if that failed; the error was printed. */
+/* Starts the thread. Returns false after printing the error. */
 bool tt_output_start(struct tt_output *output);
-/* Makes the thread end when it has written what is in the pipes. Returns a descriptor that becomes
- * readable then; -1 if the thread never ran. */
+/* Makes the thread end when it has written all data that are in the pipes. Returns a descriptor
+ * that becomes readable when the thread has done so; -1 if the thread was not started. */
 int tt_output_stop(struct tt_output *output);
-/* Whether a line could not be written although somebody reads it; the error was printed. */
+/* Returns whether a line could not be written for another reason than that the reader of the output
+ * has gone. The error was printed. */
 bool tt_output_lost(const struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
 
-/* Determines where `ranks` ranks are bound, or that they are not bound. By default a rank gets as
- * many cores as it has threads. NULL: the user's request cannot be met; the error was printed. */
+/* Decides where the ranks are bound, or that they are not bound. By default a rank gets as many
+ * cores as it has threads. Returns NULL, after printing the error, if the user's request cannot be
+ * met. */
 struct tt_cores *tt_cores_new(int ranks, const struct tt_launch_options *options);
 /* Prints what the user may not expect: that a rank gets fewer cores than --cores-per-rank asks for,
  * and, on a terminal, that the ranks share processors because of other jobs. */
 void tt_cores_say(const struct tt_cores *cores);
-/* Binds this process as rank `rank`. Returns 0 or an errno. */
+/* Binds this process to the processors of `rank`. Returns 0 or an errno. */
 int tt_cores_bind(const struct tt_cores *cores, int rank);
 /* Writes "processor 1 (core 1)", or "not bound: ..." with the reason. */
 void tt_cores_print(const struct tt_cores *cores, int rank, char *text, size_t n);
-/* Whether ranks are bound. */
+/* Returns whether ranks are bound. */
 bool tt_cores_bound(const struct tt_cores *cores);
-/* Writes the processors that this process may use; `taken`: those of them that other jobs have
- * taken. Returns false if there are none, or they are not known. */
+/* Writes the processors that this process may use; with `taken`, only those of them that other jobs
+ * have taken. Returns false if there are none, or they are not known. */
 bool tt_cores_print_all(const struct tt_cores *cores, bool taken, char *text, size_t n);
-/* Releases the lock, so that other jobs can find out which processors are taken. This process
- * starts no ranks after that. */
+/* Releases the lock that keeps other jobs from looking for free processors. To be called when the
+ * last rank of this job is started. */
 void tt_cores_started(struct tt_cores *cores);
 void tt_cores_free(struct tt_cores *cores);
 
@@ -156,9 +164,9 @@ void tt_cores_free(struct tt_cores *cores);
  * to. */
 void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken);
 /* Takes a lock, so that the jobs of a user do not look for free processors at the same time. A job
- * holds it from that look until its ranks are bound. Returns a descriptor; the lock is released
- * when the last process that has it closes it, executes a program, or ends. -1: the job could not
- * get the lock in time. */
+ * holds the lock from its look for free processors until its ranks are bound. Returns a descriptor;
+ * the lock is released when the last process that has it closes it, executes a program, or ends.
+ * -1: the job could not get the lock in time. */
 int tt_taken_lock(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks' output, line by line, each line after the number of its rank. A thread reads all pipes
- * and writes whole lines, so that a reader of the output that does not read blocks only the output.
+ * Writes the output of the ranks line by line, with the number of the rank before each line. A
+ * thread of its own reads all pipes and writes whole lines. So a program that takes the output but
+ * does not read it blocks this thread only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +16,13 @@
 
 #include "launch-guard.h"
 
-/* LINE_MOST: the most bytes of a line; a longer one is broken. PLENTY: the number of descriptors
- * that are left for other purposes. */
+/* LINE_MOST: the most bytes of a line; a longer line is broken. PLENTY: the number of descriptors
+ * that remain for other purposes than pipes. */
 enum { READ_SIZE = 1 << 16, LINE_MOST = 1 << 20, TAG_SIZE = 16, PLENTY = 32 };
 
-/* One pipe. Invariant: text[0..used-1] has no newline (take_lines checks it). */
+/* One pipe from a rank. Invariant: text[0..used-1] has no newline (take_lines checks this). */
 struct stream {
-    int from; /* -1: ended */
+    int from; /* the end of the pipe for reading; -1: the pipe has ended */
     int to, rank;
     char *text;
     size_t used, room;
@@ -32,10 +33,11 @@ struct tt_output {
     int stop, stopped;
     pthread_t thread;
     bool started;
-    atomic_bool lost; /* a line, for another reason than that nobody reads */
-    char *lines;      /* what will be written at once */
+    /* a line was lost, for another reason than that the reader of the output has gone */
+    atomic_bool lost;
+    char *lines; /* the lines that will be written at once */
     size_t lines_used, lines_room;
-    struct pollfd *ready; /* one for each stream, then `stop` */
+    struct pollfd *ready; /* one entry for each stream, and then one for `stop` */
     struct stream stream[];
 };
 
@@ -93,15 +95,15 @@ bool tt_output_pipes(struct tt_output *o, int rank, int out[2])
 
 /* ---- Writing ---- */
 
-/* Says once, as soon as it happens, why the output is not complete. */
+/* Prints why the output is not complete, for the first line that is lost. */
 static void lose(struct tt_output *o, int error)
 {
     if (!atomic_exchange(&o->lost, true))
         tt_launch_say("cannot write the output of the ranks: %s", strerror(error));
 }
 
-/* Writes everything, even to a descriptor that some process made non-blocking. Returns false with
- * errno set if that fails. */
+/* Writes all n bytes, even to a descriptor that some process has made non-blocking. Returns false
+ * with errno set if a write fails. */
 static bool write_all(int fd, const char *text, size_t n)
 {
     while (n > 0) {
@@ -130,7 +132,7 @@ static bool reserve(char **text, size_t *room, size_t wanted)
     return true;
 }
 
-/* A rank whose output nobody takes any more gets SIGPIPE, as a rank without a launcher would if
+/* Closes the pipe. If the rank still writes, it gets SIGPIPE, as it would without a launcher if
  * nobody read its output. */
 static void end_stream(struct stream *s)
 {
@@ -138,7 +140,7 @@ static void end_stream(struct stream *s)
     s->from = -1;
 }
 
-/* Appends "[rank] line\n" to what will be written. Without memory the line is lost. */
+/* Appends "[rank] line\n" to o->lines. If there is no memory, the line is lost. */
 static void add_line(struct tt_output *o, const struct stream *s, const char *text, size_t n)
 {
     if (!reserve(&o->lines, &o->lines_room, o->lines_used + TAG_SIZE + n + 1)) {
@@ -161,7 +163,8 @@ static void write_lines(struct tt_output *o, struct stream *s)
     o->lines_used = 0;
 }
 
-/* Takes the whole lines out of s->text, where `fresh` bytes are new. */
+/* Removes the whole lines from s->text and writes them. The last `fresh` bytes of the text are
+ * new. */
 static void take_lines(struct tt_output *o, struct stream *s, size_t fresh)
 {
     size_t begin = 0, looked = s->used - fresh;
@@ -205,8 +208,8 @@ static void read_stream(struct tt_output *o, struct stream *s)
     }
 }
 
-/* Waits for data and reads it. Returns false when the thread can end: all streams have ended, or it
- * is stopping and there is nothing more to read. */
+/* Waits until a pipe has data, and reads the data. stopping: does not wait. Returns false when the
+ * thread can end: all streams have ended, or the thread is stopping and no pipe has data. */
 static bool read_round(struct tt_output *o, bool stopping)
 {
     int open = 0;
@@ -240,7 +243,7 @@ bool tt_output_start(struct tt_output *o)
     return o->started;
 }
 
-/* The memory is not freed, because the process is about to end. */
+/* Frees no memory, because the process is about to end. */
 int tt_output_stop(struct tt_output *o)
 {
     if (!o->started) return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where ranks are bound, in four steps: which units (cores or processors) there are; the order in
- * which ranks get them; how many units a rank gets; and whether its set is widened to a NUMA node
- * or a package.
+ * Decides where ranks are bound, in four steps: which units (cores or processors) exist; in which
+ * order ranks get these units; how many units a rank gets; and whether its set of processors is
+ * widened to a NUMA node or a package.
  */
 #include "launch-places.h"
 
@@ -13,9 +13,10 @@
 /* A core or processor that ranks may use. */
 struct unit {
     hwloc_obj_t object;
-    bool taken;  /* another job is bound to its core */
-    int sibling; /* how many processors of its core come before it; 0 for a core */
-    int domain;  /* its NUMA node or package, if ranks are dealt out to these */
+    bool taken; /* another job is bound to a processor of its core */
+    /* how many allowed processors of the same core come before this one; 0 for a core */
+    int sibling;
+    int domain; /* the index of its NUMA node or package, for ranks that are dealt out to these */
 };
 
 struct units {
@@ -30,8 +31,9 @@ static hwloc_obj_type_t domain_type(enum tt_map_by map)
     return map == TT_MAP_PACKAGE ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_NUMANODE;
 }
 
-/* Returns the smallest object of the type that contains the whole set. There may be several,
- * because a host may have memory for all processors beside that of each part. NULL: none. */
+/* Returns the smallest object of the type that contains the whole set. Several objects may contain
+ * the set, because a host may have memory (a NUMA node) for all processors besides the memory of
+ * each part. NULL: there is none. */
 static hwloc_obj_t home_of(hwloc_topology_t topology, hwloc_const_bitmap_t set,
                            hwloc_obj_type_t type)
 {
@@ -50,14 +52,15 @@ static int domain_of(hwloc_topology_t topology, hwloc_obj_t object, hwloc_obj_ty
     return home ? (int)home->logical_index : 0;
 }
 
-/* Returns the object itself if hwloc knows no cores, as on some virtual machines. */
+/* Returns the core of the object; the object itself if hwloc finds no cores, as on some virtual
+ * machines. */
 static hwloc_obj_t core_of(hwloc_topology_t topology, hwloc_obj_t object)
 {
     hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, object);
     return core ? core : object;
 }
 
-/* Returns how many allowed processors of the core come before this one. */
+/* Returns how many allowed processors of the core come before `object`. */
 static int sibling_of(const struct tt_places_wish *wish, hwloc_obj_t core, hwloc_obj_t object)
 {
     int before = 0;
@@ -100,8 +103,9 @@ static bool fits(const struct units *units, const struct tt_places_wish *wish)
     return (int64_t)wish->ranks * wish->binding.cores <= units->free;
 }
 
-/* Chooses cores; or processors, if the user wants them, if by default the ranks do not fit onto
- * cores, or if there are no cores. */
+/* Chooses cores as units; or processors, if the user asks for them, if there are no cores, or if
+ * the user asks for nothing and there are too few free cores for the ranks. Returns false if there
+ * is no memory. */
 static bool choose_units(struct units *units, hwloc_topology_t topology,
                          const struct tt_places_wish *wish)
 {
@@ -121,7 +125,8 @@ static int compare(int a, int b)
     return (a > b) - (a < b);
 }
 
-/* Orders free units first, then one processor of each core, then by the topology. */
+/* Compares units for qsort: free units come first, then the first processor of each core, then the
+ * order of the topology decides. */
 static int by_turn(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -130,7 +135,8 @@ static int by_turn(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* Orders processors so that those of a core follow each other: for ranks with several threads. */
+/* Compares units for qsort: free units come first, then processors of the same core follow each
+ * other, for ranks with several units. */
 static int by_place(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -153,8 +159,9 @@ static bool deal(struct unit *list, int n, int domain, int each)
     return found == each;
 }
 
-/* Deals the units out to ranks in turn by domain, `each` units of one domain at a time, as long as
- * a domain has enough; the rest keep their order. */
+/* Orders the list so that consecutive ranks get their units from the domains in turn, `each` units
+ * of one domain at a time, as long as a domain has enough units. The units that are left keep their
+ * order. */
 static void deal_out(struct unit *list, int n, int domains, int each)
 {
     int dealt = 0;
@@ -167,7 +174,8 @@ static void deal_out(struct unit *list, int n, int domains, int each)
 
 /* ---- The set of a rank ---- */
 
-/* Adds the processors that a rank may use because one of its units lies there. */
+/* Adds the processors that a rank may use because it has this unit: those of the unit, or those of
+ * its NUMA node or package if the user asks for that. */
 static void add_part(hwloc_topology_t topology, const struct tt_places_wish *wish,
                      hwloc_obj_t object, hwloc_bitmap_t set)
 {
@@ -252,7 +260,8 @@ void tt_places_free(struct tt_places *places)
 
 /* ---- Printing ---- */
 
-/* Appends ", core 1" or ", cores 1-2" for the objects that have a processor in the set. */
+/* Appends ", core 1" or ", cores 1-2" for the objects of a type that have a processor in the
+ * set. */
 static void print_objects(hwloc_topology_t topology, hwloc_const_bitmap_t set,
                           hwloc_obj_type_t type, const char *name, char *text, size_t n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the ranks of a job are bound: a pure function of the host's topology, of the processors
- * that are allowed and taken there, of the number of ranks, and of what the user asks for.
+ * Decides where the ranks of a job are bound, by a pure function of the host's topology, of the
+ * processors that are allowed and taken on the host, of the number of ranks, and of what the user
+ * asks for.
  *
  *     package 0          package 1
  *     c0 c1 c2 c3        c4 c5 c6 c7          a core has one or more processors (hardware threads)
@@ -9,16 +10,17 @@
  *     0  2  4  6         1  3  5  7           --map-by package: ranks in turn to the packages
  *     t  0  1  2         3  4  5  6           c0 is taken by another job of this user
  *
- * By default a rank gets one core, not a share of the host, because collectives were measured to be
- * faster between ranks bound so than between unbound ranks, and because the remaining cores stay
- * free for other jobs. If there are more ranks than cores, ranks are bound to single processors,
- * first one of each core. If there are more ranks than processors, processors are shared in turn:
- * on an idle host two ranks on one processor take turns by yielding, and under load neither waits
- * for one that the scheduler has moved. If other jobs of the user leave fewer processors free than
- * there are ranks, the free ones come first, and the rest is shared with the other jobs in turn.
- * Ranks that were bound to the free ones only would hardly delay the other jobs (docs/tuning.md),
- * but the number of processors of a job is one of the things that choose algorithms. So the bits of
- * a sum could depend on what else the user runs.
+ * By default a rank gets one core, not a share of the host, because measured collectives were
+ * faster between ranks that are bound to a core than between unbound ranks, and because the
+ * remaining cores stay free for other jobs. If there are more ranks than cores, ranks are bound to
+ * single processors, at first to one processor of each core. If there are more ranks than
+ * processors, the ranks share processors in turn: on an idle host two ranks on one processor take
+ * turns by yielding, and on a busy host neither of them waits for the other one while the scheduler
+ * moves it. If other jobs of the user leave fewer processors free than there are ranks, the first
+ * ranks get the free processors, and the other ranks share processors with the other jobs in turn.
+ * If all ranks were bound to the free processors, they would hardly delay the other jobs
+ * (docs/tuning.md), but the choice of algorithms depends on the number of processors of a job. So
+ * the bits of a sum could depend on what else the user runs.
  */
 #ifndef TT_LAUNCH_PLACES_H
 #define TT_LAUNCH_PLACES_H
@@ -30,22 +32,23 @@
 /* The result: the sets of processors that ranks are bound to. */
 struct tt_places {
     int n;               /* 0: ranks are not bound */
-    hwloc_bitmap_t *set; /* rank i is bound to set[i % n] */
+    hwloc_bitmap_t *set; /* the set of rank i is set[i % n] */
     char unbound[120];   /* why ranks are not bound, if n is 0 */
     bool crowded;        /* the ranks share processors with other jobs of this user */
-    int units, free;     /* cores or processors that there are, and that no other job has taken */
-    int each;            /* how many of them a rank has */
+    /* the numbers of cores or processors that exist, and that no other job has taken */
+    int units, free;
+    int each; /* how many cores or processors a rank has */
 };
 
-/* The request. `taken` may be NULL; binding.cores of 0 means 1. */
+/* What the user asks for, on these processors. `taken` may be NULL; binding.cores of 0 means 1. */
 struct tt_places_wish {
     hwloc_const_bitmap_t allowed, taken;
     struct tt_binding binding;
     int ranks;
 };
 
-/* Returns false if there is no memory. The caller owns the cpusets and frees them with
- * tt_places_free. Uses only the given topology, not this host. */
+/* Decides the places of the ranks. Returns false if there is no memory. The caller frees the places
+ * with tt_places_free. Uses only the given topology, and does not look at this host. */
 bool tt_places_make(struct tt_places *places, hwloc_topology_t topology,
                     const struct tt_places_wish *wish);
 void tt_places_free(struct tt_places *places);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The lines that the launcher prints about ranks. The first failure is the cause and gets a line of
- * its own. Ranks that fail because of it share one line for each way in which they ended.
+ * Prints the launcher's lines about ranks. The first failure is the cause and gets a line of its
+ * own. Ranks that fail because of it share one line for each way in which they ended.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ void tt_launch_say(const char *format, ...)
     size_t used = begin + (size_t)tt_min(tt_max(length, 0), (int64_t)(sizeof line - begin - 2));
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* there is nowhere left to report an error */
+    (void)written; /* an error on stderr cannot be reported anywhere */
 }
 
 const char *tt_launch_hint(int error)
@@ -50,7 +50,8 @@ static const char *how(int status, char text[HOW_SIZE])
     return text;
 }
 
-/* The version that the rank's library recorded in the job's page, if it differs from this one. */
+/* Returns the library version that the rank recorded in the job's page, if it is not the version of
+ * this command; otherwise NULL. */
 static const char *other_version(const struct tt_guard *g, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(&g->segment);
@@ -71,7 +72,8 @@ void tt_launch_say_end(const struct tt_guard *g, int rank)
         tt_launch_say("rank %d (pid %d) %s", rank, (int)r->pid, how(r->status, text));
 }
 
-/* Appends "FIRST-LAST" to text, or "..." when it would become too long. */
+/* Appends "FIRST-LAST", with a comma before it unless it begins the list, or "..." if the text
+ * would become too long. */
 static void append_range(char *text, size_t n, int first, int last, bool begins)
 {
     size_t used = strlen(text);
@@ -128,8 +130,8 @@ static void say_all_like(struct tt_guard *g, int status)
     }
 }
 
-/* A rank that is linked to another version is the cause, whichever rank ended first, so each such
- * rank gets a line of its own. */
+/* Prints a line for each rank that is linked to another version of the library. Such a rank is the
+ * cause of a failure, whichever rank ended first. */
 static void say_other_versions(struct tt_guard *g)
 {
     for (int i = 0; i < g->ranks; i++) {

@@ -2,8 +2,8 @@
  *
  * Finds the processors that other jobs of this user are bound to. A process of the user counts as a
  * rank if it holds a job's memory (a memfd, even if its program does not use the library) and is
- * bound to less than this process may use, whichever launcher bound it. Nothing is stored anywhere:
- * /proc shows what is taken.
+ * bound to fewer processors than this process may use, whichever launcher bound it. Jobs store
+ * nothing about this: /proc shows which processors are taken.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -53,9 +53,9 @@ static bool is_mine(int proc, const char *pid)
            is.st_uid == geteuid();
 }
 
-/* Whether the process is bound, and to which of the processors that are allowed here. A process
- * that may use all of them is not bound, or is bound as this process is; then this process cannot
- * avoid its processors. */
+/* Returns whether the process is bound, and sets `set` to the processors, among those allowed for
+ * this process, to which it is bound. A process that may use all of these processors does not
+ * count: it is not bound, or only as this process is, which then cannot avoid its processors. */
 static bool is_bound(hwloc_topology_t topology, pid_t pid, hwloc_const_bitmap_t allowed,
                      hwloc_bitmap_t set)
 {
@@ -80,9 +80,10 @@ void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwlo
 
 /* ---- One job at a time ---- */
 
-/* The lock is a listening socket without a file. Its name is free again when the last process that
- * has the socket has executed its program or ended, in whatever way. Another job waits by
- * connecting to it until that happens. */
+/* The lock is a listening socket without a file. Its name is free again when each process that has
+ * the socket has executed a program or has ended, for whatever reason. Another job waits until then
+ * by a connection to the socket, which the kernel closes with it. WAIT_NS is how long a job waits
+ * at most. */
 #define WAIT_NS INT64_C(3000000000)
 enum { WAITING_MOST = 64 };
 
@@ -111,8 +112,8 @@ static void nap(void)
     nanosleep(&time, NULL);
 }
 
-/* Waits until the holder has released the lock. Returns false if another user has taken the name:
- * then this job does not wait. */
+/* Waits until the holder has released the lock. Returns false, without waiting, if the socket of
+ * this name belongs to another user. */
 static bool wait_connected(int fd, int64_t until_ns)
 {
     struct ucred holder;
@@ -133,7 +134,7 @@ static bool wait_for_holder(const struct sockaddr_un *at, socklen_t n, int64_t u
     if (connect(fd, (const struct sockaddr *)at, n) == 0)
         again = wait_connected(fd, until_ns);
     else
-        nap(); /* it does not listen yet, or any more, or too many wait */
+        nap(); /* the holder does not listen yet or no longer, or too many jobs wait */
     close(fd);
     return again && tt_clock_ns() < until_ns;
 }

@@ -28,8 +28,8 @@ struct processes {
     size_t n, room;
 };
 
-/* The processes that one round found: killed, ended but not collected yet, and not permitted to
- * kill. */
+/* How many processes one round has found, by what was done: killed; not killed, because they have
+ * ended but are not collected yet; not killed, because this user may not. */
 struct round {
     size_t killed, ended, refused;
 };
@@ -99,7 +99,8 @@ static bool is_ours(const struct processes *all, const struct process *p, unsign
     return parent && parent->ours;
 }
 
-/* A child may come before its parent in the list, so this repeats until nothing changes. */
+/* Marks the descendants of this process. Repeats the pass over the list until nothing changes,
+ * because a child may come before its parent in the list. */
 static void mark_ours(struct processes *all, unsigned long long since)
 {
     for (bool changed = true; changed;) {
@@ -135,8 +136,9 @@ static struct round end_all(struct processes *all, unsigned long long since)
     return round;
 }
 
-/* Whether this process has no child, ended or not. A process that forks during a scan of /proc may
- * escape the scan; but when its parent is killed, it becomes a child of this process. */
+/* Collects children that have ended. Returns whether this process has no child any more. A process
+ * that forks during a scan of /proc may escape the scan; but when its parent is killed, it becomes
+ * a child of this process. */
 static bool has_no_child(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0) continue;
@@ -149,8 +151,9 @@ static void pause_ms(int ms)
     nanosleep(&time, NULL);
 }
 
-/* Repeats the rounds until no process is left, and prints an error if it cannot end them. If this
- * process has other children, two rounds in a row must find nothing. */
+/* Repeats the rounds until no descendant is left, and prints an error if some cannot be ended. If
+ * this process has other children (not `alone`), it stops when two rounds in a row have found
+ * nothing. */
 static void end_rounds(struct processes *all, unsigned long long since, bool alone)
 {
     bool said = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The launcher's own process: it is in the terminal's foreground, passes signals on, stops and
- * continues with its job, and outlives a guard that was killed just long enough to clean up.
+ * The launcher's own process: it is in the terminal's foreground, passes signals on, and stops and
+ * continues together with its job. If the guard is killed, the launcher ends the processes of the
+ * job and then ends itself.
  *
  * The ranks stay in the launcher's process group, so that rank 0 may read from the terminal.
  * Therefore a signal that the terminal itself sends (Ctrl-C, Ctrl-Z) has reached them already, and
@@ -25,13 +26,13 @@ static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 static void set_up(struct tt_launch_inherited *inherited, sigset_t *watched)
 {
-    fflush(NULL); /* else both processes would write what is buffered now */
+    fflush(NULL); /* otherwise both processes would write what is in the buffers */
     sigemptyset(watched);
     sigaddset(watched, SIGCHLD);
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
         sigaddset(watched, passed_on[i]);
     sigprocmask(SIG_BLOCK, watched, &inherited->mask);
-    /* With SIGCHLD ignored there would be no exit codes. */
+    /* If SIGCHLD were ignored, the kernel would keep no exit codes. */
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &usual, &inherited->child);
     getrlimit(RLIMIT_NOFILE, &inherited->files);
@@ -47,7 +48,8 @@ static void restore(const struct tt_launch_inherited *inherited)
 
 static bool is_end(int signal)
 {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; /* as for the guard */
+    /* the same signals as in launch-guard.c */
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
 }
 
 static void pass_on(int guard, const siginfo_t *info)
@@ -58,7 +60,8 @@ static void pass_on(int guard, const siginfo_t *info)
     if (info->si_signo == SIGTSTP) raise(SIGSTOP);
 }
 
-/* Waits for the guard's end and returns its status. */
+/* Passes signals on to the guard until the guard ends. Returns the guard's status from waitpid(2),
+ * and records in *ended_by which signal asked the job to end. */
 static int attend(pid_t pid, int guard, const sigset_t *watched, int *ended_by)
 {
     int status = 0;

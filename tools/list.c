@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti list`: prints the table of algorithms, or the rows that were asked for, as text or as
- * JSON; for a problem also what they cost, counted in their plans.
+ * `tutti list`: prints the table of algorithms, or the rows that the user asks for, as text or as
+ * JSON. For a problem it also prints what the algorithms cost, counted in their plans.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@ enum {
 
 struct list_arguments {
     bool json, costs, applicable, sources, names;
-    bool failed;                 /* the costs of a row could not be counted */
+    bool failed;                 /* the costs of some row could not be counted */
     const char *problem, **word; /* collectives and algorithms named on the command line */
     int words;
-    struct tt_case c; /* the problem, with the algorithm that is chosen for it */
+    struct tt_case c; /* the problem with the machine on which its algorithm is chosen */
 };
 
 static const struct argp_option options[] = {
@@ -112,7 +112,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- Selecting rows ---- */
 
-/* Why the algorithm does not apply to the problem; NULL if it applies or no problem was given. */
+/* Returns why the algorithm does not apply to the problem; NULL if the algorithm applies, or no
+ * problem was given. */
 static const char *refusal(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     if (!a->problem) return NULL;
@@ -120,8 +121,8 @@ static const char *refusal(const struct list_arguments *a, const struct tt_algor
     return algorithm->refuse(&call, &a->c.map);
 }
 
-/* Whether the words on the command line select the row: its collective must be among the named
- * collectives, and its algorithm among the named algorithms, if any are named. */
+/* Returns whether the words on the command line select the row: its collective must be among the
+ * named collectives, and its algorithm among the named algorithms, if any are named. */
 static bool is_named(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     bool colls = false, names = false, coll = false, name = false;
@@ -198,8 +199,8 @@ static void print_row(const struct list_arguments *a, const struct tt_algorithm 
     if (a->sources) print_source(algorithm->source);
 }
 
-/* Sets *most to the largest counts of any rank. After an error, which has been printed, it returns
- * false, and the command will end with a failure. */
+/* Sets *most to the largest of each of the counts among all ranks. After an error, which has been
+ * printed, records that the command failed, and returns false. */
 static bool count_most(struct list_arguments *a, const struct tt_algorithm *algorithm,
                        struct tt_count *most)
 {
@@ -261,7 +262,7 @@ static int print_names(const struct list_arguments *a)
     return rows;
 }
 
-/* The counts of the algorithm; null if it does not apply. */
+/* Adds the counts of the algorithm to the row, or null if the algorithm does not apply. */
 static void add_counts(cJSON *row, struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     struct tt_count most;
@@ -309,8 +310,8 @@ static int print_json(struct list_arguments *a)
 
 /* ---- Command line ---- */
 
-/* Whether a row that the other words and the problem select has the word as its collective or as
- * its name. */
+/* Returns whether the word is the collective or the name of some row that the problem and all words
+ * on the command line select. */
 static bool is_of_use(const struct list_arguments *a, const char *word)
 {
     for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
@@ -321,7 +322,8 @@ static bool is_of_use(const struct list_arguments *a, const char *word)
     return false;
 }
 
-/* Prints an error for a word that selects nothing together with the others. */
+/* Returns whether each word on the command line is the collective or the name of some selected row.
+ * Prints an error for the first word that is not. */
 static bool words_fit(const struct list_arguments *a)
 {
     for (int i = 0; i < a->words; i++) {

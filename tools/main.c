@@ -64,11 +64,11 @@ static void no_such_command(const struct argp_state *state, const char *name)
         argp_error(state, "there is no command '%s'", name);
 }
 
-/* The command named by the first argument. The arguments after it belong to that command. */
+/* The command that the first argument names. The later arguments belong to that command. */
 struct chosen {
     const struct tt_command *command;
     int at;
-    bool help; /* 'tutti help COMMAND' */
+    bool help; /* the arguments were 'help COMMAND' */
 };
 
 static const struct tt_command *command_of(const char *name)
@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Opens /dev/null on standard descriptors that are closed. Otherwise a file opened later would
- * become our stdout. */
+ * become the standard output. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -111,8 +111,8 @@ static void open_standard_descriptors(void)
     if (fd >= 0) close(fd);
 }
 
-/* Whether the command starts ranks. The first rank then warns about unknown TUTTI_ variables, and
- * this process need not. */
+/* Returns whether the command starts ranks. If so, the first rank warns about unknown TUTTI_
+ * variables, and this process does not. */
 static bool has_ranks(const struct tt_command *command)
 {
     return command->main == tt_run_main || command->main == tt_bench_main ||

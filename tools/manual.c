@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "command.h"
 
-static const struct tt_command *commands; /* the last entry has no name */
+static const struct tt_command *commands; /* an entry without a name ends the list */
 
 void tt_manual_commands(const struct tt_command *list)
 {
@@ -25,13 +25,13 @@ static void put(FILE *out, char c)
     case '\\': fputs("\\e", out); return;
     case '-': fputs("\\-", out); return;
     case '\'': fputs("\\(aq", out); return;
-    case '/': fputs("/\\:", out); return; /* a line may break here */
+    case '/': fputs("/\\:", out); return; /* \: allows a line break after the slash */
     default: fputc(c, out);
     }
 }
 
-/* Prints a text in one line. Words in `backquotes` become bold. A line that starts with a dot would
- * be a request of the format. */
+/* Prints a text in one line. Words in `backquotes` become bold. A dot at the beginning is escaped,
+ * because a line that starts with a dot is a request of the format. */
 static void put_text(FILE *out, const char *text)
 {
     bool bold = false;
@@ -69,7 +69,8 @@ static void put_arguments(FILE *out, const char *text)
 
 /* ---- Parts of a page ---- */
 
-/* "tutti run" as the title and the file name of the page: "tutti-run". */
+/* Prints the name of the page, which is also its title and file name: "tutti-run" for "tutti run".
+ * capitals: prints it in capitals. */
 static void put_page_name(FILE *out, const char *name, bool capitals)
 {
     for (; *name; name++)
@@ -90,7 +91,7 @@ static const char *purpose(const char *name)
     return "collective communication: run, time, prove and show it";
 }
 
-/* One line of the synopsis for each line of the argp's args_doc. */
+/* Prints the synopsis, with one line for each line of the argp's args_doc. */
 static void put_synopsis(FILE *out, const struct argp *argp, const char *name)
 {
     const char *line = argp->args_doc ? argp->args_doc : "";
@@ -107,8 +108,8 @@ static void put_synopsis(FILE *out, const struct argp *argp, const char *name)
     }
 }
 
-/* The text before the \v of the argp's doc, which is the first part of --help, and the text after
- * it. */
+/* Prints the description: the argp's doc before its \v, which --help prints before the options, and
+ * the argp's doc after the \v, which --help prints at the end. */
 static void put_description(FILE *out, const struct argp *argp)
 {
     const char *cut = strchr(argp->doc, '\v');
@@ -124,7 +125,8 @@ static void put_description(FILE *out, const struct argp *argp)
     put_more(out, "DESCRIPTION");
 }
 
-/* Prints the text of an option, which is a fragment in --help, as a sentence. */
+/* Prints the text of an option, which is a fragment in --help, as a sentence: with a capital letter
+ * and a full stop. */
 static void put_sentence(FILE *out, const char *text)
 {
     put(out, (char)toupper((unsigned char)*text));
@@ -154,7 +156,7 @@ static void put_option_name(FILE *out, const struct argp_option *o)
 static void put_option(FILE *out, const struct argp_option *o)
 {
     char place[64];
-    if (!o->name && !o->key) { /* the title of a group */
+    if (!o->name && !o->key) { /* the entry is the title of a group */
         fprintf(out, ".PP\n");
         put_text(out, o->doc);
         fputc('\n', out);
@@ -191,7 +193,8 @@ static void put_commands(FILE *out)
     }
 }
 
-/* Prints which values a setting may have, from the table of settings. */
+/* Prints the entry of a setting: its text, the values that it accepts, and its default, from the
+ * table of settings. */
 static void put_setting(FILE *out, const struct tt_known_setting *setting)
 {
     static const char *const rules[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options for the cost of a message: reads them, and checks that the model fits the problem.
+ * Reads the options for the cost of a message, and checks that the model fits the problem.
  */
 #include "model.h"
 
@@ -83,8 +83,8 @@ static int64_t arg_time(const struct argp_state *state, const char *option, cons
     double ps = unit < n ? value * units[unit].ps : -1;
     bool bare = unit == n - 1 && value != 0;
     bool decimal =
-        /* The text has digits and a point only, so that strtod accepts neither blanks, signs, 0x
-         * nor exponents. */
+        /* The number consists of digits and points only: strtod would also accept blanks, signs, 0x
+         * and exponents. */
         strspn(text, "0123456789.") == strcspn(text, "numps");
     if (end == text || !decimal || unit == n || bare || !(ps >= 0) || ps > 1e15)
         argp_error(state, "%s: '%s' is not a time up to 1000 s, as in 1us, 0.5ns, 20ps", option,
@@ -184,8 +184,9 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
     return one;
 }
 
-/* A simulation counts picoseconds in 64 bits. The bytes and message starts of all ranks together
- * must stay well below that limit. */
+/* Returns whether the simulated time surely fits: a simulation counts picoseconds in 64 bits. So
+ * the times of all bytes and of all starts of messages of all ranks together must be well below
+ * that limit. If not, prints the error. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The options for the cost of a message, the same for every subcommand that simulates.
+ * The options for the cost of a message, which are the same for every subcommand that simulates.
  */
 #ifndef TT_TOOLS_MODEL_H
 #define TT_TOOLS_MODEL_H
@@ -16,7 +16,8 @@ extern const struct argp tt_model_argp;
 /* The default costs. The kind is TT_MODELS until tt_model_settle chooses one. */
 extern const struct tt_model tt_model_default;
 /* Chooses the model if the user has not: links if the problem has a network, else simple. Returns
- * false after printing what does not fit together. `text` is the problem as the user wrote it. */
+ * false after printing what does not fit together. `text` is the problem as the user wrote it, for
+ * the message. */
 bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char *command,
                      const char *text);
 const char *tt_model_name(enum tt_model_kind kind);

@@ -13,7 +13,7 @@
 
 #define LIBRARY "libtutti_mpi.so"
 
-/* The exit codes of env(1) and of shells. */
+/* The exit codes for a command that cannot be run or is not found, as in env(1) and in shells. */
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 struct mpi_arguments {
@@ -21,7 +21,8 @@ struct mpi_arguments {
     char **command;
 };
 
-/* Finds the library beside this command, as it is built and as it is installed. */
+/* Finds libtutti_mpi.so in the folders where it is relative to this command, in the build folder or
+ * after installation. Returns false if it is in none of them. */
 static bool find_library(char path[PATH_MAX])
 {
     char self[PATH_MAX], beside[PATH_MAX + 64];
@@ -64,9 +65,10 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
-/* Whether Open MPI's launcher has to be asked to pass variables to other hosts; MPICH's passes all,
- * and ignores the question. Open MPI refuses a job that asks both in the environment and by -x, so
- * the question is asked only where no -x can follow. */
+/* Returns whether Open MPI's launcher passes variables to other hosts only if their names are in
+ * OMPI_MCA_mca_base_env_list. (MPICH's launcher passes all variables, and ignores this one.) Open
+ * MPI refuses a job with both this variable and the option -x, so the result is false if the
+ * command has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];

@@ -18,7 +18,8 @@ static const struct argp_option standard_options[] = {
     {"help", 'h', NULL, 0, "print this help", -1},
     {NULL, '?', NULL, OPTION_HIDDEN, NULL, -1},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short", -1},
-    {"man", KEY_MAN, NULL, OPTION_HIDDEN, NULL, -1}, /* the build makes the manual pages of it */
+    /* the build prints the manual pages by this option */
+    {"man", KEY_MAN, NULL, OPTION_HIDDEN, NULL, -1},
     {"version", 'V', NULL, 0, "print the version", -1},
     {0},
 };
@@ -30,7 +31,8 @@ int tt_arg_finish(int code)
     return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
 }
 
-/* argp itself would exit with 0 even if the help could not be written. */
+/* Prints the help and exits, with TT_EXIT_FAILED if the help could not be written. argp itself
+ * would exit with 0 then. */
 void tt_arg_help(const struct argp_state *state, unsigned flags)
 {
     argp_state_help(state, stdout, flags & ~(unsigned)ARGP_HELP_EXIT_OK);
@@ -58,11 +60,11 @@ static const struct argp standard = {.options = standard_options, .parser = pars
 
 /* ---- The known options ---- */
 
-/* An option of a subcommand; an alias is an entry of its own. */
+/* An option of a subcommand. Each alias of an option has an entry of its own. */
 struct option_known {
     const char *name; /* NULL: the option has no long form */
     int key;
-    bool takes, may; /* takes: it takes a value; may: the value is optional */
+    bool takes, may; /* takes: the option takes a value; may: the value is optional */
 };
 
 struct options_known {
@@ -129,8 +131,9 @@ static void unrecognized(const struct argp_state *state, const struct options_kn
         argp_error(state, "there is no option '%s'", option);
 }
 
-/* Replaces "-np" by "--np", and "-np4" by "--np=4", where the name is so long. The new text is
- * never freed, because argv refers to it until the process ends. */
+/* Gives an option a second dash: replaces "-np" by "--np", and "-np4" by "--np=4". `name` is the
+ * length of the name (2 for "np"). The new text is never freed, because argv refers to it until the
+ * process ends. */
 static void add_dash(char **arg, size_t name)
 {
     size_t n = strlen(*arg) + 3;
@@ -142,7 +145,8 @@ static void add_dash(char **arg, size_t name)
     *arg = with;
 }
 
-/* The number of arguments that the option at argv[0] occupies, itself included. */
+/* Returns how many arguments the long option at argv[0] occupies: 2 if its value is the next
+ * argument, otherwise 1. Exits with an error if there is no such option. */
 static int read_long(const struct argp_state *state, const struct options_known *known, char **argv)
 {
     const char *name = argv[0] + 2;

@@ -16,13 +16,13 @@ tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm 
                              const struct tt_model *model, int first, int last,
                              struct tt_picture *picture, struct tt_sim_result *result);
 
-/* The algorithm of this name, or the one that the library would choose if name is NULL. Returns
- * NULL after printing the error. */
+/* Returns the algorithm of this name, or the one that the library would choose if name is NULL.
+ * Returns NULL after printing the error. */
 const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
                                              const char *name);
 
-/* Writes what `print` prints to the file `path` ("-": standard output). A regular file is replaced
- * only when the new one is complete. Returns false after printing the error. */
+/* Writes what `print` prints to the file `path` ("-": standard output). An existing regular file is
+ * replaced only when the new file is complete. Returns false after printing the error. */
 bool tt_write_whole(const char *command, const char *path, void (*print)(void *arg, FILE *out),
                     void *arg);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The option --plan: the plans of a file take the place of an algorithm.
+ * Implements the option --plan, with which a subcommand uses the plans of a file instead of those
+ * of an algorithm.
  */
 #include <stdio.h>
 

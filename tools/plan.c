@@ -72,8 +72,8 @@ static bool print_rank(const struct plan_arguments *a, const struct tt_case *c, 
     return printed;
 }
 
-/* The plans of all ranks are counted, because a rank may read the memory of another one, which then
- * has sent the bytes. */
+/* Prints the counts of the ranks first .. last. The plans of all ranks are counted, because bytes
+ * that a rank reads from another rank's memory count as sent by the other rank. */
 static int print_counts(const struct plan_arguments *a, const struct tt_case *c, int first,
                         int last)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes PNG from SVG with librsvg and cairo. Nothing links these libraries; they are loaded when a
- * PNG is first asked for, because SVG and HTML pictures do not need them.
+ * Makes PNG from SVG with librsvg and cairo. Nothing links these libraries; this file loads them
+ * when it first needs them, because SVG and HTML pictures do not.
  */
 #include "png.h"
 
@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* The types and functions of the two libraries that are used here, declared as the libraries
- * declare them. Their ABI is stable. */
+/* The types and functions of the two libraries that this file uses, declared as in the headers of
+ * the libraries, whose ABI is stable. */
 struct error {
     uint32_t domain;
     int code;

@@ -9,10 +9,12 @@
 
 #include <tutti/tutti.h>
 
-/* Whether PNG can be made on this machine: OK, or UNSUPPORTED, which names the missing package. */
+/* Returns whether a PNG can be made on this machine: OK, or UNSUPPORTED if a library is missing;
+ * tutti_error() then names the package. */
 tutti_status tt_png_there(void);
-/* Prints the SVG as a PNG, with up to two pixels for each point. UNSUPPORTED: a library is missing;
- * LIMIT: the picture is too large; SYSTEM: librsvg or the output failed. */
+/* Prints the SVG as a PNG, with two pixels for each point in each direction, or fewer if the
+ * picture is large. UNSUPPORTED: a library is missing; LIMIT: the picture is too large; SYSTEM:
+ * librsvg or the output failed. */
 tutti_status tt_png_print(const char *text, size_t length, FILE *out);
 
 #endif

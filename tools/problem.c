@@ -80,7 +80,8 @@ static void map_what_is_known(struct tt_case *c)
     if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
 }
 
-/* Without memory, nothing is kept. */
+/* Loads or makes the rankings of the algorithms, if the library would choose by estimate. If there
+ * is no memory, does nothing: rankings only save time. */
 static void find_rankings(struct tt_case *c)
 {
     if (!c->map.estimates) return;
@@ -88,14 +89,14 @@ static void find_rankings(struct tt_case *c)
     if (c->rankings) tt_rankings_load(&c->machine.model, c->problem.p, c->rankings);
 }
 
-/* Whether ranks would have this kind of access to each other's memory. */
+/* Returns whether ranks on this machine would have this kind of access to each other's memory. */
 static bool allows(enum tt_access access)
 {
     return tt_setting_int("TUTTI_CMA") != 0 && !tt_cma_forbidden(access);
 }
 
-/* Fills in the nodes of the problem or else, where ranks on this machine would behave as if they
- * were on several, those of TUTTI_NODES. */
+/* Fills in the nodes of the ranks: those that the problem names, or else those of TUTTI_NODES,
+ * which lets ranks on this machine behave as if they were on several nodes. */
 static tutti_status fill_nodes(struct tt_case *c)
 {
     int *node, nodes;
@@ -111,7 +112,7 @@ static tutti_status fill_nodes(struct tt_case *c)
     return TUTTI_OK;
 }
 
-/* Fills in the map of the ranks of a job on this machine. */
+/* Fills in the map that ranks of a job on this machine would have. */
 static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
@@ -141,8 +142,8 @@ static bool make_room(struct tt_case *c, const char *command)
     return false;
 }
 
-/* Whether the numbers are such that a job can have stored them. The program of the job can write to
- * this memory, too, and may have done so by mistake. */
+/* Returns whether a job can have stored these values in its memory. The program of the job can
+ * write to this memory, too, and may have overwritten the values by mistake. */
 static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force *machine,
                      const struct tt_wisdom *wisdom)
 {
@@ -154,7 +155,8 @@ static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force 
     return true;
 }
 
-/* Fills in the map of the world in which the ranks of a job are. */
+/* Fills in the map of the world of a job, from the job's record of a client. Returns false after
+ * printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
 {
     const struct tt_world_facts *world = &common->world;
@@ -184,7 +186,7 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job)
 {
-    /* a setting is published as 1 + its value (struct tt_common) */
+    /* In the record of a client, a setting is stored as 1 + its value (struct tt_common). */
     int64_t slice = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_SLICE]) - 1)
                         : tt_setting_must_match(TT_MUST_MATCH_SLICE);
     int64_t radix = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_RADIX]) - 1)
@@ -194,7 +196,8 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
     bool picked = filled && pick(c, command, algorithm);
-    if (job) tt_choose_force(NULL); /* the caller may free the record */
+    /* the caller may free the record, and with it the value of TUTTI_ALGORITHM */
+    if (job) tt_choose_force(NULL);
     if (!picked) tt_case_close(c);
     return picked;
 }
@@ -204,7 +207,7 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
     *c = (struct tt_case){0};
     if (!tt_problem_open(&c->problem, text)) return false;
     c->map.cores = 1;
-    c->map.win_bytes = tt_team_window(); /* window of ranks that share a node */
+    c->map.win_bytes = tt_team_window(); /* the window that ranks on the same node would have */
     if (make_room(c, command)) {
         if (tt_problem_apart(&c->problem, &c->map, c->node, &c->net) == TUTTI_OK) return true;
         fprintf(stderr, "%s: %s\n", command, tutti_error());

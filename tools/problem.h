@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The problem and the algorithm that a subcommand is given, and the machine assumed for them.
+ * The problem and the algorithm that the user gives a subcommand, and the machine that the
+ * subcommand assumes for them.
  */
 #ifndef TT_TOOLS_PROBLEM_H
 #define TT_TOOLS_PROBLEM_H
@@ -22,19 +23,23 @@
 
 struct tt_case {
     struct tt_problem problem;
-    struct tt_call given; /* the problem's call without what the wisdom sets */
+    struct tt_call given; /* the call of the problem, without the parameters that the wisdom sets */
     struct tt_map map;
     const struct tt_algorithm *algorithm;
-    enum tt_chosen_by by;               /* what chose the algorithm, if the user did not name it */
-    struct tt_machine_in_force machine; /* behind map.machine */
-    struct tt_wisdom wisdom;            /* behind map.wisdom */
-    struct tt_rankings *rankings; /* known and computed; NULL: nothing estimates, or in a job */
-    int *node;                    /* the array behind map.node */
+    /* what decided the choice of the algorithm, if the user did not name one */
+    enum tt_chosen_by by;
+    struct tt_machine_in_force machine; /* what map.machine points into */
+    struct tt_wisdom wisdom;            /* what map.wisdom points to */
+    /* the rankings that are known or were computed; NULL: the library does not estimate, or the
+     * case is that of a job */
+    struct tt_rankings *rankings;
+    int *node; /* the array that map.node points to */
     struct tt_net net;
     int64_t *room; /* working memory for tt_problem_call */
 };
 
-/* The plans of a plan file, as a row that the subcommands use like an algorithm. */
+/* The plans of a plan file, with a row of the table of algorithms (`row`), so that subcommands use
+ * them like an algorithm. */
 struct tt_plan_row {
     struct tt_algorithm row;
     struct tt_plan_file file;
@@ -47,7 +52,7 @@ struct tt_plan_row {
     "PROBLEM, the problem is that of FILE"
 
 /* Opens the file. If *problem is NULL, sets it to the problem that the file names. Returns false
- * after printing the error. The caller ends with tt_plan_row_close, also after an error. */
+ * after printing the error. The caller calls tt_plan_row_close at the end, also after an error. */
 bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *path,
                       const char **problem);
 /* Parses the plans of all ranks of the problem. Returns false after printing the error. */
@@ -65,16 +70,18 @@ bool tt_problem_open(struct tt_problem *problem, const char *text);
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name);
 /* Opens the problem as it would run on this machine, with the algorithm of that name (NULL: the one
- * that the library would choose). With a copy of a running job's record of a client, the problem is
- * opened as in the world of that client, which has as many ranks (struct tt_world_facts). Returns
- * false after printing the error. The caller ends with tt_case_close. */
+ * that the library would choose). If `job` is not NULL, it is a copy of a running job's record of a
+ * client, and the problem is opened as it would run in the world of that client, which must have as
+ * many ranks as the problem (struct tt_world_facts). Returns false after printing the error. The
+ * caller closes the case with tt_case_close. */
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job);
 /* Opens the problem for a simulation, without an algorithm: each rank is on a node of its own
- * unless the problem has a map of nodes. Returns false after printing the error. The caller ends
- * with tt_case_close. */
+ * unless the problem has a map of nodes. Returns false after printing the error. The caller closes
+ * the case with tt_case_close. */
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text);
-/* Returns the call of rank 0 without what the wisdom sets, for what compares algorithms. */
+/* Returns the call of rank 0 without the parameters that the wisdom sets, for subcommands that
+ * compare algorithms. */
 struct tt_call tt_case_given(const struct tt_case *c);
 void tt_case_close(struct tt_case *c);
 

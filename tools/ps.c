@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `tutti ps`: lists the jobs of this user on this machine, with the process of each rank and the
- * call it is in.
+ * call in which the rank is.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static const char *state_text(const struct tt_roll_rank *r)
     }
 }
 
-/* What precedes the text about a rank whose number and state are not those of a process here. */
+/* Returns the text that precedes what is known about a rank: it says if the rank is in another PID
+ * namespace, whose process ids are not those of this one. Otherwise "". */
 static const char *where_text(const struct tt_roll_rank *r)
 {
     return r->state == TT_ROLL_UNSEEN ? "in another PID namespace; " : "";
@@ -144,8 +145,8 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* Shows one job, unless all its ranks have ended. A job of another version of the library cannot be
- * shown: prints so, unless the user asked for certain processes. */
+/* Shows one job, unless all its ranks have ended. If the job has another version of the library,
+ * prints that it cannot be shown, unless the user asks for certain processes only. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
     struct tt_job_page *page;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti run`: reads the arguments. The work is done by tools/launch.h. This command does not start
- * ranks on other hosts: it prints the command lines with which the installed launchers would. If
- * all hosts are this one, it starts the ranks itself. Options that people know from other launchers
+ * `tutti run`: reads the arguments, and starts the ranks on this host by tt_launch
+ * (tools/launch.h). For ranks on other hosts, it starts nothing, and prints the command lines with
+ * which the installed launchers would start them. Options that people know from other launchers
  * have the same meaning here.
  *
  *     tutti run -n 2 ./a : -n 3 -x MODE=fast ./b x y
@@ -26,19 +26,21 @@
 /* The arguments of `tutti run`. */
 struct wanted_run {
     struct tt_launch_options launch;
-    struct tt_launch_program *program; /* the array behind launch.program, of `programs` entries */
+    /* the array that launch.program points to, with launch.programs entries */
+    struct tt_launch_program *program;
     int programs;
     const char *hosts; /* "h1,h2:4"; NULL: not given */
-    char *list;        /* the memory of `hosts` if it was read from a file */
-    bool here;         /* all hosts are this machine */
-    int slots;         /* total number of ranks that the hosts take; 0: some hosts have no number */
+    char *list;        /* the memory of `hosts` if the list was read from a file */
+    bool here;         /* all hosts of the list are this host */
+    /* the number of ranks that all hosts together take; 0: some hosts have no number */
+    int slots;
 };
 
 /* ---- Several hosts ---- */
 
 /* The launchers. `slots` says whether a host name may carry the number of ranks for the host, as in
- * h1:2. mpirun and prun need that. Slurm knows the number already, and would look for a node of the
- * name h1:2. `note` is printed behind the command line, as a comment for the shell. */
+ * h1:2. mpirun and prun need the number. Slurm knows it already, and would look for a node with the
+ * name h1:2. `note` is printed after the command line, as a comment of the shell. */
 static const struct {
     const char *name, *before, *after, *note;
     bool slots;
@@ -63,7 +65,7 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-/* Prints the word so that a shell reads it back unchanged. */
+/* Prints the word, in quotes if a shell would otherwise change it. */
 static void print_word(const char *word, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -81,14 +83,15 @@ static void print_word(const char *word, size_t n)
     fputc('\'', stderr);
 }
 
-/* The host after this one in a list such as "h1,h2:4"; NULL if this is the last. */
+/* Returns the next host in a list such as "h1,h2:4"; NULL if this is the last. */
 static const char *next_host(const char *host)
 {
     const char *comma = strchr(host, ',');
     return comma ? comma + 1 : NULL;
 }
 
-/* The number of ranks for each host that has no number of its own. */
+/* Returns the number of ranks for each host without a number, so that all hosts together take
+ * `ranks` ranks. */
 static int slots_for(const char *hosts, int ranks)
 {
     int bare = 0;
@@ -102,9 +105,9 @@ static int slots_for(const char *hosts, int ranks)
     return bare > 0 && ranks > 0 ? (ranks + bare - 1) / bare : 1;
 }
 
-/* Prints the list of hosts. With 3 slots, "h1,h2:4" becomes "h1:3,h2:4", because a host keeps its
- * own number; with 0 slots it stays as it is. If the launcher takes no slots, it becomes
- * "h1,h2". */
+/* Prints the list of hosts for a launcher. With 3 slots, "h1,h2:4" becomes "h1:3,h2:4": a host
+ * without a number gets the number of slots. With 0 slots the list is printed as it is. If the
+ * launcher takes no slots, "h1,h2" is printed. */
 static void print_hosts(const char *hosts, bool takes_slots, int slots)
 {
     while (*hosts) {
@@ -124,8 +127,9 @@ static void print_words(const char *option, char *const *words, int n)
     }
 }
 
-/* Prints "-n 2 -x NAME=VALUE --wdir DIR ./app" for mpirun and prun. Slurm has other options for the
- * last two; it needs --export=ALL to pass the rest of the environment on as well. */
+/* Prints "-n 2 -x NAME=VALUE --wdir DIR ./app" for mpirun and prun. For Slurm, prints other options
+ * instead of -x and --wdir, and --export=ALL, without which Slurm would not pass on the rest of the
+ * environment. */
 static void print_program(const struct tt_launch_program *p, const char *after, bool slurm)
 {
     if (p->ranks) fprintf(stderr, " -n %d", p->ranks);
@@ -162,8 +166,8 @@ static void print_line(int launcher, const struct wanted_run *run)
     fprintf(stderr, "%s\n", launchers[launcher].note);
 }
 
-/* Whether the launcher is installed and can start these programs. srun takes only one program here,
- * because it would start a job for each of several. */
+/* Returns whether the launcher is installed and can start these programs. srun cannot start several
+ * programs, because it would start a job for each of them. */
 static bool can_start(int launcher, const struct wanted_run *run)
 {
     return is_in_path(launchers[launcher].name) &&
@@ -172,8 +176,8 @@ static bool can_start(int launcher, const struct wanted_run *run)
 
 /* ---- The list of hosts ---- */
 
-/* The error in the host that begins here, as in "h1,h2:4", up to its comma; NULL if there is
- * none. */
+/* Returns what is wrong with the host that begins at `host`, up to the next comma; NULL if nothing
+ * is. */
 static const char *fault_of_host(const char *host)
 {
     size_t name = strcspn(host, ",:");
@@ -188,7 +192,7 @@ static const char *fault_of_host(const char *host)
     return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
 }
 
-/* Whether two names are the same host name. One of them may lack its domain. */
+/* Returns whether two names are the same host name. One of the names may lack the domain. */
 static bool same_name(const char *a, size_t n, const char *b)
 {
     size_t m = strlen(b), least = n < m ? n : m;
@@ -220,8 +224,8 @@ static void settle(struct wanted_run *run, const char *hosts)
     if (!all_say || run->slots > TT_LAUNCH_RANKS) run->slots = 0;
 }
 
-/* Stores the hosts "h1,h2:4", the value of `option`, in `run`, which then refers to `text`. Reports
- * errors by argp_error, which exits. */
+/* Sets the list of hosts, such as "h1,h2:4", which is the value of `option`. The list is not
+ * copied. Reports errors by argp_error, which exits. */
 static void read_hosts(const struct argp_state *state, struct wanted_run *run, const char *option,
                        const char *text)
 {
@@ -238,8 +242,8 @@ static void read_hosts(const struct argp_state *state, struct wanted_run *run, c
 /* ---- A file of hosts ---- */
 
 /* A host of the file. `slots` is the sum of the numbers on its lines, if any line has one (`said`).
- * Otherwise a host with several lines takes one rank for each line, and a host with one line has no
- * number. */
+ * If no line has a number, a host with several lines takes one rank for each line, and a host with
+ * one line has no number. */
 struct host {
     char name[256];
     int slots, lines;
@@ -289,8 +293,8 @@ static void read_slots(const struct hostfile *file, struct host *host, const cha
     host->said = true;
 }
 
-/* Reads "slots=4". The limits max_slots= and max-slots= are checked and ignored, because the
- * printed command lines do not use them. */
+/* Reads a word after the name of a host, such as "slots=4". The limits max_slots= and max-slots=
+ * are checked and ignored, because the printed command lines do not use them. */
 static void read_word(const struct hostfile *file, struct host *host, const char *word)
 {
     if (strncmp(word, "slots=", 6) == 0)
@@ -319,7 +323,7 @@ static void read_line(struct hostfile *file, char *line)
         if (*word) read_word(file, host, word);
 }
 
-/* The hosts as "h1:2,h2:4". The caller frees the text with free(). */
+/* Returns the hosts as a list such as "h1:2,h2:4". The caller frees the text with free(). */
 static char *list_of(const struct hostfile *file)
 {
     char *text = NULL;
@@ -335,8 +339,8 @@ static char *list_of(const struct hostfile *file)
     return fclose(memory) == 0 ? text : NULL;
 }
 
-/* Reads the hosts from a file with a host on each line: "h1", "h2:4" or "h2 slots=4". Errors as
- * above. */
+/* Reads the hosts from a file with a host on each line: "h1", "h2:4" or "h2 slots=4". Reports
+ * errors by argp_error, which exits. */
 static void read_hostfile(const struct argp_state *state, struct wanted_run *run, const char *name)
 {
     struct hostfile file = {.state = state, .name = name};
@@ -472,15 +476,15 @@ static const struct argp_option options[] = {
 struct run_arguments {
     struct wanted_run run;
     struct tt_launch_program next; /* the program whose options are being read */
-    int ranks;                     /* ranks of the programs before it */
-    int per_node;                  /* 0: not given */
-    bool verbatim;                 /* after --: all further arguments belong to one program */
+    int ranks;                     /* the number of ranks of the programs before it */
+    int per_node;                  /* the value of -N; 0: not given */
+    bool verbatim;                 /* -- was given: all further arguments belong to one program */
 };
 
 /* ---- Values ---- */
 
-/* The index of `text` in the words, which end with NULL. If it is not there, prints the words by
- * argp_error, which exits. */
+/* Returns the index of `text` in the list of words, which ends with NULL. If the list does not
+ * contain it, prints an error with the words by argp_error, which exits. */
 static int word_of(const struct argp_state *state, const char *option, const char *text,
                    const char *const *words)
 {
@@ -520,7 +524,7 @@ static void display(const struct argp_state *state, struct tt_launch_options *o,
     o->report_bindings = o->report_bindings || word == 1;
 }
 
-/* Whether `tutti run` itself sets the variable of this name. */
+/* Returns whether `tutti run` itself sets the variable of this name. */
 static bool is_own(const char *name, size_t n)
 {
     static const char *const own[] = {"TUTTI_RANK", "TUTTI_SIZE", "TUTTI_JOB"};
@@ -545,8 +549,7 @@ static void set_variable(const struct argp_state *state, struct tt_launch_progra
     p->set[p->sets++] = text;
 }
 
-/* Makes the folder and its parents where they do not exist. Returns false with the reason in
- * errno. */
+/* Makes the folder and its parents if they do not exist. Returns false with the reason in errno. */
 static bool make_folders(const char *name)
 {
     char path[PATH_MAX];
@@ -578,7 +581,8 @@ static const char *folder_of(const struct argp_state *state, const char *option,
 
 /* ---- Programs ---- */
 
-/* The index after the last argument of the program that begins at `at`. */
+/* Returns the index after the last argument of the program that begins at argv[at]. verbatim: a ":"
+ * does not end the program. */
 static int end_of_program(const struct argp_state *state, int at, bool verbatim)
 {
     int end = at;
@@ -616,8 +620,8 @@ static void read_program(struct argp_state *state, struct run_arguments *a)
     tt_arg_prepare(state, state->next, true);
 }
 
-/* Checks what can only be known when all arguments are read; for example, each of several programs
- * must have its own -n. */
+/* Checks what can be known only when all arguments are read, such as that each of several programs
+ * has its own -n. */
 static void check_programs(const struct argp_state *state, const struct run_arguments *a)
 {
     const struct wanted_run *run = &a->run;
@@ -639,8 +643,9 @@ static error_t parse_foreign(int key, const struct argp_state *state)
 {
     switch (key) {
     case OPTION_NOTHING:
-        return 0; /* oversubscription and running as root are always allowed
-                                    * here */
+        /* these options allow more ranks than processors, and root as the user, which tutti run
+         * always allows */
+        return 0;
     case OPTION_MCA:
         argp_error(state, "--mca is Open MPI's; settings of Tutti are variables: -x TUTTI_LOG=boot "
                           "(`man tutti` has them all)");

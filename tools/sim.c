@@ -61,15 +61,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 struct sim_run {
     const char *name;
-    int64_t expected; /* messages; -1: not known */
+    int64_t expected; /* the expected number of messages; -1: not known */
     struct timespec begun;
-    double next; /* seconds after which progress is shown next */
+    double next; /* the seconds after the begin at which progress is shown next */
     bool terminal, shown;
 };
 
 /* On a terminal, progress is first shown after a second, and each line replaces the one before.
- * Otherwise the first line comes after FIRST seconds, and each further line after twice as long, so
- * that a log stays short. */
+ * Otherwise the first line is printed after FIRST seconds, and each further line when twice the
+ * time of the line before has passed, so that a log stays short. */
 enum { FIRST = 5 };
 
 static double seconds_since(const struct timespec *begun)
@@ -195,7 +195,7 @@ static void print_row(const struct sim_arguments *a, const struct tt_case *c,
            1e-6 * (double)r->time_ps, predicted, off, r->messages, r->steps);
     if (r->links) printf(" %14" PRId64 " %14.1f", r->max_link_bytes, mean_link(r));
     printf("\n");
-    fflush(stdout); /* the next row may take long */
+    fflush(stdout); /* the simulation for the next row may take long */
 }
 
 static void print_head(const struct sim_arguments *a)
@@ -207,8 +207,8 @@ static void print_head(const struct sim_arguments *a)
     fflush(stdout);
 }
 
-/* Prints how many links carried no bytes, up to 1/8 of the bytes of the fullest link, up to 2/8,
- * and so on. */
+/* Prints how many links carried no bytes; how many carried more, up to 1/8 of the bytes of the link
+ * that carried most; how many up to 2/8; and so on. */
 static void print_loads(const struct tt_case *c, const struct tt_sim_result *r)
 {
     enum { PARTS = 8 };
@@ -234,7 +234,7 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* Whether the algorithm exists and applies; otherwise prints the error. */
+/* Returns whether the algorithm exists and applies; if not, prints the error. */
 static bool can_run(const struct tt_case *c, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
@@ -262,7 +262,7 @@ static void print_trace(void *picture, FILE *out)
     tt_picture_trace(picture, out);
 }
 
-/* Simulates and writes a trace. */
+/* Simulates the plans of an algorithm and writes a trace of the simulation. */
 static tutti_status simulate_traced(const struct sim_arguments *a, const struct tt_case *c,
                                     const struct tt_algorithm *algorithm,
                                     struct tt_sim_result *result)
@@ -294,8 +294,8 @@ static int run_one(const struct sim_arguments *a, const struct tt_case *c,
     return TT_EXIT_OK;
 }
 
-/* For algorithms that the user did not name: whether the algorithm applies and can be simulated in
- * reasonable time. Prints a message if only the time is the reason. */
+/* Returns whether an algorithm that the user did not name applies and can be simulated in
+ * reasonable time. If it applies but takes too long, prints a message. */
 static bool is_worthwhile(const struct sim_arguments *a, const struct tt_case *c,
                           const struct tt_algorithm *algorithm)
 {
@@ -338,7 +338,8 @@ static int run_all(const struct sim_arguments *a, const struct tt_case *c, cJSON
     return code;
 }
 
-/* Simulates the plans of a file (`row`), or all algorithms that are asked for. */
+/* Simulates the plans of a plan file (`row`), or all algorithms that the user asks for if `row` is
+ * NULL. */
 static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
                     const struct tt_algorithm *row)
 {
@@ -350,8 +351,9 @@ static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
     return code;
 }
 
-/* A trace is of one algorithm. Chooses it if the user has named none. Returns false after printing
- * the error. */
+/* Makes sure that a->algorithms names a single algorithm, because a trace contains only one. If the
+ * user names none, takes the one that the library would choose. Returns false after printing the
+ * error. */
 static bool one_algorithm(struct sim_arguments *a, const struct tt_case *c)
 {
     const struct tt_algorithm *algorithm;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti tune`: times the algorithms that are worth it for a list of problems, each in a job of its
- * own, and keeps which one was the fastest.
+ * `tutti tune`: times, for each problem of a list, the algorithms that may be the fastest, each in
+ * a job of its own, and records in a file which one was the fastest.
  *
  * A problem is timed in rounds, in each of which every candidate runs once, so that a disturbance
- * hits all candidates alike. The middle time of a candidate counts. Then the fastest algorithm is
- * timed with other slices and radices, as far as its plan depends on them. The line of a problem is
- * added to the file when it is known, so that nothing is lost if the command is interrupted.
+ * affects all candidates. The median of a candidate's times counts. Then the fastest algorithm is
+ * timed with other slices and radices, if its plan depends on them. The line of a problem is added
+ * to the file when it is known, so that nothing is lost if the command is interrupted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,11 +41,11 @@ struct tune_candidate {
 struct tuning {
     const struct tune_arguments *a;
     char path[TT_FILE_PATH];
-    int at, of; /* the problem, and how many there are */
+    int at, of; /* at: the number of the current problem; of: the number of problems */
     struct tt_case c;
     struct tune_candidate candidate[CANDIDATES];
     int n;
-    int kept; /* lines that were written */
+    int kept; /* the number of lines that were added to the file */
     bool failed;
 };
 
@@ -121,8 +121,9 @@ static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a,
     return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
 }
 
-/* Whether the plan of some rank with these parameters differs from that of every candidate with the
- * same algorithm. The first and the last rank have different places in most trees and rings. */
+/* Returns whether the plan of the first or of the last rank with these parameters differs from that
+ * of every candidate with the same algorithm. These two ranks have different places in most trees
+ * and rings. */
 static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
 {
     bool is_new = true;
@@ -142,7 +143,8 @@ static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice
     return is_new;
 }
 
-/* Adds the algorithm with other slices and radices. What the user or the problem sets stays. */
+/* Adds the algorithm with other slices and radices. A parameter that the user or the problem sets
+ * stays as it is. */
 static void add_parameters(struct tuning *t, const struct tune_candidate *best)
 {
     static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
@@ -178,7 +180,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The middle time; NEVER: the candidate could not be timed. */
+/* Returns the median time of the candidate; INT64_MAX if it could not be timed. */
 static int64_t time_of(const struct tune_candidate *c)
 {
     int64_t ps[ROUNDS];
@@ -195,7 +197,7 @@ static void show_progress(const struct tuning *t, const char *problem, int round
             ROUNDS, t->candidate[i].algorithm->name);
 }
 
-/* Times the candidates from the one with this number on. */
+/* Times the candidates from number `first` on. Returns false after an error. */
 static bool time_from(struct tuning *t, const char *problem, int first)
 {
     bool good = true;
@@ -208,8 +210,8 @@ static bool time_from(struct tuning *t, const char *problem, int first)
     return good;
 }
 
-/* The fastest; the first candidate, which runs without wisdom, stays if no other is better by more
- * than the noise. */
+/* Returns the fastest candidate. The first candidate, which would run without wisdom, is returned
+ * unless another one is faster by more than MARGIN per cent, which may be noise. */
 static struct tune_candidate *best_of(struct tuning *t)
 {
     struct tune_candidate *best = &t->candidate[0];
@@ -271,7 +273,7 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
 
 /* ---- Problems ---- */
 
-/* Why the problem cannot be tuned; NULL: it can be. */
+/* Returns why the problem cannot be tuned; NULL if it can. */
 static const char *refusal(const struct tt_case *tuned)
 {
     const struct tt_problem *p = &tuned->problem;
@@ -309,15 +311,15 @@ static void tune_problem(struct tuning *t, const char *problem)
         return;
     }
     t->c.map.wisdom = NULL;
-    t->c.problem.call = t->c.given; /* without what the wisdom has set */
+    t->c.problem.call = t->c.given; /* without the parameters that the wisdom has set */
     const char *why = refusal(&t->c);
     if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
     if (why || !tune_open(t, problem)) t->failed = true;
     tt_case_close(&t->c);
 }
 
-/* Calls `each` for every size of the problem, or just for the problem. Returns how many there are.
- * */
+/* Tunes the problem with each size from `first` to `last`, or only as it is if `first` is 0 or it
+ * has no size. counts: only counts the problems. Returns their number. */
 static int each_size(struct tuning *t, const char *text, int64_t first, int64_t last, bool counts)
 {
     struct tt_problem problem;
@@ -344,7 +346,8 @@ static const char *const usual[] = {"barrier",          "bcast/u8/8",
                                     "allgather/u8/8",   "alltoall/u8/8",
                                     "scan/f64/sum/8",   "reduce_scatter_block/f64/sum/8"};
 
-/* Goes through all problems; returns how many there are. */
+/* Tunes all problems of the command line, or else the usual ones. counts: only counts the problems.
+ * Returns their number. */
 static int each_problem(struct tuning *t, bool counts)
 {
     const struct tune_arguments *a = t->a;
@@ -369,7 +372,8 @@ static const char doc[] =
     "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
 
-/* Finds the file of the wisdom, and whether it can be read and written. */
+/* Finds the path of the file of the wisdom. Returns false, after printing the error, if there is
+ * none or it cannot be read and written. */
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY] = "";
@@ -388,7 +392,8 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
     return good;
 }
 
-/* Whether each PROBLEM is one. Prints the error of the first that is not. */
+/* Returns whether each argument PROBLEM is a problem. Prints the error of the first one that is
+ * not. */
 static bool are_problems(const struct tune_arguments *a)
 {
     struct tt_problem problem;

@@ -59,7 +59,7 @@ static void add_sample(struct tt_call_shape *shape, const struct tt_call_group *
 }
 
 /* Adds the samples to their shapes and returns the number of shapes. The samples must be sorted by
- * shape, and within a shape by the rank that came late. */
+ * shape, and the samples of a shape by the rank that came late. */
 static int64_t add_samples(const struct tt_call_sample *sample, int64_t n,
                            struct tt_call_shape *shape)
 {
@@ -119,7 +119,8 @@ int64_t tt_calls_longest(const struct tt_calls *c, int64_t most, const struct tt
 
 /* ---- Text ---- */
 
-/* Prints a column of `wide` letters, flush right; flush left if `wide` is negative. */
+/* Prints the text in a column of `wide` characters, at its right end; or, if `wide` is negative, at
+ * the left end of a column of -`wide` characters. */
 static void column(FILE *out, int wide, const char *text)
 {
     int letters = 0;

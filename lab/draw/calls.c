@@ -53,7 +53,8 @@ static bool together(const struct tt_call_bar *x, const struct tt_call_bar *y)
     return x->team == y->team && x->execution == y->execution;
 }
 
-/* Sorts the bars by team and execution to form groups, and then by the begin of their group. */
+/* Sorts the bars by team and execution, makes a group of the bars of each execution, and then sorts
+ * the groups by their begin. */
 static tutti_status make_groups(struct tt_calls *c)
 {
     c->group = tt_calloc((size_t)c->bars + 1, sizeof *c->group);
@@ -93,8 +94,8 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the place of the last of order[0..n-1] that began by `until`. order[] is sorted by
- * begin. */
+/* Returns the index of the last of the calls order[0..n-1] that began at or before the time
+ * `until`; 0 if there is none. order[] is sorted by begin. */
 static int64_t last_before(struct tt_call_bar *const *order, int64_t n, int64_t until)
 {
     int64_t low = 0, high = n;
@@ -108,9 +109,9 @@ static int64_t last_before(struct tt_call_bar *const *order, int64_t n, int64_t 
     return low ? low - 1 : 0;
 }
 
-/* Returns a member of the team that did not come to this execution. -1: all came, or the trace of
- * the absent member may be incomplete. The members of the team and the bars of the execution are
- * both in rank order. */
+/* Returns a member of the team that did not come to this execution. -1: all members came, or the
+ * trace of the absent member may be incomplete. The members of the team and the bars of the
+ * execution are both in rank order. */
 static int missing_of(const struct tt_calls *c, const struct tt_call_group *group)
 {
     const struct tt_call_team *team = &c->team[c->bar[group->first].team];
@@ -125,8 +126,8 @@ static int missing_of(const struct tt_calls *c, const struct tt_call_group *grou
     return -1;
 }
 
-/* Counts the time for which the ranks that came were blocked as waiting for rank `missing`, which
- * never came. */
+/* Counts all the time for which the ranks in the call were blocked as time that they waited for
+ * rank `missing`, which never came. */
 static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int missing)
 {
     group->missing = true;
@@ -142,9 +143,9 @@ static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int mi
     }
 }
 
-/* Finds the rank that came late: the one for which the others waited longest in all. If they waited
- * for nobody, it is the one that came last. caused_ps[i]: how long the others waited for
- * order[i]. */
+/* Sets group->late to the rank for which the other ranks waited longest in all, or, if no rank
+ * waited, to the rank that came last. caused_ps[i] is how long the other ranks waited for the rank
+ * of order[i]. */
 static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const *order,
                           const int64_t *caused_ps)
 {
@@ -155,7 +156,8 @@ static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const
     if (late > 0) group->late_ps = order[late]->begin_ps - order[late - 1]->begin_ps;
 }
 
-/* caused_ps: room for a number for each bar of the group */
+/* Computes for each call of the group how long its rank waited and for which rank. order[] has the
+ * calls in the order of their begin. caused_ps has room for a number for each of them. */
 static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *order,
                        int64_t *caused_ps)
 {
@@ -256,7 +258,7 @@ static void sum_up(struct tt_calls *c)
 
 /* ---- Teams ---- */
 
-/* Whether all ranks are as far apart as the first two. */
+/* Returns whether the difference of the numbers of two consecutive ranks is the same everywhere. */
 static bool are_even(const struct tt_call_bar *of, int64_t n)
 {
     for (int64_t i = 2; i < n; i++)
@@ -286,7 +288,7 @@ static void name_members(struct tt_call_team *t, const struct tt_call_bar *of, i
     }
 }
 
-/* Names a team by its members, which are the ranks of its largest execution. */
+/* Names a team by its members: the ranks of the execution that has most ranks. */
 static void name_team(struct tt_calls *c, int64_t team)
 {
     struct tt_call_team *t = &c->team[team];
@@ -302,7 +304,8 @@ static void name_team(struct tt_calls *c, int64_t team)
     memcpy(t->label, label, sizeof label);
 }
 
-/* Teams with the same members get a number, in the order of the trace. */
+/* Appends #1, #2, ... to the names of the teams that have the same name as team `first`, in the
+ * order of the trace, if there are several. */
 static void number_alike(struct tt_calls *c, int64_t first)
 {
     char label[sizeof c->team[0].label];
@@ -394,7 +397,8 @@ char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar,
 
 const char *tt_calls_end_text(const struct tt_call_rank *rank)
 {
-    const char *what = strchr(rank->rank_status, ' '); /* such as "rank 2 died: ..." */
+    /* a text such as "rank 2 died: ...": the cause follows the number of the rank */
+    const char *what = strchr(rank->rank_status, ' ');
     if (rank->said && rank->ended) return rank->cut ? "the rest of its trace is missing" : "";
     if (rank->runs) return "runs";
     if (what && strncmp(rank->rank_status, "rank ", 5) == 0) what = strchr(what + 1, ' ');

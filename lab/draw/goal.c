@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Each kind of message has its own tag in each lane. */
+/* The kinds of messages. Each kind has a tag of its own in each lane. */
 enum tag { MESSAGE, SIGNAL, PUT, ASK, ANSWER };
 enum { SMALL = 8 };
 
-/* What rank `at` has to do for a step of rank `from`: answer a get, receive a put or receive a
- * signal. */
+/* What rank `at` has to do for a step of rank `from`: answer a get (ASK), receive a put (PUT) or
+ * receive a signal (SIGNAL). */
 struct far {
     int at, from;
     uint8_t tag, lane;
@@ -28,14 +28,14 @@ struct goal {
     tutti_status status;
 };
 
-/* The lane being written: the operations that its next operation requires, and its last
- * operation. */
+/* The state of writing a lane: `required` are the labels of the operations that must end before the
+ * next operation of the lane, and `last` is the label of its last operation. */
 struct writer {
     struct goal *g;
     int me, lane;
-    int *label; /* the next label of the rank */
+    int *label; /* the label of the rank's next operation */
     int last;
-    int *started; /* by start under way: its label */
+    int *started; /* by the id and instance of a started step: the label of its operation */
     int *required;
     size_t n, room;
 };
@@ -135,7 +135,7 @@ static void collect(struct goal *g)
     if (g->n) qsort(g->far, g->n, sizeof *g->far, by_place);
 }
 
-/* Returns the index of the first entry that rank `at` has to do for rank `from`. */
+/* Returns the index in g->far of the first thing that rank `at` has to do for rank `from`. */
 static size_t first_far(const struct goal *g, int at, int from)
 {
     size_t low = 0, high = g->n;
@@ -157,7 +157,7 @@ static int tag_of(enum tag tag, int lane)
     return (int)tag * TT_LANES + lane;
 }
 
-/* From now on, the lane goes on only when the operation `label` has ended. */
+/* Makes the next operation of the lane wait for the end of the operation `label`. */
 static void require(struct writer *w, int label)
 {
     if (w->n == w->room) {
@@ -173,8 +173,9 @@ static void require(struct writer *w, int label)
     w->required[w->n++] = label;
 }
 
-/* Finishes the operation that was just printed: it requires what the lane waits for, and it begins
- * only after the lane's last operation has begun. Returns its label. */
+/* Writes the dependences of the operation that was just printed: it requires the operations in
+ * w->required, and begins only after the lane's last operation has begun. Returns the label of the
+ * operation. */
 static int follows(struct writer *w)
 {
     int label = (*w->label)++;
@@ -215,8 +216,8 @@ static void calc_op(struct writer *w, int64_t ps)
 
 /* ---- Steps ---- */
 
-/* Receives all signals of the writer to this rank up to the value that have not been received
- * yet. */
+/* Writes receives for an await: for all signals of the awaited lane to this rank, up to the awaited
+ * value, that have no receive yet. */
 static void hear(struct writer *w, const struct tt_plain *s)
 {
     struct goal *g = w->g;
@@ -290,8 +291,9 @@ static void write_lane(struct goal *g, int me, int lane, int *label)
     tt_free(w.required);
 }
 
-/* Writes the operations by which this rank serves steps of other ranks, which may happen at any
- * time. The operations for one step form a chain that depends on no step of this rank. */
+/* Writes the operations of this rank for steps of other ranks, which may take place at any time:
+ * receives of puts and of signals that no step awaits, and answers to gets. The operations for one
+ * step form a chain that depends on no step of this rank. */
 static void serve(struct goal *g, int me, int *label)
 {
     for (size_t i = first_far(g, me, 0); i < g->n && g->far[i].at == me; i++) {

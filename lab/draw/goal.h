@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans as GOAL, the group operation assembly language of LogGOPSim (Hoefler, Siebert, Lumsdaine
- * 2009). A GOAL text lists for each rank its sends, receives and calculations, and which of them
- * wait for which.
+ * Writes plans as GOAL, the group operation assembly language of the simulator LogGOPSim (Hoefler,
+ * Siebert, Lumsdaine 2009). A GOAL text lists for each rank its sends, receives and calculations,
+ * and which of them wait for which.
  *
  *     rank 0 {
  *       l1: send 8b to 1 tag 0 cpu 0
@@ -12,10 +12,11 @@
  *       l3 requires l2                        begins after l2 has ended
  *     }
  *
- * GOAL knows messages only. A signal becomes a message of 8 bytes, received where it is awaited. A
- * put has a receive at the target that nothing waits for. A get, or an operand of another rank,
- * becomes a message of 8 bytes that asks and one that answers. Tags distinguish these kinds and the
- * lanes; cpu is the lane.
+ * GOAL has messages only. A signal becomes a message of 8 bytes, whose receive stands at the step
+ * that awaits the signal. A put becomes a message, and no operation of the target waits for its
+ * receive. A get, or an operand of another rank, becomes a message of 8 bytes that asks for the
+ * data and a message that carries them. The tag stands for the kind of the message and the lane;
+ * cpu is the number of the lane.
  */
 #ifndef TT_DRAW_GOAL_H
 #define TT_DRAW_GOAL_H
@@ -24,8 +25,8 @@
 
 #include "plan/plan.h"
 
-/* Writes plans[0 .. p-1]. copy_ps is the cost of copying a byte, reduce_ps that of reducing a byte
- * of an operand, in picoseconds. Returns TUTTI_OK or ERR_MEMORY. */
+/* Writes plans[0 .. p-1], the plans of all ranks. copy_ps is the time to copy a byte, and reduce_ps
+ * the time to reduce a byte of an operand, in picoseconds. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_plan_goal(struct tt_plan *const *plans, int p, int64_t copy_ps, int64_t reduce_ps,
                           FILE *out);
 

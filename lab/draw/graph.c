@@ -6,8 +6,8 @@
 #include "draw/palette.h"
 #include "text/text.h"
 
-/* A step and where it stands: `place` is its index among all steps; `nth`, how many sends (or
- * receives) with the same peer its lane has before it. */
+/* A step and its place: `place` is its index among the steps of all ranks; `nth` is the number of
+ * steps of the same kind (such as send) and with the same peer before it in the lane. */
 struct node {
     int rank, lane, place, nth;
     struct tt_plain step;
@@ -33,7 +33,7 @@ static void print_node(const struct graph *g, const struct node *node)
         fputs("\"]\n", g->out);
 }
 
-/* Returns how many sends (or receives) with the same peer came before in the same lane. */
+/* Returns how many earlier steps of the same lane have the same kind and peer. */
 static int count_before(const struct graph *g, const struct node *node)
 {
     int n = 0;
@@ -72,7 +72,7 @@ static tutti_status add_lane(struct graph *g, int rank, int lane)
 
 /* ---- Edges between lanes ---- */
 
-/* Returns the wait for a started step; the step itself if there is none. */
+/* Returns the step that waits for a started step; the started step itself if there is none. */
 static const struct node *completion(const struct graph *g, const struct node *start)
 {
     for (int i = start->place + 1; i < g->n; i++) {
@@ -97,8 +97,8 @@ static void message(const struct graph *g, const struct node *send)
     }
 }
 
-/* Whether the signal goes to this rank. The set of ranks lies in the plan itself, so the pointer
- * stays valid. */
+/* Returns whether the signal is for this rank. step.set points into the plan, so it is still
+ * valid. */
 static bool is_for(const struct node *signal, int rank)
 {
     if (signal->step.peer >= 0) return signal->step.peer == rank;

@@ -53,7 +53,7 @@ static bool hex(struct tt_json *json, int *value)
     return true;
 }
 
-/* Reads what follows a backslash. */
+/* Reads the characters after a backslash, and sets *c to the character for which they stand. */
 static bool escape(struct tt_json *json, char *c)
 {
     static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
@@ -95,8 +95,8 @@ bool tt_json_text(struct tt_json *json, char *buffer, size_t size)
 
 struct number {
     const char *at;
-    int64_t whole; /* -1: too large */
-    int32_t part;  /* millionths */
+    int64_t whole; /* the digits before the point; -1: too large */
+    int32_t part;  /* the digits after the point, in millionths */
     bool negative, exact;
 };
 
@@ -119,8 +119,8 @@ static void part_digits(struct tt_json *json, struct number *number)
     for (; is_digit(json); json->at++, unit /= 10) number->part += unit * (*json->at - '0');
 }
 
-/* Reads a number with an exponent. Exponents are rare, so strtod reads it, with the precision of a
- * double. */
+/* Reads the exponent of a number whose digits were read, and sets *number to the whole value. It
+ * uses strtod, which has the precision of a double only, because exponents are rare. */
 static bool scaled(struct tt_json *json, struct number *number, const char *what)
 {
     char copy[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads JSON from memory, piece by piece, without building a tree of it. So a trace of a million
- * events needs no more memory than its events. The reader keeps the first error with its place, and
- * everything after an error fails.
+ * Reads JSON from memory, piece by piece, without a tree of its values. So a trace of a million
+ * events needs no more memory than its events. The reader keeps the first error and its place, and
+ * all calls after an error fail.
  */
 #ifndef TT_DRAW_JSON_READ_H
 #define TT_DRAW_JSON_READ_H
@@ -28,8 +28,8 @@ bool tt_json_take(struct tt_json *json, char c);
 
 /* Reads the next byte, which must be c; `what` names it in the error. */
 bool tt_json_must(struct tt_json *json, char c, const char *what);
-/* Reads a string. It is cut if it does not fit in buffer, and characters beyond ASCII become
- * '?'. */
+/* Reads a string. The string is cut if it does not fit in the buffer, and characters beyond ASCII
+ * become '?'. */
 bool tt_json_text(struct tt_json *json, char *buffer, size_t size);
 /* Reads a whole number in [least, most]; `what` names it in the error. */
 bool tt_json_whole(struct tt_json *json, int64_t least, int64_t most, const char *what,
@@ -39,13 +39,13 @@ bool tt_json_millionths(struct tt_json *json, const char *what, int64_t *whole, 
 /* Skips a value of any kind. */
 bool tt_json_skip(struct tt_json *json);
 
-/* Iterates over the members of an object or the items of an array. Call it before each one, with *n
- * == 0 before the first. It returns false at the end or after an error. tt_json_member reads the
- * key and the colon. */
+/* These two functions iterate over the members of an object or the items of an array. They are
+ * called before each member or item, with *n == 0 before the first, and return false at the end or
+ * after an error. tt_json_member also reads the key and the colon. */
 bool tt_json_member(struct tt_json *json, int64_t *n, char *key, size_t size);
 bool tt_json_item(struct tt_json *json, int64_t *n);
 
-/* Converts a place to line and column, both from 1. */
+/* Converts a place in the text to its line and column, which count from 1. */
 void tt_json_place(const struct tt_json *json, const char *at, int *line, int *column);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writing strings in JSON.
+ * Writes strings in JSON.
  */
 #ifndef TT_DRAW_JSON_H
 #define TT_DRAW_JSON_H

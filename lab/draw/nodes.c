@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which ranks share a node, as far as the text of the problem says.
+ * Finds out which ranks share a node from the text of a problem.
  */
 #include <string.h>
 

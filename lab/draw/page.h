@@ -5,13 +5,13 @@
 #include <stddef.h>
 
 /* The page that shows a picture consists of head, data and tail. The data is the picture's JSON. It
- * must contain neither "</" nor "<!", which would end the script or begin a comment in HTML; in
- * strings they are written "<\/" and "\u003c!". The parts of the page are in lab/draw/page; the
+ * must contain neither "</" nor "<!", which would end the script or begin a comment in HTML; the
+ * writer of JSON writes "<" in strings as "\u003c". The parts of the page are in lab/draw/page; the
  * build makes these strings from them. */
 extern const char tt_page_head[];
 extern const char tt_page_tail[];
 
-/* The lengths without the NUL at the end. */
+/* The lengths of the strings without the NUL at the end. */
 extern const size_t tt_page_head_bytes;
 extern const size_t tt_page_tail_bytes;
 

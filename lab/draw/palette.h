@@ -2,13 +2,14 @@
  *
  * The palette of all pictures. Each colour has a name, and one value for light and one for dark
  * backgrounds. The SVG writers take the values from here, and `page/assemble` writes them at the
- * top of the page's style (`--name`). So a step has the same colour in both.
+ * top of the page's style (`--name`). So a step has the same colour in an SVG and on the page.
  *
  * The colours of the kinds of steps can be distinguished with every kind of colour vision, and have
  * a contrast of 3 to the panel behind them; steps that only wait are pale. `load-0` to `load-8` are
- * the scale of amounts: Cividis (Nunez, Anderton, Renslow 2018), in even steps of lightness; a
- * larger amount is darker on a light page and lighter on a dark one. `route-0` to `route-7` can be
- * distinguished with every kind of colour vision, too. tests/draw/palette.py checks all this.
+ * the scale for amounts, such as the bytes of a link: Cividis (Nunez, Anderton, Renslow 2018), in
+ * even steps of lightness; a larger amount is darker on a light page and lighter on a dark one.
+ * `route-0` to `route-7` can be distinguished with every kind of colour vision, too.
+ * tests/draw/palette.py checks all this.
  */
 #ifndef TT_DRAW_PALETTE_H
 #define TT_DRAW_PALETTE_H
@@ -79,12 +80,12 @@
 /* clang-format on */
 
 /* The background that a picture is made for. A viewer that knows the reader's preference (a
- * browser) chooses one of TT_SCHEME_BOTH; another viewer (a converter) takes the first, which is
- * light. */
+ * browser) chooses one of TT_SCHEME_BOTH; another viewer (a converter) uses the first of them,
+ * which is light. */
 enum tt_scheme { TT_SCHEME_BOTH, TT_SCHEME_LIGHT, TT_SCHEME_DARK };
 
-/* Prints style rules in which "$name;" or "$name}" stands for a colour of the palette. The rules
- * appear once for each scheme. */
+/* Prints style rules in which "$name;" or "$name}" stands for a colour of the palette. With
+ * TT_SCHEME_BOTH, the rules are printed once with the light values and once with the dark ones. */
 void tt_palette_style(const char *rules, enum tt_scheme scheme, FILE *out);
 /* Returns the value of a colour by its name; NULL if there is no such colour. */
 const char *tt_palette_colour(const char *name, size_t length, enum tt_scheme scheme);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fills a picture with steps and messages, the tree along which data went, and the network.
+ * Fills a picture with steps and messages, with the tree along which data went, and with the
+ * network.
  */
 #include "draw/picture.h"
 
@@ -12,8 +13,8 @@
 /* ---- The logical tree ---- */
 
 /* The logical tree: the pairs of ranks between which data went, if they are the edges of a tree. It
- * does not matter whether the data went up, down or both ways. The root is that of the collective.
- * If it is not known, it is found from what only a root does. */
+ * does not matter whether the data went up, down or both ways. The root of the tree is the root of
+ * the collective, or, if that is not known, a rank that find_root picks from the messages. */
 
 static bool pairs_begin(struct tt_picture_pairs *pairs, int ranks)
 {
@@ -59,9 +60,9 @@ static void pairs_add(struct tt_picture *picture, const struct tt_sim_event *mes
 
 /* ---- The root ---- */
 
-/* Returns the only rank that never received, or the only one that never sent. If there is neither,
- * returns the rank whose first send came last: what a root sends down has come up from all others
- * before. */
+/* Returns the only rank that never received, or the only one that never sent. If there is no such
+ * rank, returns the rank whose first send was the last of all: in a tree, a root sends data down
+ * only when the data of all other ranks have come up. */
 static int find_root(const struct tt_picture *picture)
 {
     const struct tt_picture_pairs *pairs = &picture->pairs;
@@ -76,7 +77,8 @@ static int find_root(const struct tt_picture *picture)
 
 /* ---- Edges ---- */
 
-/* The neighbours of rank r are near[first[r] .. first[r + 1] - 1], ascending. */
+/* The pairs of ranks as a graph. The neighbours of rank r are near[first[r] .. first[r + 1] - 1],
+ * in ascending order. */
 struct near {
     int *first, *near, *queue;
     bool *seen;
@@ -114,7 +116,8 @@ static void find_near(const struct tt_picture *picture, struct near *near)
               sizeof *near->near, ascending);
 }
 
-/* Walks the tree breadth first. Returns how many ranks are reached. */
+/* Visits the ranks breadth first from the root, and records the edges on the way. Returns how many
+ * ranks it has visited. */
 static int walk(struct tt_picture *picture, struct near *near, int root)
 {
     int n = 0, edges = 0;
@@ -134,7 +137,7 @@ static int walk(struct tt_picture *picture, struct near *near, int root)
     return n;
 }
 
-/* Sets the edges if the pairs form a tree. */
+/* Sets picture->edges and picture->edge if the pairs of ranks form a tree. */
 static tutti_status picture_tree(struct tt_picture *picture, int root)
 {
     size_t p = (size_t)picture->ranks;
@@ -230,8 +233,8 @@ static void widths(const int *parent, int n, double *width)
 
 tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *vertex)
 {
-    /* width: the number of leaves under each vertex; next: where the next child of each vertex
-     * begins. */
+    /* width[i]: the number of leaves below vertex i; next[i]: the x at which its next child
+     * begins */
     double *width = tt_calloc((size_t)n, sizeof *width), *next = tt_calloc((size_t)n, sizeof *next);
     if (width && next) {
         widths(parent, n, width);
@@ -249,8 +252,8 @@ tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *v
     return status;
 }
 
-/* Moves the levels so far apart that the link to the last child of a wide fan passes above the
- * child before, by more than the height of a vertex. */
+/* Makes the distance of the levels so large that the link to the outermost child of a vertex with
+ * many children passes above the child next to it, by more than the height of a vertex. */
 static void stretch(const int *parent, struct tt_picture_net *p)
 {
     const double above = 0.42; /* in units of the distance of neighbours */
@@ -301,7 +304,8 @@ static void place_dragonfly(struct tt_picture_net *p, const struct tt_net *net)
     }
 }
 
-/* Places the vertices: sets x, y and slice of each, and slices. Returns TUTTI_OK or ERR_MEMORY. */
+/* Places the vertices: sets x, y and slice of each vertex, and the number of slices. Returns
+ * TUTTI_OK or ERR_MEMORY. */
 static tutti_status place(struct tt_picture_net *picture, const struct tt_net *net)
 {
     picture->slices = 1;
@@ -353,8 +357,8 @@ static int64_t count_links(const struct tt_net *net)
     return n;
 }
 
-/* Returns the loads of the links when there is no simulation: each message loads the links of its
- * route. NULL: no memory. */
+/* Returns the bytes on each link for a picture that is not simulated: adds the bytes of each
+ * message to the links of its route. NULL: no memory. */
 static int64_t *loads_of_messages(const struct tt_picture *picture, const struct tt_net *net)
 {
     int64_t *bytes = tt_calloc((size_t)net->vertices * (size_t)net->ports + 1, sizeof *bytes);
@@ -444,7 +448,7 @@ tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *n
     return TUTTI_OK;
 }
 
-/* Returns the same network with no node missing; vertices == 0 if that is not possible. */
+/* Returns the network as it is without missing nodes; vertices == 0 if there is no such network. */
 static struct tt_net whole_of(const struct tt_net *net)
 {
     struct tt_net whole = {.kind = net->kind, .dims = net->dims};
@@ -563,8 +567,9 @@ void tt_picture_message(void *picture, const struct tt_sim_event *message)
     pairs_add(p, message);
 }
 
-/* Sorts by rank, lane and time, so that a picture does not depend on the order of the events that
- * came in. A step that takes no time comes before one that begins at the same time. */
+/* Compares events for qsort by rank, lane and time, so that a picture does not depend on the order
+ * in which the events were added. A step that takes no time comes before other steps that begin at
+ * the same time. */
 static int earlier(const void *a, const void *b)
 {
     const struct tt_sim_event *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A picture is everything that can be drawn of a collective, simulated or run, as plain data: the
+ * A picture is everything that can be drawn of a simulated or real collective, as plain data: the
  * steps of each rank with their times, the messages with their times, the bytes from each rank to
  * each other (traffic), the tree along which the data went, and the network with the load of its
  * links.
@@ -20,8 +20,9 @@
 #include "sim/sim.h"
 
 enum {
-    TT_PICTURE_MOST = 500000, /* the most steps, and messages, that are kept; the rest is counted */
-    TT_PICTURE_GROUPS = 64,   /* the most rows of the traffic matrix */
+    /* the most steps that are kept, and the most messages; further ones are only counted */
+    TT_PICTURE_MOST = 500000,
+    TT_PICTURE_GROUPS = 64,    /* the most rows of the traffic matrix */
     TT_PICTURE_LINKS = 500000, /* a network with more links has no picture */
     TT_PICTURE_ROUTES = 64
 };
@@ -31,9 +32,10 @@ struct tt_picture_list {
     int64_t n, room, left_out;
 };
 
-/* The pairs of ranks between which data went, as long as they may form a tree. */
+/* A hash table of the pairs of ranks between which data went. It is filled as long as the pairs may
+ * form a tree. */
 struct tt_picture_pairs {
-    uint64_t *key; /* lower rank * ranks + higher + 1; 0: free */
+    uint64_t *key; /* lower rank * ranks + higher rank + 1; 0: the entry is free */
     size_t room;
     int n;
     bool many;        /* there are more pairs than a tree has */
@@ -42,9 +44,9 @@ struct tt_picture_pairs {
 };
 
 struct tt_picture_vertex {
-    double x, y; /* in units of the distance of neighbours; y downwards */
-    int slice;   /* the slice of a grid of 3 and more dimensions; otherwise 0 */
-    int rank;    /* -1: a missing node; -2: a switch */
+    double x, y; /* in units of the distance of neighbours; y grows downwards */
+    int slice;   /* its slice in a grid of 3 or more dimensions; otherwise 0 */
+    int rank;    /* its rank; -1: a missing node; -2: a switch */
 };
 
 struct tt_picture_link {
@@ -64,28 +66,33 @@ struct tt_picture_net {
     int64_t max_link_bytes;
     double mean_link_bytes;
     int routes, routes_left_out;
-    int *route[TT_PICTURE_ROUTES]; /* vertices, with -1 behind the last */
+    int *route[TT_PICTURE_ROUTES]; /* the vertices of each route, with -1 after the last */
 };
 
 /* Invariants (tt_picture_valid): steps and messages name ranks in 0 .. ranks-1 (the peer of a step
- * may be -1), times ascend from begin to end, bytes are not negative. traffic has groups *
- * groups numbers; the row is the group of the sender, and rank r is in group r / per_group. */
+ * may be -1), times ascend from begin to end, bytes are not negative. traffic is a matrix of groups
+ * * groups numbers, whose row is the group of the sender and whose column is that of the receiver;
+ * rank r is in group r / per_group. */
 struct tt_picture {
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */
-    bool run;                                                /* false: a simulation */
-    enum tt_scheme scheme;                                   /* scheme for SVG */
+    /* true: a real run; false: a simulation */
+    bool run;
+    enum tt_scheme scheme; /* the scheme of colours for an SVG */
     int ranks;
-    int first, last; /* steps and messages are kept for these ranks; all the rest is kept for all */
+    /* steps and messages are kept for these ranks only; everything else is kept for all ranks */
+    int first, last;
     int64_t time_ps;
     struct tt_picture_list steps, messages;
     int groups, per_group;
     int64_t *traffic;
-    int edges;      /* edges of the tree: ranks - 1; 0 if the data did not go along a tree */
-    int (*edge)[2]; /* parent and child; parents in breadth-first order from the root */
+    /* the number of edges of the tree: ranks - 1; 0 if the data did not go along a tree */
+    int edges;
+    /* parent and child of each edge; parents are in breadth-first order from the root */
+    int (*edge)[2];
     struct tt_picture_pairs pairs;
     struct tt_picture_net net;
     struct tt_calls calls; /* the calls of a real run; empty for a simulation */
-    tutti_status status;   /* ERR_MEMORY: something could not be kept */
+    tutti_status status;   /* ERR_MEMORY: there was no memory for a step or a message */
 };
 
 bool tt_picture_valid(const struct tt_picture *picture);
@@ -93,25 +100,27 @@ bool tt_picture_valid(const struct tt_picture *picture);
 /* ---- Making ---- */
 
 tutti_status tt_picture_begin(struct tt_picture *picture, int ranks);
-/* Observers for tt_sim_job; `picture` is a struct tt_picture. */
+/* Record a step or a message. They can be passed to the simulator as functions of a tt_sim_job;
+ * `picture` is a struct tt_picture. */
 void tt_picture_step(void *picture, const struct tt_sim_event *event);
 void tt_picture_message(void *picture, const struct tt_sim_event *message);
-/* Sorts what has come and finds the tree. root: the root of the collective, or -1 if it is not
- * known. Returns TUTTI_OK or ERR_MEMORY. */
+/* Sorts the steps and messages, and finds the tree. root: the root of the collective; -1 if it is
+ * not known. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_end(struct tt_picture *picture, int root);
 void tt_picture_free(struct tt_picture *picture);
 
-/* Sets the network and the places of its vertices. link_bytes is as in tt_sim_result; with NULL the
- * messages are added up along their routes. Returns TUTTI_OK; TUTTI_ERR_LIMIT if the network is too
- * large; ERR_MEMORY. */
+/* Sets the network and the places of its vertices. link_bytes is as in tt_sim_result; if it is
+ * NULL, the bytes of the messages are added up along their routes. Returns TUTTI_OK;
+ * TUTTI_ERR_LIMIT if the network is too large; ERR_MEMORY. */
 tutti_status tt_picture_network(struct tt_picture *picture, const struct tt_net *net,
                                 const char *text, const int64_t *link_bytes);
 /* Adds a route between two ranks. Routes beyond TT_PICTURE_ROUTES are only counted. Returns
  * TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *net, int from,
                               int to);
-/* Adds routes between neighbours of missing nodes that would lead through those nodes; if there are
- * none, the route between the first and the last rank. Returns TUTTI_OK or ERR_MEMORY. */
+/* Adds routes between neighbours of missing nodes: those that would lead through a missing node if
+ * it were not missing. If there are none, adds the route between the first and the last rank.
+ * Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_detours(struct tt_picture *picture, const struct tt_net *net);
 
 /* ---- Writing ---- */
@@ -121,7 +130,7 @@ void tt_picture_json(const struct tt_picture *picture, FILE *out);
  * it. */
 void tt_picture_trace(const struct tt_picture *picture, FILE *out);
 
-/* Writes an interactive page: the JSON and the code that shows it. */
+/* Writes an interactive HTML page: the JSON of the picture and the code that shows it. */
 void tt_picture_html(const struct tt_picture *picture, FILE *out);
 /* Write the logical tree, and the network with its loads, for Graphviz. */
 void tt_picture_dot_tree(const struct tt_picture *picture, FILE *out);
@@ -138,19 +147,18 @@ void tt_svg_time(const struct tt_picture *picture, int first, int last, char lef
  * late ranks below. first, last and left_out are as in tt_svg_time. */
 void tt_svg_calls(const struct tt_picture *picture, int first, int last, char left_out[200],
                   FILE *out);
-/* Draw the tree, which needs edges, and the network, which needs at most TT_SVG_VERTICES
- * vertices. */
+/* Draw the tree (there must be edges), and the network (with at most TT_SVG_VERTICES vertices). */
 void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);
-/* Draws the steps on a network in one plane. net is the network of the picture; left_out is as in
- * tt_svg_time. Returns TUTTI_OK or ERR_MEMORY. */
+/* Draws the steps of the collective on its network, which must have a single slice. net is the
+ * network of the picture; left_out is as in tt_svg_time. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net,
                           char left_out[200], FILE *out);
-/* Draws the network with the routes alone; left_out is as in tt_svg_time. */
+/* Draws the network with its routes, without loads; left_out is as in tt_svg_time. */
 void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out);
 void tt_svg_traffic(const struct tt_picture *picture, FILE *out);
 /* Places n vertices of a tree level by level, each parent above the middle of its children: sets x
- * and y. parent[i] < i, or -1 for the root. Returns TUTTI_OK or ERR_MEMORY. */
+ * and y. parent[i] is below i, or -1 for the root. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *vertex);
 
 #endif

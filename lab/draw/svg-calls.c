@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The calls of a real run: a lane for each rank, time from left to right, a bar for each call. A
- * bar is pale while the rank waits for other ranks to come, and full once the last of them has
- * come. Each team has a row of its own in the lane of a rank. The time between bars is spent in the
- * application.
+ * bar is pale while the rank waits for other ranks to enter the call, and has its full colour once
+ * the last of them has entered it. Each team has a row of its own in the lane of a rank. The time
+ * between bars is spent in the application.
  */
 #include "draw/calls.h"
 
@@ -129,7 +129,7 @@ static void call_names(const struct svg_call_tables_table *t, const struct tt_ca
     left(t, 372, "minor", text);
 }
 
-/* Writes which rank came late, and how much later than the one before. */
+/* Writes which rank came late, and how much later than the rank before. */
 static void late(const struct svg_call_tables_table *t, const struct tt_call_group *g)
 {
     char text[96], by[32];
@@ -222,8 +222,8 @@ static double lines_of(const struct tt_calls *c)
     return (double)(tt_min(c->ranks, MOST + 1) + tt_min(n, EACH + 1));
 }
 
-/* The tables of ranks and of calls. A short run has one row for each execution; a longer one has
- * one row for all executions of the same call. */
+/* Returns the height of the tables of ranks and of calls. In a short run, the table of calls has a
+ * row for each execution; in a longer run, a row for all executions of equal calls. */
 static double call_tables_height(const struct tt_calls *calls)
 {
     return lines_of(calls) * LINE + 2 * (2 * LINE + 5) + 24 + LINE;
@@ -248,7 +248,7 @@ struct svg_calls_row {
     int team;       /* the team of the last bar in the row, or NONE */
     bool several;   /* the row has bars of several teams */
     int64_t end_ps; /* the end of the last bar in the row */
-    double drawn;   /* nothing is drawn yet to the right of this x */
+    double drawn;   /* nothing is drawn to the right of this x yet */
 };
 
 struct view {
@@ -256,11 +256,13 @@ struct view {
     const struct tt_calls *calls;
     FILE *out;
     int first, last, rows;
-    double lane, row, scale; /* height of a rank and of a row; width of a picosecond */
-    double end_text;         /* height in a lane for the text on how its rank ended */
-    int32_t *row_of;         /* by bar: its row */
+    /* lane, row: the heights of a rank and of a row; scale: the width of a picosecond */
+    double lane, row, scale;
+    /* the height, within a lane, of the text that says how the rank ended */
+    double end_text;
+    int32_t *row_of; /* by the index of a bar: its row */
     int64_t drawn, left_out;
-    unsigned kinds; /* bit mask of the colours that occur */
+    unsigned kinds; /* bit mask of the colours of calls that occur */
     bool waits, late, open, alone;
 };
 
@@ -279,8 +281,8 @@ static bool shown(const struct view *v, int rank)
     return rank >= v->first && rank <= v->last;
 }
 
-/* Returns which of the colours r0 .. r7 a collective has. Collectives that often occur next to each
- * other have colours that differ most. */
+/* Returns the number of the colour (0 .. 7 for r0 .. r7) of a collective. Collectives that often
+ * occur next to each other have colours that differ most. */
 static int call_colour(const char *coll)
 {
     static const struct {
@@ -300,9 +302,8 @@ static int colour_of(const struct view *v, const struct tt_call_bar *bar)
 
 /* ---- Rows of a lane ---- */
 
-/* Returns the row for a bar: that of its team if it is free; otherwise a new row; otherwise the row
- * that is free first. The world team has the first row for itself, as long as no more than ROWS of
- * its calls are under way at once. */
+/* Returns the row for a bar: a row of its team that is free; otherwise a row without bars;
+ * otherwise the row that is free first. Other teams than the world team never get row 0. */
 static int choose_row(const struct svg_calls_row row[ROWS], const struct tt_call_bar *bar,
                       bool world)
 {
@@ -316,8 +317,8 @@ static int choose_row(const struct svg_calls_row row[ROWS], const struct tt_call
     return best;
 }
 
-/* Assigns a row to each bar. Bars come in the order of time. `row` has ROWS entries for each
- * rank. */
+/* Assigns a row to each bar. The bars are in the order of their begin. `row` has ROWS entries for
+ * each rank. */
 static void place_bars(struct view *v, struct svg_calls_row *row)
 {
     const struct tt_calls *c = v->calls;
@@ -337,7 +338,7 @@ static void place_bars(struct view *v, struct svg_calls_row *row)
 
 /* ---- Lanes ---- */
 
-/* Whether all ranks are on one host; then their lanes do not name it. */
+/* Returns whether all ranks are on one host; if so, the lanes do not name the host. */
 static bool one_host(const struct view *v)
 {
     const struct tt_calls *c = v->calls;
@@ -364,7 +365,7 @@ static void name_lane(const struct view *v, int rank, bool alone)
     tt_svg_text(TT_SVG_MARGIN, y + 12, "small minor", "start", text, v->out);
 }
 
-/* Names the team of each row if there are several rows. */
+/* Writes the name of its team beside each row, if there are several rows. */
 static void name_rows(const struct view *v, int rank, const struct svg_calls_row *row)
 {
     for (int i = 0; i < v->rows && v->rows > 1 && v->row >= 9; i++) {
@@ -377,8 +378,8 @@ static void name_rows(const struct view *v, int rank, const struct svg_calls_row
     }
 }
 
-/* Draws the time from the start to the end of the rank; where no bar covers it, the rank is in the
- * application. */
+/* Draws a bar from the start to the end of the rank, which stands for time in the application. The
+ * bars of calls cover it later. */
 static void lane(struct view *v, int rank)
 {
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
@@ -403,8 +404,8 @@ static const char *end_text(const struct view *v, int rank)
     return said ? tt_calls_end_text(said) : "has no trace";
 }
 
-/* Writes how the rank ended, under the bars: to the right of the cross if there is room, otherwise
- * to its left. */
+/* Writes under the bars how the rank ended: to the right of the cross that marks the end if there
+ * is room, and otherwise to its left. */
 static void name_end(const struct view *v, int rank)
 {
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
@@ -456,8 +457,9 @@ static void write_label(const struct view *v, double x, double y, const char *te
     tt_svg_text(x, y, "small label", "start", text, v->out);
 }
 
-/* The width of the label of a bar in DejaVu Sans, one of the wide fonts, since a label that is too
- * long would run under the next bar. Labels consist of small letters, digits and a few signs. */
+/* Returns the width of the label of a bar in DejaVu Sans. This is one of the widest fonts: a label
+ * that is too long would be hidden by the next bar. Labels consist of small letters, digits and a
+ * few signs. */
 static double label_width(const char *text)
 {
     static const unsigned char percent[] = {61, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98,
@@ -471,8 +473,8 @@ static double label_width(const char *text)
     return 0.1 * width;
 }
 
-/* Writes the call in one line, or in two: "allreduce" above "n=5 tree". Returns false if there is
- * no room. */
+/* Writes the whole call in one line, or in two lines: "allreduce" above "n=5 tree". Returns false
+ * if there is no room for either. */
 static bool label_whole(const struct view *v, const struct tt_call_bar *bar, double x, double y,
                         double wide)
 {
@@ -532,7 +534,7 @@ static void bar(struct view *v, int64_t i, struct svg_calls_row *row)
     if (v->row >= 9) label(v, b, x + 4, y + high / 2 + 3.5, wide - 6);
 }
 
-/* Marks where the late rank came, if the time that others waited for it is visible. */
+/* Marks where the late rank entered the call, if the time that others waited for it is visible. */
 static void mark_late(struct view *v, const struct tt_call_group *g)
 {
     for (int64_t i = g->first; i < g->first + g->n; i++) {
@@ -561,7 +563,7 @@ static void bars(struct view *v, struct svg_calls_row *row)
 
 /* ---- Legend ---- */
 
-/* Returns the y of the last line. out: NULL to write nothing. */
+/* Draws the legend from y downwards. Returns the y of its last line. out: NULL to draw nothing. */
 static double legend(const struct view *v, double y, FILE *out)
 {
     static const char *const names[] = {"allreduce", "bcast",       "reduce",  "alltoall",
@@ -578,7 +580,7 @@ static double legend(const struct view *v, double y, FILE *out)
     return l.y;
 }
 
-/* The height of the legend if everything occurs that may. */
+/* Returns the height of the legend if all its possible entries occur. */
 static double legend_height(const struct view *v)
 {
     struct view all = {.waits = true, .late = true};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks: the loads of their links, or chosen routes. The two links between neighbours lie side
- * by side, each on the right side seen along the link. A link that closes a ring or leads to
- * another slice is drawn as a stub where it begins:
+ * Draws a network with the loads of its links, or with chosen routes. The two links between
+ * neighbours lie side by side, each on the right side as seen in its direction. A link that closes
+ * a ring or leads to another slice is drawn as a stub where it begins:
  *
  *     beyond the edge     closes the ring of that dimension
  *     to the upper right  to the next slice (third dimension); to the lower left to the one before;
@@ -13,14 +13,15 @@
 #include "draw/svg-view.h"
 
 enum { WIDE = 1060, HIGH = 860, NARROW = 560 };
-enum { COLOURS = 8, DASHES = 4 }; /* classes r0 .. and d0 .. of routes */
+enum { COLOURS = 8, DASHES = 4 }; /* the classes of routes are r0 .. r7 and d0 .. d3 */
 
 static int slice_rows(const struct tt_svg_view *v)
 {
     return (int)tt_div_up(v->net->slices, v->columns);
 }
 
-/* Finds the largest step with which all slices fit, but not below a minimum. */
+/* Finds the largest v->step, from a maximum down to a minimum, with which all slices fit in the
+ * picture. */
 static void find_step(struct tt_svg_view *v)
 {
     const double least = 13, most = 66;
@@ -100,7 +101,8 @@ static double stub_reach(const struct tt_svg_view *v, struct tt_svg_spot directi
     return v->node + v->step * (direction.x * direction.y == 0 ? 0.42 : 0.3);
 }
 
-/* Returns the direction in which a hop arrives, of length 1. */
+/* Returns the direction, as a vector of length 1, in which the link from `from` arrives at vertex
+ * `to`. */
 static struct tt_svg_spot arrives(const struct tt_svg_view *v, int from, int to)
 {
     struct tt_svg_spot a = tt_svg_spot_of(v, from), b = tt_svg_spot_of(v, to), direction;
@@ -141,7 +143,7 @@ static int last_hop(const int *path)
     return n;
 }
 
-/* Draws the head where the route arrives, with a solid line even if that of the route is dashed. */
+/* Draws the arrow head of route i with a solid line, even if the line of the route is dashed. */
 static void route_head(const struct tt_svg_view *v, int i)
 {
     const double turned = 0.5, size = 9;
@@ -168,10 +170,10 @@ static char *route_text(const struct tt_svg_view *v, int i, char text[64])
     return text;
 }
 
-enum { ROUTE_TEXT = 33 }; /* where the text of an entry begins */
+enum { ROUTE_TEXT = 33 }; /* the x of the text within an entry */
 
-/* The width of an entry in the legend of routes. Its letters are at most 1.2 times as wide as the
- * estimate, in any common font. */
+/* Returns the width of an entry in the legend of routes. In any common font, the text is at most
+ * 1.2 times as wide as tt_svg_text_width estimates. */
 static double route_column(const struct tt_svg_view *v)
 {
     char text[64];
@@ -181,7 +183,7 @@ static double route_column(const struct tt_svg_view *v)
     return column;
 }
 
-/* Draws the line of a route, and its entry in the legend at (x, y). */
+/* Draws the line of a route, and its entry of the legend at (x, y). */
 static void route(const struct tt_svg_view *v, int i, double x, double y)
 {
     const int *path = v->net->route[i];

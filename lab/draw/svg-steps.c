@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps of a collective on its network, as in textbooks. All messages that are posted at the
- * same time form a step, which has a picture of its own; each message is drawn as the links of its
- * route.
+ * Draws the steps of a collective on its network, as textbooks do. All messages that are posted at
+ * the same time form a step, which has a picture of its own; each message is drawn as the links of
+ * its route.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int earlier(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Keeps the earliest STEPS times and counts the others. */
+/* Finds the earliest STEPS times at which messages are posted, and counts the later ones. */
 static tutti_status find_steps(struct steps *s)
 {
     const struct tt_picture_list *messages = &s->picture->messages;
@@ -51,7 +51,7 @@ static tutti_status find_steps(struct steps *s)
     return TUTTI_OK;
 }
 
-/* Draws a link with a head just before the vertex, or at the end of its stub. */
+/* Draws a link with an arrow head just before its last vertex, or at the end of its stub. */
 static void arrow(const struct tt_svg_view *v, int from, int to, int colour)
 {
     struct tt_svg_spot a, b, stub;

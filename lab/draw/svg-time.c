@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The space-time diagram: a row for each rank, time from left to right. The steps of a lane are
- * bars. Messages are lines from the sender and the time of their post to the receiver and the time
- * at which they have come. In a pipeline, the line of a slice above the bar of the reduction before
- * it shows the overlap.
+ * bars. A message is a line from the row of the sender, at the time of its post, to the row of the
+ * receiver, at the time of its arrival. In a pipeline, the line of a slice above the bar that
+ * reduces the slice before shows that the two overlap.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -18,13 +18,14 @@ enum { LEFT = 74, WIDE = 1040, RIGHT = 20, BOTTOM = 92, LINES = 512 };
 struct svg_time_view {
     const struct tt_picture *picture;
     FILE *out;
-    int first, last, lanes; /* lanes of each rank */
-    bool pale;              /* draws waiting steps; otherwise all other steps */
-    bool heads;             /* messages have heads, because there are not too many */
-    bool *drawn;            /* by look: whether it occurs */
-    double row, scale;      /* row: height of a rank; scale: width of a picosecond */
-    int *node;              /* by rank; NULL: not known */
-    uint16_t at[LINES];     /* by lane: where it is drawn; lanes that no rank has take no room */
+    int first, last, lanes; /* lanes: the number of lanes of each rank */
+    bool pale;              /* true: draws steps that wait; false: all other steps */
+    bool heads;             /* messages have arrow heads, because there are not too many messages */
+    bool *drawn;            /* by index in looks[]: whether the look occurs */
+    double row, scale;      /* row: the height of a rank; scale: the width of a picosecond */
+    int *node;              /* by rank: its node; NULL: not known */
+    /* by lane: its row within a rank; a lane that no rank has takes no room */
+    uint16_t at[LINES];
 };
 
 static double x_of(const struct svg_time_view *v, int64_t ps)
@@ -143,7 +144,8 @@ static bool waits(enum tt_kind kind)
     return kind == TT_WAIT || kind == TT_AWAIT;
 }
 
-/* A step that takes hardly any time is still drawn as a mark. */
+/* Draws the bar of a step. A step that takes hardly any time is still drawn as a mark, unless it
+ * waits. */
 static void bar(const struct svg_time_view *v, const struct tt_sim_event *d)
 {
     bool pale = waits(d->kind), works = d->kind == TT_COPY || d->kind == TT_REDUCE;
@@ -175,8 +177,8 @@ static void line(const struct svg_time_view *v, const struct tt_sim_event *d)
     fputs("</path>\n", v->out);
 }
 
-/* Draws the first TT_SVG_EVENTS entries of the list that belong to the shown ranks. Returns how
- * many were left out. */
+/* Draws the first TT_SVG_EVENTS entries of the list that belong to ranks in the picture. Returns
+ * how many were left out. */
 static int64_t each(const struct svg_time_view *v, const struct tt_picture_list *list,
                     bool messages,
                     void (*draw)(const struct svg_time_view *, const struct tt_sim_event *))
@@ -194,7 +196,8 @@ static int64_t each(const struct svg_time_view *v, const struct tt_picture_list 
 
 /* ---- Legend ---- */
 
-/* Writes the looks that occur, on as many lines as they need. Returns the y of the last line. */
+/* Draws the entries of the legend for the looks that occur, on as many lines as necessary. Returns
+ * the y of the last line. */
 static double legend(const struct svg_time_view *v, double y)
 {
     struct tt_svg_legend l = {LEFT, LEFT + WIDE + RIGHT, LEFT, y, v->out};
@@ -208,8 +211,8 @@ static double legend(const struct svg_time_view *v, double y)
 
 /* ---- The whole ---- */
 
-/* Gives each lane that has a step a row in the picture. The trace of a run numbers the lanes of
- * overlapping calls apart, by multiples of 8. */
+/* Gives each lane that has a step a row in the picture. In the trace of a run, overlapping calls
+ * have lanes of different numbers, which differ by multiples of 8. */
 static void place_lanes(struct svg_time_view *v)
 {
     bool used[LINES] = {false};

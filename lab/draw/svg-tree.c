@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree, level by level.
+ * Draws the logical tree, level by level.
  */
 #include <math.h>
 
@@ -9,12 +9,12 @@
 
 struct svg_tree_tree {
     int n;
-    int *rank, *place, *parent; /* by place, in breadth-first order; place: by rank */
+    int *rank, *place, *parent; /* rank, parent: by place in breadth-first order; place: by rank */
     struct tt_picture_vertex *at;
-    int *node;     /* by rank; NULL: not known */
+    int *node;     /* by rank: its node; NULL: not known */
     bool up, down; /* directions in which the data goes */
-    /* in points: the distance of neighbours and of levels, the x of the first place, and the radius
-     * of a rank */
+    /* in points: the distance of neighbours; the distance of levels; the left edge of the tree; the
+     * radius of a rank */
     double step, high, left, circle;
 };
 
@@ -52,7 +52,8 @@ static double y_of(const struct svg_tree_tree *t, double y)
 /* ---- Nodes ---- */
 
 struct box {
-    double left, top, right, bottom; /* in steps and levels; right < left: the box is empty */
+    /* in units of the distance of neighbours and of levels; right < left: the box is empty */
+    double left, top, right, bottom;
 };
 
 static struct box box_of(const struct svg_tree_tree *t, int node)
@@ -68,7 +69,7 @@ static struct box box_of(const struct svg_tree_tree *t, int node)
     return box;
 }
 
-/* Whether no rank of another node is inside the box. */
+/* Returns whether no rank of another node than `node` is inside the box. */
 static bool is_clear(const struct svg_tree_tree *t, const struct box *box, int node)
 {
     for (int i = 0; i < t->n; i++) {
@@ -80,7 +81,7 @@ static bool is_clear(const struct svg_tree_tree *t, const struct box *box, int n
     return true;
 }
 
-/* Draws a box around the ranks of each node whose ranks stand together. */
+/* Draws a box around the ranks of each node, if no rank of another node is inside the box. */
 static void print_nodes(const struct svg_tree_tree *t, FILE *out)
 {
     double wide = t->circle + fmin(t->step * 0.1, 5), high = t->circle + 5;
@@ -116,8 +117,8 @@ static void head(const struct svg_tree_tree *t, const char *class, double x, dou
 }
 
 /* Draws an edge from the parent straight to a point above the child, and down to the child. So an
- * edge comes into the level of the children only above its own child, however wide the fan is, and
- * crosses no other edge. */
+ * edge is near the level of the children only above its own child, however many children there are,
+ * and crosses no other edge. */
 static void print_edge(const struct svg_tree_tree *t, int child, FILE *out)
 {
     const struct tt_picture_vertex *a = &t->at[t->parent[child]], *b = &t->at[child];
@@ -157,8 +158,8 @@ static void print_ranks(const struct svg_tree_tree *t, FILE *out)
     }
 }
 
-/* Writes the kinds of edges that occur, with their directions, and the box of a node. Returns the y
- * of the last line. out: NULL to write nothing. */
+/* Draws the legend from y downwards: the kinds of edges that occur, with their directions, and the
+ * box of a node. Returns the y of its last line. out: NULL to draw nothing. */
 static double legend(const struct svg_tree_tree *t, double y, double width, FILE *out)
 {
     bool within = false, between = false;

@@ -54,8 +54,8 @@ static bool is_grid(const struct tt_picture_net *net)
     return (net->kind == TT_NET_mesh || net->kind == TT_NET_torus) && net->dims > 1;
 }
 
-/* Returns the direction of a link to another slice: it depends on the dimension in which the two
- * nodes differ, and on the sign of the difference. */
+/* Returns the direction of the stub of a link to another slice. The direction depends on the
+ * dimension in which the coordinates of the two nodes differ, and on the sign of the difference. */
 static struct tt_svg_spot slice_direction(const struct tt_picture_net *net, int from, int to)
 {
     int stride = 1, d = 0, a = 0, b = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the vertices of a network are placed in an SVG, and in which direction its links leave
- * them.
+ * Computes where the vertices of a network are placed in an SVG, and in which direction its links
+ * leave the vertices.
  */
 #ifndef TT_DRAW_SVG_VIEW_H
 #define TT_DRAW_SVG_VIEW_H
@@ -17,25 +17,28 @@ struct tt_svg_spot {
 struct tt_svg_view {
     const struct tt_picture_net *net;
     FILE *out;
-    double step, node;               /* points between neighbours; radius of a node */
-    double left, top, width, height; /* in steps: the vertices of one slice */
-    int columns;                     /* slices in a row */
-    struct tt_svg_spot origin;       /* place of the first slice, in points */
+    /* step: points between neighbours; node: the radius of a node in points */
+    double step, node;
+    /* the rectangle of the vertices of one slice, in units of `step` */
+    double left, top, width, height;
+    int columns;               /* the number of slices in a row */
+    struct tt_svg_spot origin; /* the place of the first slice, in points */
 };
 
-/* Sets all members but step, node and origin. */
+/* Sets all members except step, node and origin. */
 void tt_svg_view_begin(struct tt_svg_view *v, const struct tt_picture_net *net, FILE *out);
 /* These return sizes and places in points. */
 double tt_svg_slice_width(const struct tt_svg_view *v);
 double tt_svg_slice_height(const struct tt_svg_view *v);
 struct tt_svg_spot tt_svg_slice_at(const struct tt_svg_view *v, int slice);
 struct tt_svg_spot tt_svg_spot_of(const struct tt_svg_view *v, int vertex);
-/* Returns false if the link leads to a neighbour in the picture. Otherwise it is drawn as a stub,
- * and *direction is the direction of the stub, of length 1. */
+/* Returns whether a link is drawn as a stub, because the vertices `from` and `to` are not
+ * neighbours in the picture. If so, *direction is the direction of the stub, as a vector of length
+ * 1. */
 bool tt_svg_is_stub(const struct tt_picture_net *net, int from, int to,
                     struct tt_svg_spot *direction);
 /* Sets *a and *b to the ends of the line of a link, or of its stub. The line is shifted by `side`
- * to the right, seen along the link. */
+ * points to the right, as seen in the direction of the link. */
 void tt_svg_link(const struct tt_svg_view *v, int from, int to, double side, struct tt_svg_spot *a,
                  struct tt_svg_spot *b);
 /* Draws nodes with their ranks, switches and missing nodes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Frame, style, text, arrows, legends and scales of the pictures in SVG.
+ * Writes the parts that all pictures in SVG share: frame, style, text, arrows, legends and
+ * scales.
  */
 #include "draw/svg.h"
 
@@ -8,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Style that is the same for light and dark. */
+/* The style that is the same for light and dark backgrounds. */
 static const char shapes[] =
     "text{font-family:system-ui,'DejaVu Sans',sans-serif;font-size:12px}\n"
     ".title{font-size:16px;font-weight:600}.minor{font-size:11px}.small{font-size:10px}\n"
@@ -22,7 +23,8 @@ static const char shapes[] =
     ".rank-text{font-size:11px}.closed{stroke-dasharray:3 2}\n"
     ".d1{stroke-dasharray:7 6}.d2{stroke-dasharray:.1 6}.d3{stroke-dasharray:9 6 .1 6}\n";
 
-/* A later rule wins over an earlier one, so the fill of a shape comes after its outline. */
+/* The style whose colours depend on the background. A later rule overrides an earlier one, so the
+ * rules for the fill of a shape come after those for its outline. */
 static const char colours[] =
     "text{fill:$text}.minor{fill:$quiet}.paper{fill:$panel}\n"
     ".line,.h0{stroke:$line;fill:none}.row{fill:$row}.axis{stroke:$quiet;fill:$quiet}\n"
@@ -87,8 +89,8 @@ void tt_svg_text(double x, double y, const char *class, const char *anchor, cons
     text_piece(x, y, class, anchor, text, strlen(text), out);
 }
 
-/* A letter of the fonts named above is on average 0.57 of the font size wide. Bytes that continue a
- * UTF-8 character have no width. */
+/* Estimates the width of the text: the average width of a letter is 0.57 of the font size in the
+ * fonts of `shapes`. Bytes that continue a UTF-8 character have no width. */
 static double width_of(const char *text, size_t length, double size)
 {
     size_t letters = 0;
@@ -246,8 +248,8 @@ static void print_number(char *buffer, size_t size, double value)
         snprintf(buffer, size, "%.4g", value);
 }
 
-/* Prints the value in the largest unit in which it is at least one when it is rounded to four
- * digits. */
+/* Prints the value in the largest unit in which its number, rounded to four digits, is at least
+ * one. */
 static char *print_in_units(char buffer[32], double value, const double *unit,
                             const char *const *name, int units)
 {

@@ -4,8 +4,8 @@
  * scales.
  *
  * Colours are classes of the style, whose values come from palette.h, so that a picture follows the
- * reader's light or dark scheme. A class of a line has the same colour as stroke and as fill, so
- * that the head of an arrow, which is filled, is part of the same path:
+ * reader's light or dark scheme. A class of lines sets the same colour for stroke and fill, so that
+ * an arrow and its head, which is filled, can be one path. The classes are:
  *
  *     lines   message signal between edge axis line   stroke and head
  *     bars    send put recv get signal-bar copy reduce read write wait await   fill
@@ -58,8 +58,8 @@ struct tt_svg_legend {
     FILE *out; /* NULL: nothing is written, and y says how high the legend would be */
 };
 
-/* Writes an entry of a legend: a bar, a line, an arrow, a circle or the mark of a late rank, of the
- * class, and its meaning. */
+/* tt_svg_key writes an entry of a legend: a sign of the class (a bar, a line, an arrow, a circle or
+ * the mark of a late rank) and its meaning. */
 enum tt_svg_sign { TT_SVG_BAR, TT_SVG_LINE, TT_SVG_ARROW, TT_SVG_CIRCLE, TT_SVG_MARK };
 void tt_svg_key(struct tt_svg_legend *legend, enum tt_svg_sign sign, const char *class,
                 const char *name);
@@ -80,8 +80,8 @@ double tt_svg_round_step(double whole, int parts);
 /* Returns the class of a load: 0 for no load, otherwise 1 .. TT_SVG_LOADS, in equal parts of the
  * largest load. */
 int tt_svg_load(int64_t bytes, int64_t most);
-/* Writes the legend of the classes of loads. present: bit k is set if class k occurs. If more than
- * one class of the scale occurs, the whole scale is shown. */
+/* Draws the legend of the classes of loads. present: bit k is set if class k occurs. If more than
+ * one class occurs besides class 0, the whole scale is drawn. */
 void tt_svg_load_legend(double x, double y, unsigned present, int64_t most, const char *of,
                         FILE *out);
 

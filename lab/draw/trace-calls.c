@@ -58,8 +58,8 @@ static void fill_bars(const struct filling *f, int64_t execution)
     calls->left_out += t->calls_left_out;
 }
 
-/* Returns when the rank was last seen; 0 if that is not known, or lies outside a picture of a
- * single execution. */
+/* Returns when the rank was last seen; 0 if that is not known, or is before the begin of a picture
+ * of a single execution. */
 static int64_t last_of(const struct filling *f, const struct tt_trace_rank *said)
 {
     int64_t us = said->last_us - f->base_us;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Converts the clocks of several hosts to one, without any time service. It uses the collectives in
- * which every rank needs every other: a rank comes out of such a call only after all have come in.
- * So for two clocks a and b, of which b is `offset` ahead of a, each execution of such a collective
- * gives
+ * which every rank needs data of every other rank: a rank leaves such a call only after all ranks
+ * have entered it. So for two clocks a and b, of which b is `offset` ahead of a, each execution of
+ * such a collective gives
  *
  *     begin on b - offset <= end on a      and      begin on a <= end on b - offset
  *
- * which leaves an interval for the offset. The middle of the interval is taken, and half its length
- * is the error. Without such a call the time of day is used, which is as exact as the hosts keep
- * it.
+ * where `begin` is when the last of the ranks with a clock entered the call, and `end` is when the
+ * first of them left it. All executions together leave an interval for the offset. Its middle is
+ * taken as the offset, and half its length is the error. If two clocks share no such call, their
+ * times of day are compared, which are as exact as the hosts keep them.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "draw/trace.h"
 
-/* An execution as seen by one clock. */
+/* An execution as the ranks with one clock have seen it: when the last of them entered the call,
+ * and when the first of them left it. */
 struct sight {
     uint64_t execution;
     int32_t team, clock;
@@ -24,7 +26,7 @@ struct sight {
 };
 
 struct interval {
-    int64_t least, most; /* ns; most < least: there is no offset that fits */
+    int64_t least, most; /* in ns; most < least: no offset fits all executions */
 };
 
 static bool needs_all(const char *coll)
@@ -52,7 +54,7 @@ static int in_order(const void *a, const void *b)
     return (x->clock > y->clock) - (x->clock < y->clock);
 }
 
-/* Merges sights of the same execution and clock. Returns how many are left. */
+/* Merges the entries for the same execution and clock. Returns how many entries are left. */
 static int64_t merge(struct sight *s, int64_t n)
 {
     int64_t kept = 0;
@@ -89,7 +91,8 @@ static int64_t see(const struct tt_trace *t, const int *clock, struct sight *sig
     return merge(sight, n);
 }
 
-/* Narrows, for each clock, how far it is ahead of clock 0, using the executions that both saw. */
+/* Narrows, for each clock, the interval of its offset from clock 0, by the executions that ranks
+ * with both clocks took part in. */
 static void narrow(const struct sight *s, int64_t n, struct interval *of)
 {
     for (int64_t i = 0, base = 0; i < n; i++) {
@@ -108,8 +111,8 @@ static int64_t wall_of(const struct tt_trace *t, int clock)
     return 0;
 }
 
-/* Returns how wrong a clock can be at most, which is half of the interval, or what a picture can
- * hold if that is less. */
+/* Returns the largest error of an offset: half of its interval, but not more than a time in a
+ * picture can be. */
 static int64_t error_ps(const struct interval *x)
 {
     return tt_min((x->most - x->least) / 2, TT_TRACE_MOST_US * 1000) * 1000;
@@ -132,7 +135,7 @@ static void settle(struct tt_trace *t, const struct interval *of, int64_t *ahead
     }
 }
 
-/* Adds `ns` to a time. Times are converted to the clock that is furthest ahead, so `ns` is not
+/* Adds `ns` to a time. All times are converted to the clock that is furthest ahead. So `ns` is not
  * negative, and no time becomes negative. */
 static void move(int64_t *us, int32_t *ps, int64_t ns)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds the messages of a real run by matching its events. This needs no common clock, only the
- * order of the events within a lane. All lists are sorted by what must agree and then by time; the
- * k-th entry of one list belongs to the k-th of the other.
+ * Finds the messages of a real run by matching its events, such as sends with receives. This needs
+ * no common clock, only the order of the events within a lane. Each list of events is sorted by the
+ * fields that must be equal and then by time; among entries with equal fields, the k-th of one list
+ * matches the k-th of the other list.
  */
 #include <stdlib.h>
 
 #include "draw/trace.h"
 
-/* An event with those of its fields that must equal the fields of another event for the two to
- * match. done_ps is when a started step was waited for. */
+/* An event with the fields by which it is matched: team, execution, a, b and c must equal those of
+ * another event. done_ps is when a started step was waited for. */
 struct mark {
     uint64_t execution;
-    int64_t begin_ps, done_ps, at; /* at: the index of the event */
+    int64_t begin_ps, done_ps, at; /* at: the index of the event in the trace */
     int32_t a, b;
     uint32_t c;
     uint16_t team;
@@ -27,9 +28,9 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    int64_t execution, base_us, base_ps; /* base: when the first step begins */
-    struct mark *done_of;                /* by event: its mark, if it is a start that was waited
-                                          * for */
+    int64_t execution, base_us, base_ps; /* base: when the first step or call begins */
+    /* by the index of an event: its mark, if the event is a start that was waited for */
+    struct mark *done_of;
 };
 
 static bool chosen(const struct matching *m, const struct tt_trace_event *e)
@@ -67,7 +68,7 @@ static int in_order(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sets in *mark the fields that must match. Returns false if the event does not belong to the
+/* Sets in *mark the fields that must be equal. Returns false if the event does not belong to the
  * list. */
 typedef bool list_fn(const struct tt_trace_event *e, struct mark *mark);
 
@@ -136,7 +137,7 @@ static bool awaits(const struct tt_trace_event *e, struct mark *mark)
     return e->kind == TT_AWAIT && e->peer >= 0;
 }
 
-/* Lists all events of a rank in the order in which they begin. */
+/* Makes a list of all events, sorted by rank and begin. */
 static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
 {
     mark->execution = mark->team = 0;
@@ -144,8 +145,8 @@ static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
     return true;
 }
 
-/* Calls `meet` for the entries of both lists that match. If several match, the k-th of one list
- * meets the k-th of the other list. */
+/* Calls `meet` for the entries of both lists that match. If several entries have equal fields, the
+ * k-th of one list meets the k-th of the other list. */
 static void meet_all(struct matching *m, const struct marks *x, const struct marks *y,
                      void (*meet)(struct matching *, const struct mark *, const struct mark *))
 {
@@ -215,8 +216,8 @@ static tutti_status one_sided(struct matching *m)
     return TUTTI_OK;
 }
 
-/* Returns the first signal of the writer to the reader that reached the value. The signals of one
- * writer are sorted by value. */
+/* Returns the signal that ends an await: the first signal of the awaited lane to this rank whose
+ * value is high enough. The signals of one writer are sorted by value. */
 static const struct mark *signal_for(const struct marks *given, const struct mark *await)
 {
     enum { LOOKS = 4096 };
@@ -255,9 +256,10 @@ static tutti_status signalled(struct matching *m)
     return status;
 }
 
-/* Finds reads and writes of another rank's memory. These events have no execution of their own;
- * they belong to the step that they lie in. Within a send, put, get or wait they only carry out
- * that step; within a copy or reduction each is a message of its own. */
+/* Finds reads and writes of another rank's memory. The events of such accesses do not name an
+ * execution; they belong to the step during which they took place. During a send, put, get or wait
+ * they only carry out the step, whose message is known. During a copy or reduction each access is a
+ * message of its own. */
 static tutti_status reached(struct matching *m)
 {
     struct matching all = *m;

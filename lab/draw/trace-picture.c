@@ -117,7 +117,8 @@ static void whole_head(const struct tt_trace *trace, struct tt_picture *picture)
 
 /* ---- A real run ---- */
 
-/* Returns the name that all events of the execution share; "" if they differ. */
+/* Returns the name of the collective (`call`) or of the algorithm that all events of the execution
+ * have; "" if they differ. */
 static const char *common(const struct tt_trace *trace, int64_t execution, bool call)
 {
     int found = -1;
@@ -140,8 +141,8 @@ static void run_head(const struct tt_trace *trace, int64_t execution, struct tt_
     snprintf(picture->algorithm, sizeof picture->algorithm, "%s", common(trace, execution, false));
 }
 
-/* Returns the root of the problem, or -1. The map of the problem is left out because it may name a
- * file, and reading a trace must not open other files. */
+/* Returns the root of the picture's problem, or -1. Parses the problem without its map: the map may
+ * name a file, and reading a trace must not open other files. */
 static int root_of(const struct tt_picture *picture)
 {
     struct tt_problem problem;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads traces: an array of events, or an object that has such an array as "traceEvents".
+ * Reads traces. A trace is an array of events, or an object that has such an array as
+ * "traceEvents".
  */
 #include "draw/trace.h"
 
@@ -16,8 +17,8 @@ enum { TRACKS = 64, LOCAL_TEAMS = 4096 };
 /* Bits of `has`: the fields that were found in an event. */
 enum { HAS_PID = 1, HAS_TS = 2, HAS_DUR = 4, HAS_ID = 8, HAS_PEER = 16, HAS_AT = 32 };
 
-/* The arguments of an event that describes a rank, a team or how another rank ended; -1 or "" if
- * not given. */
+/* The arguments of an event that describes a rank, a team, or how another rank ended. An argument
+ * that the event does not have is -1 or "". */
 struct said {
     int64_t run, ranks, client, node, pid, wall_ns, last_us, ended, runs, lost_steps, lost_calls,
         cut, silent;
@@ -37,26 +38,31 @@ struct reading {
     bool is_call;
     char phase, name[32];
     int64_t pid, tid, id, value, execution, team;
-    int64_t at_us; /* the true time of a flow that is attached to a step of another time */
+    /* the true time of one end of a message, if it is attached to a step that has another time */
+    int64_t at_us;
     int32_t at_ps;
-    int64_t found, own; /* found: number of events; own: index of the file's own rank, or -1 */
+    /* found: the number of events so far; own: the index in rank[] of the rank that wrote the file,
+     * or -1 */
+    int64_t found, own;
     struct tt_trace_event event;
     struct tt_trace_call call;
     struct said said;
-    uint16_t team_of[LOCAL_TEAMS]; /* file's team -> trace's team; 65535: none yet */
+    /* for the number of a team in this file, its index in the trace; 65535: not known yet */
+    uint16_t team_of[LOCAL_TEAMS];
 };
 
-/* All functions of this file that return bool return false on an error, after recording what was
- * expected. */
+/* All functions of this file that return bool return false after an error, which they have
+ * recorded. */
 static bool no_memory(struct reading *r);
 static bool grow(void **array, int64_t n, int64_t *room, size_t sz);
 static bool word(struct reading *r, uint8_t *number);
 static bool reading_has(struct reading *r, unsigned wanted);
 static bool noted(struct reading *r, int rank);
 
-/* ---- What only the trace of a run has ---- */
+/* ---- What only the trace of a real run has ---- */
 
-/* Reads what only the trace of a run has: calls, teams, and what ranks report about themselves. */
+/* This section reads what only the trace of a real run has: calls, teams, and what ranks report
+ * about themselves. */
 
 static const int64_t most_whole = INT64_MAX / 16;
 
@@ -75,7 +81,8 @@ static bool flag(struct reading *r, bool *flag)
     return true;
 }
 
-/* Reads an argument whose value is a text. Sets *known if the key names one. */
+/* Reads an argument whose value is a text. Sets *known to true if the key is the name of such
+ * an argument. */
 static bool text_argument(struct reading *r, const char *key, bool *known)
 {
     struct said *s = &r->said;
@@ -133,7 +140,7 @@ static bool small(struct reading *r, int64_t most, const char *what, int32_t *to
     return true;
 }
 
-/* Reads an argument that steps do not have. */
+/* Reads an argument that events other than steps may have. */
 static bool reading_argument(struct reading *r, const char *key)
 {
     static const char time_words[] = "a time: microseconds, not negative";
@@ -190,8 +197,8 @@ static int client_of(const struct reading *r)
     return r->own >= 0 ? r->trace->rank[r->own].client : 0;
 }
 
-/* Sets *team to the number in the trace of the team that the event names.
- * A team that no event has introduced gets its number as id. */
+/* Sets *team to the trace's index of the team whose number in this file the event has. If no event
+ * has described the team, the number in the file becomes its id. */
 static bool reading_team(struct reading *r, uint16_t *team)
 {
     uint16_t *known = &r->team_of[r->team];
@@ -232,8 +239,8 @@ static int clock_of(struct tt_trace *t, const char *name)
     return t->clocks++;
 }
 
-/* Adds the rank that wrote the file. A file with no more than Chrome's format requires has no such
- * rank. */
+/* Adds the rank that wrote the file. A trace of another program, without Tutti's own events, has no
+ * such rank. */
 static bool add_rank(struct reading *r)
 {
     struct tt_trace *t = r->trace;
@@ -293,7 +300,7 @@ static bool meta(struct reading *r)
     return strcmp(r->name, "rank_status") != 0 || add_rank_status(r);
 }
 
-/* Records that the file ends too early. */
+/* Records that the file ends before its trace does. */
 static void reading_cut(struct reading *r)
 {
     if (r->own >= 0) r->trace->rank[r->own].cut = true;
@@ -364,7 +371,8 @@ tutti_status tt_trace_seen(struct tt_trace *trace, int rank)
 
 /* ---- Names of calls and algorithms ---- */
 
-/* Returns the number of a name; beyond TT_TRACE_NAMES names it is 0, the number of "". */
+/* Returns the index of a name in name[]. If there are TT_TRACE_NAMES names already, returns 0 for a
+ * new one, which is the index of "". */
 static uint8_t number_of(struct tt_trace *trace, const char *name)
 {
     for (int i = 0; i < trace->names; i++)
@@ -602,7 +610,7 @@ static bool read_small(struct tt_json *json, int most, int *value)
     return true;
 }
 
-/* Reads a member that only the trace of a run has. */
+/* Reads a member of the description that only the trace of a real run has. */
 static bool read_run(struct tt_trace *t, struct tt_json *json, const char *key)
 {
     const int64_t most = INT64_MAX / 4;
@@ -686,7 +694,8 @@ static int by_id(const void *a, const void *b)
     return (int)x->ends - (int)y->ends;
 }
 
-/* Checks that each flow has one beginning and one end, at the peer that it names. */
+/* Checks that each flow has one beginning and one end, and that each of the two is at the rank that
+ * the other names as its peer. */
 static bool flows_meet(struct reading *r)
 {
     struct tt_trace *t = r->trace;
@@ -708,8 +717,8 @@ static bool flows_meet(struct reading *r)
 
 /* ---- The whole text ---- */
 
-/* Whether the text is an array whose end is missing after at least one event, because its rank was
- * killed or the disk was full. The events read so far are kept. */
+/* Returns whether the text is an array whose end is missing after at least one event, because its
+ * rank was killed or the disk was full. The events read so far are kept. */
 static bool is_cut(struct reading *r)
 {
     const struct tt_json *json = &r->json;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Writes a picture as a trace: each rank is a process, each lane a thread, each step a complete
- * event, each message a flow from a step of the sender to a step of the receiver. A run also has
- * its calls, around their steps. Calls that overlap lie on lines of their own (8 times the track,
- * plus the lane), so that all events nest.
+ * event, each message a flow (an arrow) from a step of the sender to a step of the receiver. In a
+ * real run, the calls are events, too, which contain their steps. Overlapping calls are put on
+ * different tracks, and the number of a thread is 8 times the track plus the lane, so that the
+ * events of a thread nest.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +106,7 @@ static void teams(const struct tt_calls *calls, FILE *out)
     }
 }
 
-/* ---- Lines ---- */
+/* ---- Lines: the threads of the trace ---- */
 
 static void name_line(int rank, int line, FILE *out)
 {
@@ -126,7 +127,7 @@ static void name_line(int rank, int line, FILE *out)
 static void name_lines(const struct tt_picture *p, FILE *out)
 {
     uint8_t *used = tt_calloc((size_t)p->ranks, LINES);
-    if (!used) return; /* only the names are missing then */
+    if (!used) return; /* there is no memory; only the names will be missing */
     for (int64_t i = 0; i < p->calls.bars; i++)
         used[(int64_t)p->calls.bar[i].rank * LINES + p->calls.bar[i].track * TT_LANES] = 1;
     for (int64_t i = 0; i < p->steps.n; i++)
@@ -174,8 +175,8 @@ static void step(const struct tt_sim_event *d, FILE *out)
     fprintf(out, ",\"args\":{\"bytes\":%" PRId64 ",\"peer\":%d}}", d->bytes, d->peer);
 }
 
-/* Returns the last step of the line that has begun at that time; NULL if there is none. Steps are
- * sorted by rank, lane and time. */
+/* Returns the last step of the thread `lane` of this rank that began at or before the time; NULL if
+ * there is none. Steps are sorted by rank, lane and time. */
 static const struct tt_sim_event *last_begun(const struct tt_picture *p, int rank, int lane,
                                              int64_t time_ps)
 {
@@ -195,8 +196,8 @@ static const struct tt_sim_event *last_begun(const struct tt_picture *p, int ran
     return found && found->rank == rank && found->lane == lane ? found : NULL;
 }
 
-/* Where the end of an arrow is attached. The data that is read from a rank may leave it while the
- * rank does something else; then the arrow is attached to the step before. */
+/* Where an end of an arrow is attached. If another rank reads data, the owner of the data may be
+ * between two steps; the arrow is then attached to the earlier step. */
 struct hold {
     int line;
     int64_t time_ps;
@@ -216,8 +217,8 @@ static struct hold hold_of(const struct tt_picture *p, int rank, int lane, int64
     return hold;
 }
 
-/* Writes one end of a message. If it is attached to a step of another time, its own time is
- * written, too. */
+/* Writes one end of a message (ends: the end at the receiver). If the end is attached to a step
+ * that has another time, its true time is written, too. */
 static void flow_end(const struct tt_picture *p, const struct tt_sim_event *d, int64_t id,
                      bool ends, FILE *out)
 {

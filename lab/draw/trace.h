@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Traces, in Chrome's trace event format: with TUTTI_TRACE each rank of a real run writes one, and
- * tt_picture_trace writes a whole picture as one. They come from files that may be cut, damaged or
- * of another origin. So every field is checked, and errors are reported with their place.
+ * Reads traces in Chrome's trace event format. With TUTTI_TRACE each rank of a real run writes a
+ * trace, and tt_picture_trace writes a whole picture as a trace. The files may be cut, damaged or
+ * written by another program. So every field is checked, and errors are reported with their place.
  *
  *     begin; add the text of each file; end  ->  a picture
  *
- * A rank that was killed leaves an array that does not say "ended". A file that is cut lacks what
- * came after its last whole event. Both are read as they are. A run that has calls is read even if
- * the files of some ranks are missing; the picture says so.
+ * A rank that was killed leaves a trace that does not say "ended". A file that is cut ends
+ * somewhere, and its events are read up to the last whole one. Neither is an error. A run that has
+ * calls is read even if the files of some ranks are missing; the picture says so.
  *
  * The messages of a real run are found by matching. The k-th send of one rank to another in an
- * execution and lane belongs to the k-th receive there. An await belongs to the first signal of its
- * writer that reached the value. A put or get names its peer, and so does each read of another
- * rank's memory in a copy or reduction.
+ * execution and lane belongs to the k-th receive of the other rank from it in the same execution
+ * and lane. An await belongs to the first signal of the awaited lane whose value is high enough. A
+ * put or get names its peer, and so does each read of another rank's memory in a copy or
+ * reduction.
  */
 #ifndef TT_DRAW_TRACE_H
 #define TT_DRAW_TRACE_H
 
 #include "draw/picture.h"
 
-/* line and column from 1; 0 if the error has no place. */
+/* An error in a trace. line and column count from 1, and are 0 if the error has no place. */
 struct tt_trace_error {
     int line, column;
     char text[200];
@@ -28,12 +29,13 @@ struct tt_trace_error {
 
 enum { TT_TRACE_EVENTS = 1 << 22, TT_TRACE_NAMES = 64 };
 
-/* No time in a picture is later than this many microseconds (50 days) and picoseconds after its
- * beginning. So each of its times in picoseconds fits in 63 bits. */
+/* The latest time in a picture, counted from its beginning, in microseconds (50 days) and in
+ * picoseconds, so that every time in picoseconds fits in 63 bits. */
 #define TT_TRACE_MOST_US (INT64_C(1) << 42)
 #define TT_TRACE_MOST_PS ((TT_TRACE_MOST_US + 1) * 1000000)
 
-/* Times are in microseconds; `ps` and `dur_ps` are the picoseconds beyond them. */
+/* A step, or a read or write of another rank's memory. Times are in microseconds; `ps` and `dur_ps`
+ * are the picoseconds to be added. */
 struct tt_trace_event {
     int64_t us, dur_us, bytes;
     uint64_t execution;
@@ -41,7 +43,7 @@ struct tt_trace_event {
     int32_t rank, peer;
     uint32_t value;
     uint16_t team;
-    uint8_t lane, track, kind, call, algorithm; /* kind: enum tt_kind, or one of the following */
+    uint8_t lane, track, kind, call, algorithm; /* kind: enum tt_kind, or one of the two below */
 };
 enum { TT_TRACE_READ = 64, TT_TRACE_WRITE };
 
@@ -54,13 +56,13 @@ struct tt_trace_flow {
     size_t place;
 };
 
-/* A collective that a rank called. dur: until the call ended; if it is `open`, until the rank was
- * last seen. */
+/* A collective that a rank called. dur: the time until the call ended, or, if the call is `open`,
+ * until the rank was last seen. */
 struct tt_trace_call {
     int64_t us, dur_us, blocked_us, bytes, n; /* blocked: when the caller began to wait */
     uint64_t execution;
     int32_t ps, dur_ps, blocked_ps;
-    int32_t rank, root; /* root: its rank in the job; -1: none */
+    int32_t rank, root; /* root: its rank in the job; -1: there is none */
     uint16_t team;
     uint8_t coll, algorithm, type, op, track, status;
     bool blocks, open, blocked;
@@ -71,7 +73,7 @@ struct tt_trace_rank {
     int32_t rank, client, node, pid, lost_steps, lost_calls;
     int64_t wall_ns, last_us; /* last: when the rank was last seen */
     int32_t last_ps, clock;   /* clock: index into clock[] of the trace */
-    /* said: the rank has a file; runs: it had not ended when its file was read */
+    /* said: the rank has a trace; runs: the rank still ran when its trace was read */
     bool said, ended, runs, cut;
     char host[64], rank_status[64];
 };
@@ -96,13 +98,16 @@ struct tt_trace {
     int64_t teams, team_room;
     int clocks;
     char clock[TT_TRACE_CLOCKS][40];
-    int64_t clock_error_ps; /* the largest with several clocks; -1: by the time of day */
-    int whole_clocks;       /* whole trace: the number of clocks of its run */
-    uint8_t *seen;          /* bit mask of the ranks that occur in the trace */
-    int ranks;              /* the highest rank that was named, + 1 */
+    /* the largest error of the conversion of clocks; -1: some clock was converted by the time of
+     * day */
+    int64_t clock_error_ps;
+    int whole_clocks; /* in a trace of a whole picture: the number of clocks of its run */
+    uint8_t *seen;    /* bit mask of the ranks that occur in the trace */
+    int ranks;        /* the highest rank that occurs, plus 1 */
     int files;
-    int64_t run_id;  /* the run that all files belong to; 0: not known yet */
-    bool whole, run; /* whole: the trace was written by tt_picture_trace */
+    int64_t run_id; /* the run that all files belong to; 0: not known yet */
+    /* whole: the trace contains a whole picture (tt_picture_trace); run: of a real run */
+    bool whole, run;
     int64_t time_ps, steps_left_out, messages_left_out;
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16];
     int names;
@@ -118,12 +123,12 @@ tutti_status tt_trace_add(struct tt_trace *trace, const char *text, size_t n,
  * ERR_MEMORY. */
 tutti_status tt_trace_seen(struct tt_trace *trace, int rank);
 /* Makes the picture of one execution, or of all (-1), which the caller frees. Returns TUTTI_OK;
- * ERR_ARG if there are no events, if some ranks have none and there are no calls, or if there is no
- * such execution; ERR_MEMORY. */
+ * ERR_ARG if the trace has no events, if some ranks have no events and the trace has no calls, or
+ * if there is no such execution; or ERR_MEMORY. */
 tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_picture *picture);
 void tt_trace_free(struct tt_trace *trace);
 
-/* Does the work of the functions above for a single text. */
+/* Makes the picture of all executions from a single text: does the work of the functions above. */
 tutti_status tt_trace_read(struct tt_picture *picture, const char *text, size_t n,
                            struct tt_trace_error *error);
 

@@ -31,7 +31,7 @@ static int64_t out_bytes(const struct tt_call *call, int p, int rank)
     return tt_call_out_bytes(call, p, rank);
 }
 
-/* Returns the offset of the input in OUT, or -1. */
+/* Returns the offset of the input in OUT if the call is in place; otherwise -1. */
 static int64_t input_in_out(const struct tt_call *call, int rank)
 {
     if (call->coll == TT_COLL_bcast) return rank == call->root ? 0 : -1;
@@ -48,7 +48,7 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Sets the pieces of a v-form as spans, sorted, with adjacent ones joined. */
+/* Sets m->spans to the pieces of a v-collective, sorted by offset, with adjacent pieces joined. */
 static bool set_spans(struct tt_prover *p, struct tt_memory *m, const int64_t *counts,
                       const int64_t *displs, int64_t sz)
 {
@@ -108,11 +108,12 @@ bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part)
 
 /* ---- Ranges ---- */
 
-/* Where a range lies, and whether this rank may touch it here and now. The range must be inside the
- * buffer and within reach; its owner must have opened the buffer; and the access must come after
- * the opening and before the owner's end. */
+/* This section finds where a range lies, and checks that the rank of the running lane may access it
+ * now. The range must be inside its buffer, and on a node where the rank can access it. A buffer of
+ * another rank must have been opened by this owner, and the access must be after the opening and
+ * before the owner's end. */
 
-/* The part of a buffer that a range's offset is counted in. */
+/* The part of a buffer from whose begin the offset of a range counts. */
 struct window {
     struct tt_memory *memory;
     int64_t base, bytes;
@@ -139,8 +140,8 @@ static struct window callers(struct tt_prover *p, struct tt_part *owner, int buf
     return (struct window){m, 0, m->bytes};
 }
 
-/* The owner backs only the part of its window that its own plan uses, so no member may touch more
- * of it. */
+/* Returns the window of the owner's slot, as long as the owner's own plan uses it: a real owner
+ * provides memory for this part only, so no rank may access more. */
 static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
 {
     int slot = owner->execution % TT_PROOF_SLOTS;
@@ -148,7 +149,8 @@ static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
                            tt_min(owner->plan->win_bytes, p->win_bytes)};
 }
 
-/* Whether an await of a signal of r, on any lane of this rank, is ordered before now. */
+/* Returns whether an await of a signal of r, on any lane of this rank, happened before the running
+ * step. */
 static bool has_awaited(const struct tt_prover *p, int r)
 {
     const struct tt_part *part = p->running->part;
@@ -159,8 +161,8 @@ static bool has_awaited(const struct tt_prover *p, int r)
     return false;
 }
 
-/* Whether the running step is a put or a get. The library makes these by messages where it has no
- * other way, so they reach any node. */
+/* Returns whether the running step is a put or a get. The library can do these by messages, so they
+ * reach ranks on any node. */
 static bool moves(const struct tt_prover *p)
 {
     enum tt_kind kind = p->running->step.kind;
@@ -271,11 +273,11 @@ bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t l
 
 /* ---- The result ---- */
 
-/* Checks a part that has ended: whether all accesses of other ranks to its buffers are over, and
- * whether its result is right. */
+/* This section checks a part that has ended: whether all accesses of other ranks to its buffers are
+ * over, and whether its result is right. */
 
-/* The expected content of a piece of OUT: the input of `rank` from byte coord on; or, with rank -1,
- * the inputs of all ranks from that byte on, reduced. */
+/* The expected content of the piece of OUT at `off`: the input of `rank` from byte coord on; or, if
+ * rank is -1, the reduction of the inputs of all ranks from byte coord on. */
 struct expected {
     int64_t off, len, coord;
     int rank;
@@ -304,7 +306,7 @@ static bool is_wrong(struct tt_prover *p, struct tt_part *part, int64_t off,
                                  bytes, value, first, first + (long)run.len - 1, e->rank);
 }
 
-/* How many of the ranks first .. end-1 are in the set. */
+/* Returns how many of the ranks first .. end-1 are in the set. */
 static int members(const uint64_t *set, int first, int end)
 {
     int n = 0;
@@ -350,7 +352,8 @@ static bool piece(struct tt_prover *p, struct tt_part *part, struct expected e)
     return true;
 }
 
-/* Checks that the result was combined in the same order as that of the part that ended first. */
+/* Checks that the operands of this part's result were combined in the same order as those of the
+ * part that ended first in this execution. */
 static bool same_bits(struct tt_prover *p, struct tt_part *part)
 {
     struct tt_part *first = p->reference[part->execution];
@@ -394,7 +397,7 @@ static bool scattered(struct tt_prover *p, struct tt_part *part)
     return piece(p, part, (struct expected){0, len, tt_call_block_at(part->call, part->rank), -1});
 }
 
-/* In place, the root's buffer keeps all pieces. */
+/* Checks the pieces of all ranks that the root's buffer keeps if the call is in place. */
 static bool scattered_pieces(struct tt_prover *p, struct tt_part *part)
 {
     const struct tt_call *c = part->call;

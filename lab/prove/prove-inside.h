@@ -3,13 +3,14 @@
  * Declarations that the files of the prover share. A *part* is one rank's share of one execution.
  * Its lanes run until they block, in any order; the result does not depend on the order.
  *
- * Happens-before: each lane has a clock index and a time. The time grows with each thing of this
- * lane that others can wait for. `seen->t[i]` is the latest time of clock i that a lane knows to be
- * over. An access that ended at time t of clock i is ordered before now iff t <= seen->t[i]
- * (tt_prove_before).
+ * Happens-before: each lane has a clock index and a time. The time grows with each event of the
+ * lane for which other lanes can wait. `seen->t[i]` is the latest time of clock i of which the lane
+ * knows that it is over. An access that ended at time t of clock i happened before the lane's
+ * present step if and only if t <= seen->t[i] (tt_prove_before).
  *
- * Values: what a byte holds is a node and a byte number within that node. Byte x of an interval
- * holds byte x + shift of the interval's node.
+ * Values: the value of a byte is a node (struct tt_node, which says from which inputs the byte was
+ * computed) and a byte number within that node. Byte x of an interval has the value of byte x +
+ * shift of the interval's node.
  *
  * A function that returns bool or a pointer returns false or NULL when the proof is over, because
  * it found a fault or memory ran out. Its caller then returns false or NULL as well.
@@ -22,12 +23,13 @@
 /* ---- Clocks ---- */
 
 struct tt_vclock {
-    uint32_t refs; /* the number of holders; only a single holder may change t[] */
+    /* the number of holders; t[] may be changed only while there is a single holder */
+    uint32_t refs;
     uint32_t t[];
 };
 
 struct tt_moment {
-    struct tt_vclock *seen; /* the times known of the other clocks */
+    struct tt_vclock *seen; /* for each clock, the latest time that is known to be over */
     uint32_t clock, time;   /* the lane's own clock and time */
 };
 
@@ -37,33 +39,35 @@ enum tt_node_kind {
     TT_NODE_UNDER_WAY, /* bytes that a transfer is still writing */
     TT_NODE_GARBAGE,   /* the content of a buffer before anybody wrote to it */
     TT_NODE_INPUT,     /* a rank's input */
-    TT_NODE_REDUCED    /* `kids` combined from the left, all at the same byte number */
+    /* the nodes `kids`, combined from left to right, all at the same byte number */
+    TT_NODE_REDUCED
 };
 
 struct tt_node {
-    uint8_t kind, buf;   /* buf: the buffer of garbage */
-    int32_t first, last; /* input, garbage: both are the rank; reduced: of the first and of the
-                          * last operand */
-    int32_t execution;   /* -1: garbage of a window */
-    uint32_t kids, n;    /* the range in prover.kids */
-    uint32_t next;       /* the next node in the same bucket */
+    uint8_t kind, buf; /* buf: for garbage, the buffer */
+    /* the first and the last rank whose input the value contains; garbage: the rank of the
+     * buffer */
+    int32_t first, last;
+    int32_t execution; /* the execution whose input or buffer it is; -1: garbage of a window */
+    uint32_t kids, n;  /* the range of the operands in prover.kids */
+    uint32_t next;     /* the next node in the same bucket of the hash table */
     uint64_t hash;
 };
 
-/* Consecutive bytes coord .. coord + len - 1 of one node. */
+/* A run of consecutive bytes: bytes coord .. coord + len - 1 of one node. */
 struct tt_proof_run {
     int64_t len, coord;
     uint32_t node;
 };
 struct tt_runs {
     struct tt_proof_run *at;
-    uint32_t n, room, next; /* next: the run that is combined next */
+    uint32_t n, room, next; /* next: the index of the run that is combined next */
 };
 
 /* ---- Memory ---- */
 
-/* An access of a step to memory. `end` is the time of `clock` at which the access is over, or
- * TT_UNDER_WAY as long as it is not. */
+/* An access of a step to memory. `end` is the time of `clock` at which the access was over, or
+ * TT_UNDER_WAY while the access goes on. */
 #define TT_UNDER_WAY UINT32_MAX
 struct tt_proof_access {
     uint32_t clock, end;
@@ -74,8 +78,8 @@ struct tt_proof_reader {
     uint32_t access, next;
 };
 
-/* The bytes from off to the off of the next interval: their value, the access that wrote them (0:
- * none yet), and the list of the accesses that have read them since. */
+/* The bytes from off to the off of the next interval: their value, the access that wrote this value
+ * (0: none did yet), and the list of the accesses that have read it since. */
 struct tt_interval {
     int64_t off, shift;
     uint32_t node, write, reads;
@@ -85,8 +89,8 @@ struct tt_proof_extent {
     int64_t begin, end;
 };
 
-/* A buffer of `bytes` bytes, which the intervals cover without gaps. spans: the pieces of it that
- * may be touched; NULL means all of it. */
+/* A buffer of `bytes` bytes, which the intervals cover without gaps. spans: the pieces of the
+ * buffer that may be accessed; NULL: the whole buffer. */
 struct tt_memory {
     struct tt_interval *at;
     uint32_t n, room, hint;
@@ -97,8 +101,7 @@ struct tt_memory {
     uint8_t buf;
 };
 
-/* A range of a step, resolved to the memory that it lies in. If the range is not strided, block ==
- * len. */
+/* The place of a step's range in memory. If the range is not strided, block == len. */
 struct tt_place {
     struct tt_memory *memory;
     int64_t off, len, block, stride;
@@ -111,7 +114,7 @@ struct tt_proof_message {
     struct tt_proof_lane *lane, *waiter;
     struct tt_moment posted; /* the moment at which a send was posted */
     struct tt_place place;
-    struct tt_proof_message *partner; /* NULL until matched */
+    struct tt_proof_message *partner; /* the matching receive or send; NULL: not posted yet */
     uint32_t at;
     int peer;
     bool is_send;
@@ -124,8 +127,8 @@ struct tt_channel {
     struct tt_proof_message *head, *tail;
 };
 
-/* A signal that was given. left: how many ranks have not awaited it yet; negative: nobody
- * counts. */
+/* A signal that a lane has given. left: how many ranks have not awaited the signal yet; negative:
+ * they are not counted. */
 struct tt_given {
     uint32_t value, n;
     int32_t peer, left;
@@ -146,12 +149,12 @@ enum tt_lane_state { TT_LANE_IDLE, TT_LANE_READY, TT_LANE_BLOCKED, TT_LANE_DONE 
 struct tt_proof_lane {
     struct tt_part *part;
     struct tt_iter iter;
-    struct tt_plain step; /* the step being done, or blocked on */
+    struct tt_plain step; /* the step that the lane does or is blocked on */
     struct tt_moment now;
-    uint32_t born; /* the lane's time at its start */
+    uint32_t born; /* the lane's time when it started */
     int index;
     enum tt_lane_state state;
-    bool blocked;                  /* `step` is still to be done */
+    bool blocked;                  /* `step` has been tried, and is not done yet */
     struct tt_proof_lane *next;    /* the next lane in the queue, or among the waiters of a lane */
     struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
     struct tt_given *given;
@@ -159,7 +162,8 @@ struct tt_proof_lane {
     struct tt_begun *begun; /* TT_IN_FLIGHT entries for each id */
     uint64_t *counts;       /* by id: the number of instances so far */
     uint32_t under_way;
-    uint32_t *opened; /* by rank: the time of the first await of it; NULL if not needed */
+    /* by rank: the lane's time at its first await of the rank; NULL: not needed */
+    uint32_t *opened;
 };
 
 enum tt_part_state { TT_PART_IDLE, TT_PART_RUNNING, TT_PART_ENDED };
@@ -186,7 +190,7 @@ struct tt_proof_pool {
 struct tt_prover {
     const struct tt_proof_case *problem;
     struct tt_proof *proof;
-    tutti_status status; /* the proof is over if not TUTTI_OK */
+    tutti_status status; /* the proof is over unless this is TUTTI_OK */
     int p, lanes, slots_in_flight, held;
     uint32_t width; /* the number of entries of a vector clock */
     struct tt_proof_pool pool;
@@ -210,7 +214,7 @@ struct tt_prover {
     struct tt_proof_reader *readers;
     struct tt_node *nodes;
     uint32_t *kids, *buckets;
-    uint64_t *sets; /* by node: the set of ranks in it, set_words words each */
+    uint64_t *sets; /* by node: the set of ranks whose input it contains, set_words words each */
     uint32_t accesses_n, accesses_room, readers_n, readers_room, nodes_n, nodes_room, kids_n,
         kids_room, sets_room, buckets_n, set_words;
     struct tt_channel *channels;
@@ -218,7 +222,7 @@ struct tt_prover {
     struct tt_runs *operands; /* by operand of a reduction: its runs */
     uint32_t operands_room;
     struct tt_runs result, compared;
-    struct tt_proof_run *one; /* by operand: the run that is combined now */
+    struct tt_proof_run *one; /* by operand: the part of its runs that is combined now */
 };
 
 /* Memory that lasts until the end of the proof (prove-memory.c). */
@@ -227,18 +231,19 @@ void *tt_prove_zalloc(struct tt_prover *p, size_t bytes);
 void tt_prove_release(struct tt_prover *p, void *memory, size_t bytes);
 void tt_prove_pool_reset(struct tt_prover *p);
 void tt_prove_pool_free(struct tt_prover *p);
-/* Returns the array with room for at least n elements. The array stays for the next proof. */
+/* Returns the array, after moving it if necessary, with room for at least n elements. The array
+ * stays for the next proof. */
 void *tt_prove_grow(struct tt_prover *p, void *array, uint32_t *room, uint32_t n, size_t sz);
-bool tt_prove_no_memory(struct tt_prover *p); /* records that memory ran out; returns false */
+bool tt_prove_no_memory(struct tt_prover *p); /* records that memory ran out, and returns false */
 
 /* Vector clocks. */
 struct tt_vclock *tt_prove_clock_new(struct tt_prover *p);
 void tt_prove_clock_drop(struct tt_prover *p, struct tt_vclock *clock);
-/* Adds to *seen everything that `other` knew, and `other` itself. */
+/* Adds to *seen all times that were known at the moment `other`, and the moment itself. */
 bool tt_prove_join(struct tt_prover *p, struct tt_vclock **seen, const struct tt_moment *other);
 bool tt_prove_join_all(struct tt_prover *p, struct tt_vclock **seen, const struct tt_vclock *other);
-/* Returns the present moment of the lane, for others to join, and advances the lane's time. The
- * caller owns a reference to moment.seen. */
+/* Returns the present moment of the lane, for other lanes to join by tt_prove_join, and advances
+ * the lane's time. The caller owns a reference to moment.seen. */
 struct tt_moment tt_prove_moment(struct tt_proof_lane *lane);
 static inline uint32_t tt_prove_known(const struct tt_moment *now, uint32_t clock)
 {
@@ -255,7 +260,8 @@ static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct
 bool tt_prove_values_begin(struct tt_prover *p);
 uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
                        int execution);
-/* Returns the node of one[0] op one[1] op ... op one[k - 1], k >= 2; 0 if the proof is over. */
+/* Returns the node for the combination of k >= 2 operands, one[0] op one[1] op ... op one[k - 1]; 0
+ * if the proof is over. */
 uint32_t tt_prove_combine(struct tt_prover *p, const struct tt_proof_run *one, uint32_t k);
 static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t node)
 {
@@ -265,8 +271,9 @@ static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t n
 /* Buffers and the accesses to them. */
 bool tt_prove_runs_add(struct tt_prover *p, struct tt_runs *runs, struct tt_proof_run run);
 bool tt_prove_memory_set(struct tt_prover *p, struct tt_memory *m, int64_t bytes, uint32_t node);
-/* Records an access by the running lane's step, which is over at once or under way. Returns its
- * index; 0 if the proof is over. */
+/* Records an access by the running lane's step. The access is over when the step is done; or, if
+ * under_way is true, it goes on until the wait for the step. Returns its index; 0 if the proof is
+ * over. */
 uint32_t tt_prove_access(struct tt_prover *p, bool under_way);
 static inline bool tt_prove_before(const struct tt_prover *p, uint32_t access,
                                    const struct tt_moment *now)
@@ -284,20 +291,19 @@ bool tt_prove_load(struct tt_prover *p, const struct tt_place *place, uint32_t a
  * values. */
 bool tt_prove_claim(struct tt_prover *p, const struct tt_place *place, uint32_t access);
 bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const struct tt_runs *runs);
-/* Checks at the end of a part that no access of another rank to this buffer may still be going
- * on. */
+/* Checks at the end of a part that no access of another rank to this buffer can still go on. */
 bool tt_prove_quiet(struct tt_prover *p, struct tt_part *part, struct tt_memory *m);
 
 /* Buffers and results of a call (prove-call.c). */
 bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part);
 bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t len, bool write,
                     struct tt_place *place);
-/* Checks a part that has ended. */
+/* Checks a part that has ended: its buffers and its result. */
 bool tt_prove_result(struct tt_prover *p, struct tt_part *part);
 
 /* The running lane (prove.c). */
-/* Returns the lane on which a partner of the message waits, if it is another lane than the
- * message's; -1 if there is none. */
+/* Returns a lane, other than the message's own, on which the peer has posted a send or receive that
+ * would match the message; -1 if there is none. For the error message. */
 int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *message);
 static inline struct tt_part *tt_prove_part(const struct tt_prover *p, int execution, int rank)
 {
@@ -307,12 +313,13 @@ static inline struct tt_part *tt_prove_part(const struct tt_prover *p, int execu
 /* Reports of faults (prove-report.c). These functions end the proof and return false. */
 __attribute__((format(printf, 3, 4), cold)) bool
 tt_prove_fault(struct tt_prover *p, enum tt_fault fault, const char *format, ...);
-/* Reports a fault at the end of a part instead of at the running step. */
+/* Reports a fault that was found at the end of a part, and not at the running step. */
 __attribute__((format(printf, 4, 5), cold)) bool tt_prove_fault_at_end(struct tt_prover *p,
                                                                        const struct tt_part *part,
                                                                        enum tt_fault fault,
                                                                        const char *format, ...);
-/* Reports that `access` touches [off, off + len) of m while `other` is not ordered before it. */
+/* Reports a race: `access` reads or writes bytes [off, off + len) of m, and the conflicting access
+ * `other` has not surely happened before. */
 __attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m,
                                          int64_t off, int64_t len, uint32_t access, bool write,
                                          uint32_t other, bool other_writes);

@@ -9,9 +9,9 @@
 
 /* ---- Working memory ---- */
 
-/* The prover's memory: pieces whose sizes are powers of two, cut out of large chunks. At the end of
- * a proof all pieces are forgotten at once. The chunks stay for the next proof, so that thousands
- * of small proofs allocate nothing. */
+/* The prover's memory consists of pieces whose sizes are powers of two, which are cut out of large
+ * chunks. At the end of a proof all pieces are freed at once, and the chunks stay for the next
+ * proof. So thousands of small proofs allocate no memory from the system. */
 
 enum { CHUNK = 1 << 18, SMALLEST = 4, KEEP = 1 << 26 };
 
@@ -132,8 +132,9 @@ void *tt_prove_grow(struct tt_prover *p, void *array, uint32_t *room, uint32_t n
 /* ---- Clocks ---- */
 
 /* Vector clocks record what happens before what. A lane shares the array of its clock with the
- * moments that it has handed out. The array is copied only when the lane learns something while
- * others still hold it. So a lane that signals often and awaits little copies little. */
+ * moments that tt_prove_moment has returned for it. The array is copied only if the lane has to
+ * change it while such a moment still holds it. So a lane that signals often and awaits little
+ * copies little. */
 
 static size_t clock_bytes(const struct tt_prover *p)
 {
@@ -161,7 +162,8 @@ void tt_prove_clock_drop(struct tt_prover *p, struct tt_vclock *clock)
     if (clock && --clock->refs == 0) tt_prove_release(p, clock, clock_bytes(p));
 }
 
-/* Makes *seen an array that nobody else holds, so that it may be changed. */
+/* Makes *seen an array that has no other holder, by a copy if necessary, so that it may be
+ * changed. */
 static bool make_own(struct tt_prover *p, struct tt_vclock **seen)
 {
     if ((*seen)->refs == 1) return true;
@@ -186,7 +188,7 @@ bool tt_prove_join_all(struct tt_prover *p, struct tt_vclock **seen, const struc
 
 bool tt_prove_join(struct tt_prover *p, struct tt_vclock **seen, const struct tt_moment *other)
 {
-    /* Whoever knows this moment also knows everything that the moment has seen. */
+    /* A lane that knows this moment also knows all times that were known at the moment. */
     if ((*seen)->t[other->clock] >= other->time) return true;
     if (!make_own(p, seen)) return false;
     if (*seen != other->seen) latest((*seen)->t, other->seen->t, p->width);
@@ -209,7 +211,8 @@ struct tt_moment tt_prove_moment(struct tt_proof_lane *lane)
  * only when it first occurs. A node says nothing about byte positions, so slices do not multiply
  * the nodes. */
 
-/* Empties the table, at a cost proportional to what is in it. */
+/* Empties the table of nodes. The cost is proportional to the number of nodes in it, not to its
+ * size. */
 bool tt_prove_values_begin(struct tt_prover *p)
 {
     for (uint32_t i = 0; i < p->nodes_n; i++)
@@ -217,7 +220,7 @@ bool tt_prove_values_begin(struct tt_prover *p)
             p->buckets[p->nodes[i].hash & (p->buckets_n - 1)] = 0;
     p->set_words = ((uint32_t)p->p + 63) / 64;
     p->nodes_n = p->kids_n = 0;
-    tt_prove_leaf(p, TT_NODE_UNDER_WAY, 0, 0, -1); /* becomes node 0 */
+    tt_prove_leaf(p, TT_NODE_UNDER_WAY, 0, 0, -1); /* under way: must be node 0 */
     return p->status == TUTTI_OK;
 }
 
@@ -420,12 +423,13 @@ uint32_t tt_prove_combine(struct tt_prover *p, const struct tt_proof_run *one, u
 
 /* ---- Buffers ---- */
 
-/* Keeps buffers as sorted intervals. Each interval has its value and the accesses that a new access
- * could conflict with: the last write, and the reads since.
+/* A buffer is kept as sorted intervals. Each interval has its value and the accesses with which a
+ * new access could conflict: the last write, and the reads since.
  *
  * An access is checked only once, when it begins. That is enough: if two accesses conflict, one of
- * them begins later in this run. The earlier access is ordered before the later one only if it has
- * ended when the later one begins, and the later lane knows that it has ended. */
+ * them begins later in this run of the prover. There is no race only if the earlier access has
+ * ended when the later one begins, and the lane of the later access knows this end. Both can be
+ * checked when the later access begins. */
 
 bool tt_prove_runs_add(struct tt_prover *p, struct tt_runs *runs, struct tt_proof_run run)
 {
@@ -461,8 +465,8 @@ static int64_t end_of(const struct tt_memory *m, uint32_t i)
     return i + 1 < m->n ? m->at[i + 1].off : m->bytes;
 }
 
-/* Returns the interval of a byte. It first tries the interval found last and the one after it,
- * since most look-ups follow the one before. */
+/* Returns the index of the interval that contains byte `off`. It first tries the interval that it
+ * found last and the next one, because most look-ups are for consecutive bytes. */
 static uint32_t find(struct tt_memory *m, int64_t off)
 {
     uint32_t low = 0, high = m->n;
@@ -490,7 +494,7 @@ static bool room_for_one(struct tt_prover *p, struct tt_memory *m)
     return true;
 }
 
-/* Makes an interval begin at off, and sets *index to it. */
+/* Makes an interval begin at off, by cutting one in two if necessary, and sets *index to it. */
 static bool cut(struct tt_prover *p, struct tt_memory *m, int64_t off, uint32_t *index)
 {
     *index = m->n;
@@ -552,7 +556,7 @@ static bool add_reader(struct tt_prover *p, struct tt_interval *in, uint32_t acc
     if (!all) return false;
     p->readers = all;
     uint32_t next = in->reads;
-    /* A later read of a lane replaces its earlier one. */
+    /* a later read by a lane replaces the earlier read by the same lane in the list */
     const struct tt_proof_access *last = &p->accesses[all[next].access],
                                  *now = &p->accesses[access];
     if (next && last->clock == now->clock && last->end != TT_UNDER_WAY) next = all[next].next;
@@ -664,7 +668,8 @@ static bool store_piece(struct tt_prover *p, struct tt_memory *m, int64_t off,
 
 bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const struct tt_runs *runs)
 {
-    int64_t block = 0, done = 0; /* the block being written, and the bytes done in it */
+    /* block: the block that is being written; done: the bytes that were written in it */
+    int64_t block = 0, done = 0;
     for (uint32_t r = 0; r < runs->n; r++) {
         struct tt_proof_run left = runs->at[r];
         while (left.len > 0) {

@@ -82,7 +82,8 @@ static bool has(const uint64_t *set, int rank)
     return set[rank / 64] >> rank % 64 & 1;
 }
 
-/* Writes "rank 1" or "ranks 0-3, 5": the ranks in the set, or those that are absent from it. */
+/* Writes "rank 1" or "ranks 0-3, 5": the ranks in the set, or, if `absent` is true, the ranks that
+ * are not in the set. */
 char *tt_prove_say_ranks(char *text, size_t size, const uint64_t *set, int p, bool absent)
 {
     struct prove_report_text t = into(text, size);
@@ -199,7 +200,8 @@ bool tt_prove_fault_at_end(struct tt_prover *p, const struct tt_part *part, enum
     return false;
 }
 
-/* A conflict between two executions that use the same window slot is reported as TT_FAULT_SLOT. */
+/* Reports a conflict between two executions that use the same slot as TT_FAULT_SLOT, and other
+ * conflicts as TT_FAULT_RACE. */
 bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m, int64_t off, int64_t len,
                    uint32_t access, bool write, uint32_t other, bool other_writes)
 {
@@ -259,8 +261,9 @@ static bool is_unmatched(struct tt_prover *p, struct tt_proof_lane *lane)
     return true;
 }
 
-/* Returns the lane itself if it is blocked. A lane that has not started waits for what blocks its
- * rank, so for such a lane the result is the first blocked lane of its rank. */
+/* Returns the lane itself if it is blocked. A lane that has not started waits for an earlier
+ * execution of its rank to end, so for such a lane the result is the first blocked lane of its
+ * rank. */
 static struct tt_proof_lane *blocked_in(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (!lane || lane->state == TT_LANE_BLOCKED) return lane;
@@ -277,8 +280,8 @@ static struct tt_proof_lane *next_blocked(struct tt_prover *p, struct tt_proof_l
     return lane ? blocked_in(p, waits_for(p, lane)) : NULL;
 }
 
-/* Follows from lane to lane what each waits for. Returns a lane on the circle that this leads into,
- * or `from` if it leads into none. */
+/* Follows the lanes, from each to the lane for which it waits. Returns a lane of the circle that
+ * these waits form, or `from` if they form none. */
 static struct tt_proof_lane *on_circle(struct tt_prover *p, struct tt_proof_lane *from)
 {
     struct tt_proof_lane *slow = from, *fast = from;

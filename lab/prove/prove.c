@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A proof: the run that decides, the steps that it does, and the messages between ranks.
+ * Proves plans: runs all ranks symbolically, does their steps, and matches the messages between
+ * them.
  */
 #include "prove/prove-inside.h"
 
@@ -12,9 +13,9 @@ static void ready(struct tt_prover *p, struct tt_proof_lane *lane);
 
 /* ---- Messages ---- */
 
-/* Messages, which are matched in order for each execution, pair of ranks and lane. The prover moves
- * the bytes as soon as both sides are posted. Since neither side's range may be touched from post
- * to wait, it does not matter when they move. */
+/* Messages are matched in order for each execution, pair of ranks and lane. The prover moves the
+ * bytes of a message as soon as both its send and its receive are posted. No other step may access
+ * the ranges of the two between post and wait, so it does not matter when the bytes move. */
 
 static bool channels_begin(struct tt_prover *p)
 {
@@ -30,7 +31,7 @@ static uint64_t key_of(const struct tt_prover *p, const struct tt_part *part, in
     return (key * (uint64_t)p->p + (uint64_t)from) * (uint64_t)p->p + (uint64_t)to + 1;
 }
 
-/* Returns the channel of a key, or the free entry for it. */
+/* Returns the channel with this key, or the free entry of the table where it belongs. */
 static struct tt_channel *find(const struct tt_prover *p, uint64_t key)
 {
     uint32_t mask = p->channels_room - 1;
@@ -141,7 +142,7 @@ int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *m)
 
 /* ---- Steps ---- */
 
-/* The effect of each kind of step on memory, messages and flags. */
+/* This section has the effect of each kind of step on memory, messages and flags. */
 
 static enum prove_outcome outcome(bool going_on)
 {
@@ -185,7 +186,7 @@ static struct tt_given *give(struct tt_prover *p, struct tt_proof_lane *lane)
     return &lane->given[lane->given_n++];
 }
 
-/* Wakes the lanes that wait for this flag to reach at most `value`. */
+/* Makes the lanes ready that await the flag of `lane` with a value of at most `value`. */
 static void wake(struct tt_prover *p, struct tt_proof_lane *lane, uint32_t value)
 {
     struct tt_proof_lane **at = &lane->waiters;
@@ -209,8 +210,9 @@ static enum prove_outcome give_signal(struct tt_prover *p, struct tt_proof_lane 
     if (!peers_exist(p, s)) return STEP_OVER;
     struct tt_given *g = give(p, lane);
     if (!g) return STEP_OVER;
-    /* A signal's clock is dropped once all its targets have awaited it. They are counted only with
-     * one lane per rank, because several lanes of a rank may await the same signal. */
+    /* The memory of a signal's clock is freed when all its targets have awaited the signal. Targets
+     * are counted only if each rank has one lane, because several lanes of a rank may await the
+     * same signal. */
     *g = (struct tt_given){.value = s->value,
                            .n = s->nops,
                            .peer = s->peer,
@@ -300,7 +302,9 @@ static bool same_place(const struct tt_place *a, const struct tt_place *b)
            a->stride == b->stride;
 }
 
-/* A source that is also the destination is not recorded as a read: the write stands for both. */
+/* Copies the values of a source into *runs, and records the read. If the source is the destination
+ * itself, no read is recorded, because the write of the same step is checked against the same
+ * accesses. */
 static bool load(struct tt_prover *p, const struct tt_place *from, const struct tt_place *to,
                  uint32_t access, struct tt_runs *runs)
 {
@@ -350,8 +354,8 @@ static bool load_operands(struct tt_prover *p, const struct tt_plain *s, uint32_
     return true;
 }
 
-/* Takes from all operands as many bytes as each of them holds in a single run, and sets p->one to
- * these. */
+/* Takes the next bytes of each of the k operands, as many as are in a single run of every operand,
+ * and sets p->one to these runs. */
 static void next_piece(struct tt_prover *p, uint32_t k)
 {
     int64_t len = INT64_MAX;
@@ -449,7 +453,8 @@ static enum prove_outcome start(struct tt_prover *p, struct tt_proof_lane *lane)
     return outcome(copy(p, s, true, &b->access));
 }
 
-/* Returns the number of instances of an id so far, including those that were left out. */
+/* Returns how many instances of an id the lane has had so far, including those of length 0, which
+ * were left out. */
 static uint64_t instances(const struct tt_proof_lane *lane, uint32_t id)
 {
     uint64_t n = lane->counts[id];
@@ -506,15 +511,15 @@ static enum prove_outcome prove_step(struct tt_prover *p, struct tt_proof_lane *
     case TT_REDUCE: return outcome(reduce(p, s));
     case TT_LOOP:
     case TT_END:
-    case TT_EXCHANGE: break; /* the iterator never returns them */
+    case TT_EXCHANGE: break; /* the iterator never returns these kinds */
     }
     return STEP_DONE;
 }
 
 /* ---- The run ---- */
 
-/* The run that decides. It starts executions as the library would at run time, and lets every lane
- * run until it blocks. It ends when all parts have ended or no lane can go on. */
+/* The run of the prover starts executions as the library would, and lets every lane run until it
+ * blocks. The run ends when all parts have ended or no lane can go on. */
 
 struct tt_prover *tt_prover_new(void)
 {
@@ -551,7 +556,7 @@ static void ready(struct tt_prover *p, struct tt_proof_lane *lane)
 
 static bool start_more(struct tt_prover *p, int rank);
 
-/* Sets part->end to the moment after all lanes have ended. */
+/* Sets part->end to the moment at which all lanes have ended. */
 static bool end_moment(struct tt_prover *p, struct tt_part *part)
 {
     part->end = part->lane[0].now;
@@ -564,8 +569,9 @@ static bool end_moment(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
-/* Forgets the part's buffers, which belong to the caller again. The OUT of the part that ended
- * first stays, because the results of the other ranks are compared with it. */
+/* Frees the records of the part's buffers, which belong to the caller again. The record of the OUT
+ * of the part that ended first in its execution stays, because the results of the other ranks are
+ * compared with it. */
 static void drop_buffers(struct tt_prover *p, struct tt_part *part)
 {
     for (int buf = TT_IN; buf < TT_WIN; buf++) {
@@ -610,7 +616,8 @@ static bool end_lane(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (!all_waited(p, lane)) return false;
     lane->state = TT_LANE_DONE;
-    while (lane->waiters) { /* they wait in vain; when they run they report it */
+    /* wakes the lanes that still await the flag of this lane; they will report a fault */
+    while (lane->waiters) {
         struct tt_proof_lane *waiter = lane->waiters;
         lane->waiters = waiter->next;
         ready(p, waiter);
@@ -659,8 +666,8 @@ static bool start_part(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
-/* Whether the rank may start execution k: its own execution k - in_flight and all ranks' execution
- * k - held must have ended. */
+/* Returns whether the rank may start execution k: the rank must have ended execution k - in_flight,
+ * and all ranks must have ended execution k - held. */
 static bool may_start(const struct tt_prover *p, int rank, int k)
 {
     int own = k - p->slots_in_flight, others = k - p->held;

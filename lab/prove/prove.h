@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Proof of plans. The prover executes all ranks symbolically, on intervals of bytes, and finds in
- * this one run whatever could go wrong in any timing.
+ * Proves that plans are right. The prover executes all ranks symbolically, on intervals of bytes,
+ * and finds in this one run whatever could go wrong in any timing.
  *
  * This is possible because no step of a plan chooses by arrival order. So a plan is a deterministic
- * dataflow network: what a byte holds, and who waits for whom, is the same in every timing. One
- * fair run in which a send completes only when its receive is posted therefore decides data and
- * deadlock. Races do depend on timing. They are read off the happens-before relation, which is kept
- * as a vector clock per lane.
+ * dataflow network: the value of a byte, and for which ranks a rank waits, are the same in every
+ * timing. So one fair run, in which a send completes only when its receive is posted, shows whether
+ * the data are right and whether there is a deadlock. Races do depend on timing. The prover finds
+ * them by the happens-before relation, for which it keeps a vector clock for each lane.
  *
- * The prover knows for every byte which bytes of which ranks' inputs it holds, combined in which
- * order (prove-memory.c). It keeps these values in one interval map per buffer, together with the
- * accesses that touched each interval last (prove-memory.c).
+ * For every byte, the prover knows from which bytes of which ranks' inputs it was computed, and in
+ * which order they were combined. It keeps these values as intervals of each buffer, together with
+ * the last accesses to each interval (prove-memory.c).
  */
 #ifndef TT_PLAN_PROVE_H
 #define TT_PLAN_PROVE_H
@@ -68,8 +68,8 @@ struct tt_proof_execution {
 
 /* A sequence of executions on one team, in the same order on all ranks.
  *
- * in_flight: a rank starts execution k when its own execution k - in_flight has ended; 1 is a
- * sequence of blocking calls (0 means 1).
+ * in_flight: a rank starts execution k when it has ended its execution k - in_flight; 1 stands for
+ * a sequence of blocking calls (0 means 1).
  *
  * held: no rank starts execution k before all ranks have ended k - held. This makes window slots
  * safe when held <= TT_PROOF_SLOTS (0 means TT_PROOF_SLOTS).
@@ -81,28 +81,29 @@ struct tt_proof_case {
     const struct tt_map *map;
 };
 
-/* TT_PROOF_SLOTS is smaller than TT_SLOTS of a real team. So a short sequence of executions already
- * uses slots again. What is proven for few slots holds for more. */
+/* TT_PROOF_SLOTS is smaller than TT_SLOTS of a real team. So even a short sequence of executions
+ * reuses slots. What is proven for few slots is also true for more. */
 enum { TT_PROOF_TEXT = 1024, TT_PROOF_SLOTS = 4 };
 
 /* The result of a proof: the first fault, its place, and its description. step is the index in
- * plan->steps. rank, lane and step are -1 where a fault has no such place. */
+ * plan->steps. rank, lane or step is -1 if the fault has none. */
 struct tt_proof {
     enum tt_fault fault;
     int execution, rank, lane, step;
-    /* steps that were done in all, accesses to memory by steps, distinct values */
+    /* the number of steps that were done, of accesses to memory, and of different values */
     uint64_t steps, accesses, values;
     char text[TT_PROOF_TEXT];
 };
 
-/* The memory that one proof after the other uses. Only one thread at a time may use a prover. */
+/* The memory of a prover, which is used for one proof after the other. Only one thread at a time
+ * may use a prover. */
 struct tt_prover;
 struct tt_prover *tt_prover_new(void); /* NULL: no memory */
 void tt_prover_free(struct tt_prover *prover);
 
-/* Decides whether the plans are right. Returns TUTTI_OK when that could be decided, and then *proof
- * is the answer; ERR_MEMORY; ERR_ARG if the plans and calls do not agree in ranks, collective, type
- * and operation. */
+/* Decides whether the plans are right. Returns TUTTI_OK if this could be decided, and *proof is the
+ * answer; ERR_MEMORY; or ERR_ARG if the plans and calls differ in ranks, collective, type or
+ * operation. */
 tutti_status tt_prove(struct tt_prover *prover, const struct tt_proof_case *problem,
                       struct tt_proof *proof);
 

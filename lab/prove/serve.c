@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Serves the library: the plan of a rank from a plan file, for a call that the schedule is proven
- * for. All ranks of a team ask with the same arguments, apart from their rank, and so get the same
+ * Gives the library the plan of a rank from a plan file, after it has proven the schedule for the
+ * call. All ranks of a team ask with the same arguments, apart from their rank, and so get the same
  * answer if their files are the same.
  */
 #include <stdio.h>
@@ -24,8 +24,9 @@ const char *tutti_lab_version(void)
     return TUTTI_VERSION;
 }
 
-/* Only the root may be in place where only the root has an output. No other rank knows whether it
- * is, so the schedule has to be right both ways. */
+/* Sets the calls of all ranks. In a collective with a root, only the root may call in place. No
+ * other rank knows whether the root does, so the schedule is proven once with roots_place and once
+ * without. */
 static void set_calls(struct served *s, bool roots_place)
 {
     for (int r = 0; r < s->p; r++) {
@@ -35,7 +36,8 @@ static void set_calls(struct served *s, bool roots_place)
     }
 }
 
-/* Proves two executions in flight at once. */
+/* Proves that the schedule is right when it is executed twice in a row, with both executions in
+ * flight at once. */
 static tutti_status prove(struct served *s, struct tt_prover *prover, const char *how)
 {
     struct tt_proof proof = {.fault = TT_FAULT_NONE};

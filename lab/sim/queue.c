@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/queue.h"
 
-enum { CHECKED = 256 }; /* events: the check of a longer queue would cost too much */
+/* the most events of a queue that tt_queue_valid checks: more would take too long */
+enum { CHECKED = 256 };
 
 static int bucket_of(int64_t time, int64_t last)
 {
@@ -45,8 +46,9 @@ bool tt_queue_put(struct tt_queue *queue, struct tt_event event)
     return true;
 }
 
-/* Bucket 0 is empty. The events of the lowest bucket that has any are distributed again, relative
- * to the earliest of them. */
+/* Fills bucket 0, which is empty: distributes the events of the lowest bucket that has any to lower
+ * buckets, by their differences from the earliest of these events. Returns false if there is no
+ * event, or no memory. */
 static bool refill(struct tt_queue *queue)
 {
     int b = 1;

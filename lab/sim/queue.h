@@ -3,7 +3,7 @@
  * Events in the order of their times: a radix heap (Ahuja et al. 1990). No event may be earlier
  * than the one taken last. So events lie in buckets by the highest bit in which their time differs
  * from that of the event taken last. Each event moves to a lower bucket only a few times, and
- * memory is passed over in order.
+ * memory is accessed in sequence.
  */
 #ifndef TT_SIM_QUEUE_H
 #define TT_SIM_QUEUE_H
@@ -20,14 +20,14 @@ struct tt_bucket {
     size_t n, room;
 };
 
-/* Invariants (tt_queue_valid): time(bucket 0) == last; bucket i > 0: the highest bit of time ^
- * last is i - 1; n is the number of events that were not taken. */
+/* Invariants (tt_queue_valid): time(bucket 0) == last; bucket i > 0: the highest bit of time ^ last
+ * is i - 1; n is the number of events that are in the queue. */
 struct tt_queue {
     struct tt_bucket bucket[65];
     int64_t last;
     size_t n;
-    /* The number of events taken from bucket 0. It is emptied from its front, so events of the same
-     * time come out in the order in which they were put in. */
+    /* The number of events taken from bucket 0. Events are taken from the front of the bucket, so
+     * events of the same time are taken in the order in which they were put in. */
     size_t taken;
 };
 
@@ -36,7 +36,8 @@ bool tt_queue_valid(const struct tt_queue *queue);
 /* Puts in an event, whose time must be >= that of the event taken last. Returns false if there is
  * no memory. */
 bool tt_queue_put(struct tt_queue *queue, struct tt_event event);
-/* Takes the earliest event. Returns false if there is none, or no memory. */
+/* Takes the earliest event out of the queue. Returns false if the queue is empty or there is no
+ * memory. */
 bool tt_queue_take(struct tt_queue *queue, struct tt_event *event);
 void tt_queue_free(struct tt_queue *queue);
 

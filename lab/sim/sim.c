@@ -9,15 +9,16 @@
 
 #include "plan/words.h"
 
-/* The two lists of a rank: messages whose receive is not posted yet, and posted receives whose
- * message has not come yet. */
+/* The two lists of messages of a rank: those that have come, but whose receive is not posted yet;
+ * and posted receives whose message has not come yet. */
 enum { TT_CAME, TT_POSTED };
-#define TT_SEEN 255 /* step of a message that is a signal that has come */
+#define TT_SEEN 255 /* the stage of a signal that has come */
 
 struct tt_flag {
-    uint64_t key; /* 0: free */
+    uint64_t key; /* writer, lane and reader of the flag; 0: this entry of the table is free */
     uint32_t value;
-    uint32_t wanted; /* number + 1 of the reader's lane that sleeps until it changes; 0: none */
+    /* the number + 1 of the reader's lane that waits for a change of the flag; 0: none */
+    uint32_t wanted;
 };
 
 static struct tt_flag *flag_of(struct tt_sim *sim, int writer, int lane, int reader);
@@ -26,9 +27,9 @@ static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
 
 /* ---- Messages ---- */
 
-/* Memory and lists of messages. All messages lie in one growing array, whose free entries form a
- * list. Each rank has a list of messages that have come and a list of receives that wait, both in
- * order. */
+/* This section has the memory and the lists of messages. All messages are in one growing array,
+ * whose free entries form a list. Each rank has a list of messages that have come and a list of
+ * receives that wait, both in order. */
 
 static bool more_messages(struct tt_sim *sim)
 {
@@ -41,7 +42,7 @@ static bool more_messages(struct tt_sim *sim)
     return true;
 }
 
-/* Stores a message and returns its index; 0 if there is no memory. It may move the array, so
+/* Stores a message and returns its index; 0 if there is no memory. A call may move the array, so
  * pointers to messages are valid only until the next call. */
 static uint32_t message_new(struct tt_sim *sim, const struct tt_sim_message *message)
 {
@@ -72,7 +73,8 @@ static void messages_add(struct tt_sim *sim, struct tt_sim_rank *rank, int which
     rank->met_last[which] = place;
 }
 
-/* Removes the first entry from that rank and lane, and returns its index; 0 if there is none. */
+/* Removes the first message from rank `from` and lane `lane` out of the list `which` of the rank,
+ * and returns its index; 0 if there is none. */
 static uint32_t messages_take(struct tt_sim *sim, struct tt_sim_rank *rank, int which, int from,
                               int lane)
 {
@@ -93,8 +95,8 @@ static uint32_t messages_take(struct tt_sim *sim, struct tt_sim_rank *rank, int 
 
 /* ---- Flags ---- */
 
-/* Flags, the highest value that a lane has signalled to a rank, in a hash table with open
- * addressing that doubles when it is three quarters full. */
+/* A flag is the highest value that a lane has signalled to a rank. The flags are in a hash table
+ * with open addressing, whose size doubles when it is three quarters full. */
 
 struct tt_flags {
     struct tt_flag *flag;
@@ -153,12 +155,12 @@ static void flags_free(struct tt_sim *sim)
 
 /* ---- Steps ---- */
 
-/* Simulated steps. A lane does its steps until one has to wait, and is woken when what it waits for
- * has come. */
+/* This section simulates the steps. A lane does its steps until one has to wait, and is woken by
+ * the event for which the step waits. */
 
 /* ---- Waking ---- */
 
-/* The number of a lane in events. */
+/* Returns the number that stands for the lane in events. */
 static uint32_t lane_number(const struct tt_sim *sim, const struct tt_sim_rank *rank, int lane)
 {
     return (uint32_t)((rank - sim->rank) * TT_LANES + lane);
@@ -177,8 +179,8 @@ static uint32_t start_of(const struct tt_plain *s)
     return s->value * TT_IN_FLIGHT + (uint32_t)(s->instance % TT_IN_FLIGHT);
 }
 
-/* Sets the completion time of a start of this lane, which may lie ahead, and wakes the lane if it
- * waits for it. */
+/* Sets the completion time of a started step of this lane, which may be later than sim->clock, and
+ * wakes the lane if it waits for this step. */
 static void complete(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, uint32_t start,
                      int64_t time)
 {
@@ -267,7 +269,8 @@ static void operand_came(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
     wake(sim, rank, lane, l->now);
 }
 
-#define OPERAND UINT32_MAX /* the value of a get of an operand, which no wait step is for */
+/* the value of a message that gets an operand: no wait step belongs to it */
+#define OPERAND UINT32_MAX
 
 static void report_message(const struct tt_sim *sim, const struct tt_sim_message *message,
                            int64_t time)
@@ -359,8 +362,8 @@ static void signal_all(struct tt_sim *sim, int me, int lane, const struct tt_pla
     }
 }
 
-/* Gets the operands of a copy or reduction that belong to other ranks. Returns how many there
- * are. */
+/* Starts messages that get those operands of a copy or reduction that belong to other ranks.
+ * Returns the number of these operands. */
 static int fetch(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
 {
     int far = 0;
@@ -380,7 +383,8 @@ static int64_t work_ps(const struct tt_sim *sim, const struct tt_plain *s)
     return s->nops > 2 ? model->gamma_ps * s->len * (s->nops - 2) : 0;
 }
 
-/* Returns false if the lane has to wait for operands of other ranks. */
+/* Does a copy or a reduction. Returns false if the lane first has to wait for operands of other
+ * ranks. */
 static bool work(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
 {
     const struct tt_plain *s = &l->step;
@@ -408,8 +412,8 @@ static void start(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
     dispatch(sim, lane, kind, get ? s->peer : me, get ? me : s->peer, s->len, start_of(s));
 }
 
-/* Whether the step has to be done exactly at its time, because steps of other ranks may have to
- * come first. */
+/* Returns whether the step affects other ranks or depends on them. If so, it must not be done
+ * before sim->clock reaches the lane's time, because steps of other ranks may come before it. */
 static bool is_for_others(const struct tt_plain *s, const struct tt_sim_lane *l)
 {
     switch (s->kind) {
@@ -423,7 +427,7 @@ static bool is_for_others(const struct tt_plain *s, const struct tt_sim_lane *l)
     }
 }
 
-/* Returns true when the step is done. */
+/* Does a step of a lane. Returns false if the step has to wait. */
 static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
 {
     struct tt_sim_lane *l = &rank->lane[lane];
@@ -446,7 +450,8 @@ static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
     return false;
 }
 
-/* Under loggp, starting a message takes processor time. */
+/* Returns whether the step takes processor time because it starts a message under the model
+ * loggp. */
 static bool engages(const struct tt_sim *sim, const struct tt_plain *s)
 {
     return sim->job->model->kind == TT_MODEL_loggp &&
@@ -492,7 +497,7 @@ static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
 
 /* ---- The ranks and the events ---- */
 
-/* The ranks, phase after phase, and the loop over the events. */
+/* This section begins and ends the phases of the ranks, and has the loop over the events. */
 
 static void out_of_memory(struct tt_sim *sim)
 {
@@ -530,7 +535,8 @@ static bool begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int la
     *l = (struct tt_sim_lane){.now = time, .due = TT_NEVER, .memory = memory};
     l->complete = (int64_t *)(void *)(memory + iter);
     for (size_t i = 0; i < starts; i++)
-        l->complete[i] = 0; /* so that a wait for a start that was left out finds it complete */
+        /* so a wait for a step of length 0, which was never started, does not wait */
+        l->complete[i] = 0;
     tt_iter_begin(&l->iter, plan, lane, memory);
     return true;
 }
@@ -590,7 +596,8 @@ static void event(struct tt_sim *sim, struct tt_event e)
     run_lane(sim, rank, lane);
 }
 
-/* Reports progress after a fixed number of events, or of ranks that have begun. */
+/* Reports progress every NOW_AND_THEN events. n is the number of events, or of ranks that have
+ * begun. */
 static void print_progress(const struct tt_sim *sim, int64_t n)
 {
     enum { NOW_AND_THEN = 1 << 14 };
@@ -607,7 +614,7 @@ static void run(struct tt_sim *sim)
     }
 }
 
-/* Returns the error for ranks that have not ended although no event is left. */
+/* Reports an error for ranks that have not ended although no event is left. Returns its status. */
 static tutti_status stopped(const struct tt_sim *sim)
 {
     int r = 0;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Simulation of plans by discrete events, in whole picoseconds. The simulator reads the same steps
- * through the same iterator as the prover and the library. Only the cost of a message is a model:
+ * Simulates plans by discrete events, in whole picoseconds. The simulator gets the steps of a plan
+ * by the same iterator as the prover and the library. How long a message takes depends on a model:
  *
- *     simple    as in textbooks: a message of m bytes takes t_s + t_w m from post to end; a rank
- *               sends one message and receives one at a time; distance does not matter. Where a
- *               rank sends and receives at once, each byte takes t_w' instead (tw_both; between t_w
- *               and 2 t_w), so the rate of a message changes while it is under way
- *     loggp     Alexandrov et al. 1995: overhead o of the processor for each message at each end
- *               (but not at the passive side of a get or put), gap g between messages and G for
- *               each byte of them at each end, latency L between the ends
- *     links     t_s, then link by link along the network's routes: a link carries one message at a
- *               time in each direction, t_w m for each; with cut-through the head goes on after
- *               t_h, with store-and-forward when the whole message has come
+ * simple as in textbooks: a message of m bytes takes a start-up time t_s, and a time t_w for each
+ * byte: t_s + t_w m from post to end; a rank sends one message and receives one at a time; distance
+ * does not matter. Where a rank sends and receives at once, each byte takes t_w' instead (tw_both;
+ * between t_w and 2 t_w), so the rate of a message changes while it is under way loggp Alexandrov
+ * et al. 1995: overhead o of the processor for each message at each end (but not at the passive
+ * side of a get or put), gap g between messages and G for each byte of them at each end, latency L
+ * between the ends links t_s, then link by link along the network's routes: a link carries one
+ * message at a time in each direction, t_w m for each; with cut-through the head goes on after t_h,
+ * with store-and-forward when the whole message has come
  *
  * Where ranks share nodes (tt_sim_job.node), a message within a node touches no network under any
  * model. The rank that sends, puts or reads copies it in near_tw m, one message at a time, and the
@@ -55,10 +54,10 @@ struct tt_model {
     bool all_ports;  /* simple, links: a rank sends and receives any number of messages at once */
 };
 
-/* A trace event: a step of a lane, from when the lane came to it until the lane went on; or a
- * message, from its post until it has come. */
+/* A trace event: a step of a lane, from the time at which the lane came to the step until the lane
+ * went on; or a message, from its post until it has come. */
 struct tt_sim_event {
-    enum tt_kind kind; /* message: TT_SEND, TT_PUT, TT_GET or TT_SIGNAL */
+    enum tt_kind kind; /* the kind of the step; message: TT_SEND, TT_PUT, TT_GET or TT_SIGNAL */
     int rank, lane;    /* message: the rank its bytes come from, and the lane that started it */
     int peer;          /* message: the rank its bytes go to; step: -1 if it has no peer */
     int64_t begin_ps, end_ps, bytes;
@@ -66,17 +65,18 @@ struct tt_sim_event {
 
 struct tt_sim_job {
     const struct tt_model *model;
-    const struct tt_net *net; /* for `links`: rank r is the r-th member of the network */
-    const int *node;          /* by rank: its node; NULL: no two ranks share a node */
+    /* for the model `links`: rank r is the r-th node that is not missing */
+    const struct tt_net *net;
+    const int *node; /* by rank: its node; NULL: each rank is on a node of its own */
     int p, phases;
     /* Returns the plan of a phase, which the simulator frees; NULL on an error. */
     struct tt_plan *(*plan)(void *arg, int rank, int phase);
     void *arg;
-    /* Called now and then with the number of ranks that have ended, and of messages so far. May be
-     * NULL. */
+    /* Called from time to time with the number of ranks that have ended and the number of messages
+     * so far. May be NULL. */
     void (*progress)(void *arg, int ended, int64_t messages);
-    /* Called for each step when its lane has gone on, and for each message when its end is known,
-     * which may lie a little ahead. May be NULL. */
+    /* Called for each step when its lane goes on, and for each message when its end is known, which
+     * may be a little before this end. May be NULL. */
     void (*step)(void *arg, const struct tt_sim_event *event);
     void (*message)(void *arg, const struct tt_sim_event *event);
 };
@@ -84,16 +84,17 @@ struct tt_sim_job {
 struct tt_sim_result {
     int64_t time_ps;  /* the time at which the last rank ends */
     int64_t messages; /* number of messages, including signals, puts and gets */
-    int64_t steps;    /* the most messages that one rank sends, without signals */
+    int64_t steps;    /* the most messages, without signals, that one rank sends */
     int64_t bytes;    /* bytes sent, without those of signals */
-    int64_t links;    /* number of links of the network; 0 without one */
+    int64_t links;    /* the number of links of the network; 0: there is no network */
     int64_t max_link_bytes, total_link_bytes;
-    int64_t *link_bytes; /* by the number of the link (tt_hop.link); NULL without a network */
-    int64_t link_room;   /* number of entries of link_bytes */
+    /* the bytes on each link, by its number (tt_hop.link); NULL: there is no network */
+    int64_t *link_bytes;
+    int64_t link_room; /* number of entries of link_bytes */
 };
 
 /* The longest time that can be simulated, in picoseconds. No single step or message may take
- * longer. */
+ * longer, either. */
 #define TT_SIM_LONGEST (INT64_MAX / 2)
 
 /* Simulates all phases of all ranks to the end. Returns TUTTI_OK, and then tt_sim_free frees the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A simulated run of an algorithm: its plans, one phase of one rank at a time, are given to the
- * simulator.
+ * Simulates a run of an algorithm: gives its plans to the simulator, one phase of one rank at a
+ * time.
  */
 #ifndef TT_SIM_SIMULATE_H
 #define TT_SIM_SIMULATE_H
@@ -11,20 +11,21 @@
 #include "sim/sim.h"
 
 struct tt_simulation {
-    const struct tt_algorithm *algorithm; /* must apply to the problem */
+    /* the algorithm to simulate, which must apply to the problem */
+    const struct tt_algorithm *algorithm;
     const struct tt_problem *problem;
-    const struct tt_map *map; /* includes its network if the model needs one */
+    const struct tt_map *map; /* the map of the ranks, with the network if the model needs one */
     const struct tt_model *model;
-    /* Called from time to time with the number of ranks that have ended and the messages so far.
-     * May be NULL. */
+    /* Called from time to time with the number of ranks that have ended and the number of messages
+     * so far. May be NULL. */
     void (*progress)(void *arg, int ended, int64_t messages);
-    /* See tt_sim_job. May be NULL. */
+    /* As `step` of struct tt_sim_job. May be NULL. */
     void (*step)(void *arg, const struct tt_sim_event *event);
     void (*message)(void *arg, const struct tt_sim_event *event);
     void *arg;
 };
 
-/* Runs the simulation. Errors: those of tt_sim, and MEMORY. The caller frees the result with
+/* Runs the simulation. Errors: those of tt_sim, and ERR_MEMORY. The caller frees the result with
  * tt_sim_free. */
 tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_result *result);
 
@@ -32,8 +33,8 @@ tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_r
  * memory. */
 int64_t tt_simulation_messages(const struct tt_simulation *simulation);
 
-/* Returns the time in picoseconds by the algorithm's formula; -1 if it has none for this problem
- * and model. */
+/* Returns the time in picoseconds that the algorithm's formula for its cost gives; -1 if there is
+ * no formula for this problem and model. */
 int64_t tt_simulation_formula_ps(const struct tt_simulation *simulation);
 
 #endif

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The time that messages take.
+ * Computes the time that messages take, under each of the models.
  */
 #include "sim/sim-inside.h"
 
 /* ---- Ranks that are slower at sending and receiving at once ---- */
 
-/* The simple model where a rank that sends and receives at once is slower at both: there, a byte
- * takes tw_both, and otherwise tw.
+/* This section is for the simple model with tw_both, in which a rank is slower while it sends and
+ * receives at once: a byte then takes the time tw_both, and otherwise the time tw.
  *
  *     sends      |--t_s--|====tw====|==tw_both==|
  *     receives                      |==tw_both==|====tw====|      start-up moves no bytes
  *
- * Each rank has two ports, each of which takes one message after the other. Whenever bytes begin or
- * cease to move at one port, the bytes left at both are computed, and the times at which they will
- * be done are set anew. The rest is counted in parts of a byte that are so small that a picosecond
- * moves a whole number of them at either rate. So only end times are rounded, up to whole
- * picoseconds.
+ * Each rank has two ports, one for sends and one for receives, and each port handles one message
+ * after the other. Whenever bytes begin or cease to move at one port, the bytes that are left at
+ * both ports are computed, and the times at which they will have moved are set anew. The bytes that
+ * are left are counted in parts of a byte that are so small that a whole number of them moves in a
+ * picosecond at either rate. So only end times are rounded, up to whole picoseconds.
  *
- * As in the model without tw_both, a message takes its receiver's port when it has its sender's and
- * the receiver's is free, and then moves at both independently. But it is received no sooner than
- * it is sent. */
+ * As in the model without tw_both, a message first takes the port of its sender, and then that of
+ * its receiver as soon as that is free. Its bytes move at the two ports independently, but the
+ * message is received no earlier than it is sent. */
 
 enum { SENDS, RECEIVES };
-enum { SENT = 1 }; /* a bit of tt_sim_message.step */
+enum { SENT = 1 }; /* a bit of tt_sim_message.step: all bytes were sent */
 
-typedef __int128 parts; /* parts of bytes; if times fit in 63 bits, these fit in 127 */
+typedef __int128 parts; /* parts of bytes: numbers below 2^127 if times are below 2^63 ps */
 
 struct tt_sim_port {
-    uint32_t now;         /* the message that has the port; 0: the port is free */
+    uint32_t now;         /* the index of the message that has the port; 0: the port is free */
     uint32_t first, last; /* the list of messages that wait for the port */
-    bool moves;           /* bytes move; false: idle, or in start-up */
-    int64_t since;        /* the time for which `left` was computed */
+    bool moves;           /* bytes move; false: the port is free, or its message is in start-up */
+    int64_t since;        /* the time at which `left` was computed */
     parts left;
-    int64_t due; /* the time of the port's event; TT_NEVER: it has none */
+    int64_t due; /* the time of the port's event; TT_NEVER: there is none */
 };
 
 static bool both_directions(const struct tt_model *model)
@@ -56,7 +56,8 @@ static struct tt_sim_port *other(struct tt_sim *sim, const struct tt_sim_port *p
     return &sim->port[(port - sim->port) ^ 1];
 }
 
-/* Returns how many parts a picosecond moves; a byte has tw * tw_both parts. */
+/* Returns how many parts of bytes move at the port in a picosecond. A byte has tw * tw_both
+ * parts. */
 static int64_t rate(struct tt_sim *sim, const struct tt_sim_port *port)
 {
     const struct tt_model *model = sim->job->model;
@@ -76,8 +77,8 @@ static void expect(struct tt_sim *sim, struct tt_sim_port *port, int64_t time)
     tt_sim_at(sim, time, TT_EVENT_PORT, (uint32_t)(port - sim->port));
 }
 
-/* Sets the time at which the port's bytes are done. A port whose bytes have all been received, but
- * not yet all been sent, gets no event. */
+/* Sets an event at the time at which all bytes of the port's message will have moved. If all have
+ * been received already, but not all have been sent, there is no event. */
 static void foresee(struct tt_sim *sim, struct tt_sim_port *port)
 {
     int64_t moved = rate(sim, port);
@@ -127,7 +128,8 @@ static void join(struct tt_sim *sim, struct tt_sim_port *port, uint32_t place)
 static void leave(struct tt_sim *sim, struct tt_sim_port *port)
 {
     port->now = 0;
-    port->due = TT_NEVER; /* an event at this time may still be in the queue */
+    /* an earlier event of this port may still be in the queue, and is ignored */
+    port->due = TT_NEVER;
     set_moves(sim, port, false);
     take_bytes(sim, port);
 }
@@ -141,7 +143,8 @@ static void receive(struct tt_sim *sim, struct tt_sim_port *port)
     tt_sim_came(sim, place, sim->clock);
 }
 
-/* A message whose bytes have all been received has come once the last one is sent. */
+/* Handles the event that all bytes of the port's message are sent. If its bytes have all been
+ * received, too, the message has now come. */
 static void sent(struct tt_sim *sim, struct tt_sim_port *port)
 {
     uint32_t place = port->now;
@@ -173,8 +176,9 @@ void tt_both_step(struct tt_sim *sim, uint32_t number)
 
 /* ---- Messages ---- */
 
-/* The time that messages take. A message occupies the ports of the ranks and the links between them
- * for some time, one message after the other, in the order in which their heads come. */
+/* This section computes the time that messages take under the models without tw_both. A message
+ * occupies the ports of the ranks and the links between them for some time, one message after the
+ * other, in the order in which their heads come. */
 
 static int64_t of_bytes(const struct tt_model *model, const struct tt_sim_message *message)
 {
@@ -182,7 +186,7 @@ static int64_t of_bytes(const struct tt_model *model, const struct tt_sim_messag
 }
 
 /* Occupies a port or link for `span`, from `time` or from when it is free, whichever is later.
- * Returns that beginning. */
+ * Returns the time at which it begins. */
 static int64_t take(int64_t *free, int64_t time, int64_t span)
 {
     int64_t begin = tt_max(time, *free);
@@ -190,8 +194,8 @@ static int64_t take(int64_t *free, int64_t time, int64_t span)
     return begin;
 }
 
-/* Returns the rank that holds the port which `rank` uses: the rank itself; or, where the ranks of a
- * node share a port, the rank whose number is that of the node. */
+/* Returns the entry of sim->rank that has the port of `rank`: that of the rank itself; or, if the
+ * ranks of a node share a port, the entry whose index is the number of the node. */
 static struct tt_sim_rank *port_of(const struct tt_sim *sim, int rank)
 {
     const int *node = sim->job->node;
@@ -232,8 +236,8 @@ static int64_t stream_ps(const struct tt_model *model, const struct tt_sim_messa
     return model->big_g_ps * tt_max(message->bytes - 1, 0);
 }
 
-/* Occupies the rank's processor with a message, for the overhead o of LogGP, after the work that it
- * already has. Returns when that is done. */
+/* Occupies the rank's processor with a message for the overhead o of LogGP, from `time` or from the
+ * end of its earlier work, whichever is later. Returns the end of the overhead. */
 static int64_t engage(struct tt_sim *sim, int rank, int64_t time)
 {
     int64_t o_ps = sim->job->model->o_ps;
@@ -252,8 +256,8 @@ static void loggp_send(struct tt_sim *sim, uint32_t place)
     later(sim, place, begin + stream + model->l_ps);
 }
 
-/* Handles a message that has come to the port of the receiver (step 1), and later to the receiver's
- * processor. A put does not use that processor. */
+/* Handles a message that has come to the port of the receiver (step 1), and later one that the port
+ * has taken, which goes to the receiver's processor. A put does not use this processor. */
 static void loggp_step(struct tt_sim *sim, uint32_t place)
 {
     struct tt_sim_message *message = &sim->message[place];
@@ -285,7 +289,8 @@ static void links_send(struct tt_sim *sim, uint32_t place)
     later(sim, place, begin + model->ts_ps);
 }
 
-/* The head has come to the last node; with store-and-forward, the tail. */
+/* Handles the event that the head of the message (or, with store-and-forward, its last byte) has
+ * come to the last node. */
 static void arrive(struct tt_sim *sim, uint32_t place)
 {
     struct tt_sim_message *message = &sim->message[place];
@@ -320,7 +325,8 @@ static bool is_local(const struct tt_sim *sim, const struct tt_sim_message *mess
     return node && node[message->from] == node[message->to];
 }
 
-/* A signal is a plain store, so it waits for no copying and delays none. */
+/* Sends a message to a rank of the same node. A signal is a plain store, so it neither waits for
+ * copies nor delays them. */
 static void local_send(struct tt_sim *sim, uint32_t place)
 {
     struct tt_sim_message *message = &sim->message[place];

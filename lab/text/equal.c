@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whether two plans are equal. Tables are compared through the steps that use them, so the order in
- * which a plan got its shapes does not matter.
+ * Compares two plans. The tables of a plan, such as its shapes, are compared through the steps that
+ * use them, so the order of a table does not matter.
  */
 #include "text/text.h"
 
@@ -67,7 +67,8 @@ static bool same_set(const struct tt_plan *a, const struct tt_step *sa, const st
     return memcmp(a->ranks + sa->first, b->ranks + sb->first, sa->nops * sizeof *a->ranks) == 0;
 }
 
-/* Compares what step.first stands for: an index into a table of the plan, or just a number. */
+/* Compares what step.first stands for: an index into one of the plan's tables, or, in other kinds
+ * of steps, a number. */
 static bool same_operands(const struct tt_plan *a, const struct tt_step *sa,
                           const struct tt_plan *b, const struct tt_step *sb)
 {

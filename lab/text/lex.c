@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cuts characters into tokens. A token is compared where it stands; only its place is kept.
+ * Cuts a text into tokens. Tokens are compared within the text and never copied; only the place of
+ * the last one is kept.
  */
 #include "text/lex.h"
 
@@ -14,7 +15,7 @@ static void blanks(struct tt_lex *in)
     if (*in->at == '#') in->at += strcspn(in->at, "\n");
 }
 
-/* Goes to the next line that holds a token. */
+/* Goes to the next line that has a token. */
 static void skip(struct tt_lex *in)
 {
     for (blanks(in); *in->at == '\n'; blanks(in)) {
@@ -64,7 +65,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the length of the word that comes next. A - is part of it only within names. */
+/* Returns the length of the word at `at`. A '-' is part of the word only if it may be a name. */
 static size_t word_length(const char *at, bool name)
 {
     size_t n = 0;

@@ -18,18 +18,18 @@ struct tt_lex {
 };
 
 void tt_lex_begin(struct tt_lex *in, const char *text, struct tt_text_error *error);
-/* Records an error, unless there is one already: tt_lex_wrong at the token read last,
- * tt_lex_missing at what comes next. */
+/* Records an error, unless there is one already: tt_lex_wrong at the token that was read last, and
+ * tt_lex_missing at the token that comes next. */
 __attribute__((format(printf, 2, 3))) void tt_lex_wrong(struct tt_lex *in, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void tt_lex_missing(struct tt_lex *in, const char *format,
                                                           ...);
 
 /* tt_lex_take reads `text` (a whole word or a sign) if it comes next, and returns whether it did.
- * tt_lex_need makes it an error if anything else comes. */
+ * tt_lex_need records an error if something else comes next. */
 bool tt_lex_take(struct tt_lex *in, const char *text);
 void tt_lex_need(struct tt_lex *in, const char *text);
-/* Reads a word of the list and returns its index there; 0 after an error. `what` names the expected
- * thing in error messages, here and below. */
+/* Reads a word of the list and returns its index in the list; 0 after an error. In this function
+ * and the next ones, `what` names in error messages what was expected. */
 int tt_lex_word(struct tt_lex *in, const struct tt_words *words, const char *what);
 /* Reads any word of letters, digits, - and _, of at most size - 1 characters. */
 void tt_lex_name(struct tt_lex *in, char *name, size_t size, const char *what);
@@ -40,19 +40,19 @@ void tt_lex_variable(struct tt_lex *in, char *name, size_t size, const char *wha
 int64_t tt_lex_number(struct tt_lex *in, int64_t min, int64_t max, const char *what);
 /* Reads an unsigned 64-bit number, in digits alone. */
 uint64_t tt_lex_unsigned(struct tt_lex *in, const char *what);
-/* Skips blanks and returns where the next token begins. tt_lex_at_letter: whether that token is a
- * word that begins with a letter. */
+/* Skips blanks and returns where the next token begins. tt_lex_at_letter returns whether that token
+ * begins with a letter. */
 const char *tt_lex_next(struct tt_lex *in);
 bool tt_lex_at_letter(struct tt_lex *in);
 /* These two functions skip lines that are not parsed; they are called at the beginning of a line.
- * tt_lex_closes_line: whether the line begins with a }. tt_lex_skip_line goes to the next line that
- * is not empty, and returns whether the skipped line ended in a {. */
+ * tt_lex_closes_line returns whether the line begins with a }. tt_lex_skip_line goes to the next
+ * line that is not empty, and returns whether the skipped line ended in a {. */
 bool tt_lex_closes_line(struct tt_lex *in);
 bool tt_lex_skip_line(struct tt_lex *in);
 /* Requires that only blanks and a comment are left on the line, and goes to the next line that is
  * not empty. It does nothing if no token of this line has been read yet. */
 void tt_lex_line_end(struct tt_lex *in);
-bool tt_lex_line_ends(struct tt_lex *in); /* also after an error */
+bool tt_lex_line_ends(struct tt_lex *in); /* returns true after an error, too */
 bool tt_lex_at_end(struct tt_lex *in);
 
 #endif

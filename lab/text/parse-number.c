@@ -63,9 +63,9 @@ enum operator{
     OPERATORS
 };
 
-/* The operators with their levels; an operator of a higher level binds closer. A sign of two
- * characters must come before the sign that is its first character, because the parser takes the
- * first one that fits. */
+/* The operators with their levels of precedence: an operator of a higher level is applied first. A
+ * sign of two characters must come before the sign that is its first character, because the parser
+ * takes the first one that fits. */
 static const struct {
     const char *sign;
     int level;
@@ -78,7 +78,8 @@ static const struct {
 };
 enum { LOWEST = 1, PRODUCT = 9 };
 
-/* Rounds towards minus infinity, so that (r-1)%p is the rank before r, also for r = 0. */
+/* Returns the quotient, or the remainder if `rest` is true, rounded towards minus infinity, so that
+ * (r-1)%p is the rank before r even if r = 0. */
 static int64_t divided(int64_t a, int64_t b, bool rest)
 {
     int64_t over = a / b, left = a % b;
@@ -130,8 +131,8 @@ static int64_t calculated(struct tt_parser *to, enum operator op, int64_t a, int
     return result;
 }
 
-/* Reads an operator, if one of this or a higher level comes next; otherwise returns OPERATORS and
- * reads nothing. */
+/* Reads an operator of at least this level, if one comes next. Otherwise reads nothing and returns
+ * OPERATORS. */
 static enum operator take_operator(struct tt_parser *to, int level)
 {
     struct tt_lex before = to->in;
@@ -199,7 +200,8 @@ int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char
     return within(to, atom(to, what), begin, min, max, what);
 }
 
-/* Whether the text from `begin` to `end` is a number in digits, without variables or operators. */
+/* Returns whether the text from `begin` to `end` is a number in digits, without variables or
+ * operators. */
 static bool is_plain(const char *begin, const char *end)
 {
     return *begin >= '0' && *begin <= '9' && begin + strcspn(begin, "*/%") >= end;

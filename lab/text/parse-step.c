@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parses the statements within a lane. Each function reads its line and appends to the builder. A
- * new kind of step is one function and one row of the table.
+ * Parses the statements within a lane. Each kind of statement has a function that reads its line
+ * and appends a step to the builder, and a row in the table at the end of this file.
  *
  * Blocks are in braces. A loop becomes part of the plan. The blocks `for` and `if` exist in the
  * text only: the parser reads the lines of a `for` once for each value of its variable, and skips
@@ -52,7 +52,7 @@ static int64_t bytes(struct tt_parser *to, const char *what)
     return tt_parse_number(to, 0, TT_TEXT_BYTES, what);
 }
 
-/* Parses a turn of the inner loop, such as "i%2" or "(i+1)"; its factor follows. */
+/* Parses the turn of the inner loop in a range, such as "i%2" or "(i+1)", up to its factor. */
 static void inner_turn(struct tt_parser *to, struct tt_shape *s)
 {
     struct tt_lex *in = &to->in;
@@ -67,7 +67,7 @@ static void inner_turn(struct tt_parser *to, struct tt_shape *s)
     if (tt_lex_take(in, "%")) s->mod = (int32_t)tt_parse_atom(to, 1, INT32_MAX, "a modulus");
 }
 
-/* Parses the numbers that a range adds for each turn, such as " + i*4K - j*64K". */
+/* Parses the terms of a range that vary with the turns of loops, such as " + i*4K - j*64K". */
 static void turns(struct tt_parser *to, struct tt_shape *s)
 {
     struct tt_lex *in = &to->in;
@@ -114,7 +114,8 @@ static struct tt_range place(struct tt_parser *to, int buf, int32_t owner)
     return shaped(to, r, &s);
 }
 
-/* Parses the rank after an @ in a step that may also read the buffers of its own rank. */
+/* Parses the rank after an @ in a step that may also read the buffers of its own rank. Returns
+ * TT_SELF if it is the rank of the plan. */
 static int32_t owner(struct tt_parser *to)
 {
     int32_t r = parse_rank(to);
@@ -128,8 +129,8 @@ static struct tt_range parse_range(struct tt_parser *to)
     return place(to, buf, tt_lex_take(&to->in, "@") ? owner(to) : TT_SELF);
 }
 
-/* Parses an operand: a range of any rank, or with WIN@0..3[0] those of several ranks, and appends
- * it to the list. */
+/* Parses an operand: a range of any rank, or ranges of several ranks as in WIN@0..3[0], and appends
+ * them to the list. */
 static void parse_operands(struct tt_parser *to)
 {
     int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");
@@ -156,8 +157,8 @@ static struct tt_range parse_own_range(struct tt_parser *to)
     return place(to, tt_lex_word(&to->in, &tt_buffer_words, "a buffer"), TT_SELF);
 }
 
-/* A length such as "len 4K tail 100 every 3 phase 1". parse_tail hands the tail to the builder
- * once the step has been appended. */
+/* A length such as "len 4K tail 100 every 3 phase 1". parse_tail passes the tail to the builder
+ * after the step has been appended. */
 struct length {
     int64_t len, tail;
     int32_t mod, phase;
@@ -182,8 +183,8 @@ static void parse_tail(struct tt_parser *to, struct length s)
     if (s.tail >= 0) tt_tail_at(to->b, s.tail, s.mod, s.phase);
 }
 
-/* Parses a flag value such as "1 + i*2 + j". parse_per_turn hands inc to the builder once the
- * step has been appended. */
+/* Parses a flag value such as "1 + i*2 + j". parse_per_turn passes inc, the amounts that the value
+ * grows in each turn, to the builder after the step has been appended. */
 static uint32_t parse_value(struct tt_parser *to, int inc[TT_DEPTH])
 {
     struct tt_lex *in = &to->in;
@@ -208,20 +209,20 @@ static void parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH])
 
 /* ---- Blocks in braces; each function begins after the first word ---- */
 
-enum { TURNS_MOST = 1 << 18 }; /* turns of all `for` blocks of a plan */
+enum { TURNS_MOST = 1 << 18 }; /* the most turns of all `for` blocks of a plan together */
 
 static struct tt_text_block *open_block(struct tt_parser *to, enum tt_block_kind kind)
 {
     if (to->blocks_n == TT_TEXT_BLOCKS) {
         tt_lex_wrong(&to->in, "blocks are at most %d deep", TT_TEXT_BLOCKS);
-        return to->blocks; /* any: the parser has failed */
+        return to->blocks; /* after an error, any block will do */
     }
     struct tt_text_block *block = &to->blocks[to->blocks_n++];
     *block = (struct tt_text_block){.kind = kind};
     return block;
 }
 
-/* Goes to the } that closes the block whose lines come next. */
+/* Skips the lines of a block up to the } that closes it. */
 static void skip_lines(struct tt_parser *to)
 {
     int open = 1;
@@ -280,7 +281,7 @@ static void parse_if(struct tt_parser *to)
 }
 
 /* Goes back to the first line of the block, for the next value of its variable. Returns false if
- * there is none. */
+ * the variable has had its last value. */
 static bool next_value(struct tt_parser *to, const struct tt_text_block *block)
 {
     struct tt_variable *variable = &to->variables[to->variables_n - 1];
@@ -327,9 +328,9 @@ static bool make_room(struct tt_parser *to)
     return true;
 }
 
-/* Parses the id of a step that starts something. The id must be the next one of the lane, except
- * that in a block or as an expression it may repeat an earlier one: then the id means this step
- * from now on. */
+/* Parses the id of a step that starts something. The id must be the next one of the lane. In a
+ * `for` or `if`, or if the id is an expression, it may also be an earlier one, which then stands
+ * for this step from now on. */
 static uint32_t next_id(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -446,7 +447,7 @@ static void signal(struct tt_parser *to)
     struct tt_lex *in = &to->in;
     int32_t peer = TT_ALL;
     int inc[TT_DEPTH];
-    bool nobody = false; /* a signal to all others, of whom there are none, is left out */
+    bool nobody = false; /* the signal is for all other ranks, but there are none */
     begin_list(to);
     if (tt_lex_take(in, "{")) {
         do run_of_ranks(to);
@@ -460,7 +461,7 @@ static void signal(struct tt_parser *to)
     uint32_t raised = parse_value(to, inc);
     if (in->failed) return;
     if (nobody)
-        tt_signal_set(to->b, to->list, 0, raised); /* it is left out, with all that follows */
+        tt_signal_set(to->b, to->list, 0, raised); /* the builder leaves out a signal to no rank */
     else if (to->listed)
         tt_signal_set(to->b, to->list, (uint32_t)to->listed, raised);
     else
@@ -487,7 +488,8 @@ static int64_t offset(struct tt_parser *to)
     return off;
 }
 
-/* Parses an entry such as "entry 1 IN[5000] -> OUT@1[0] len 5000", from the peer on. */
+/* Parses an entry of an exchange, such as "entry 1 IN[5000] -> OUT@1[0] len 5000", from its rank
+ * on. */
 static void entry(struct tt_parser *to, int from)
 {
     struct tt_lex *in = &to->in;
@@ -542,7 +544,7 @@ static void exchange(struct tt_parser *to)
 
 static const struct statement {
     void (*read)(struct tt_parser *);
-    bool varies; /* whether "from 2" may follow */
+    bool varies; /* whether "from 2" may follow the step */
 } statements[] = {
     [TT_SEND] = {send, true},        [TT_RECV] = {recv, true},
     [TT_PUT] = {put, true},          [TT_GET] = {get, true},

@@ -12,8 +12,8 @@
 
 /* ---- The header ---- */
 
-/* Parses "rank 0 of 4". In the plan of a file, "rank r" stands for any rank, and "of p" for any
- * number of ranks; what they are is given. */
+/* Parses "rank 0 of 4". In a plan file, "rank r" stands for any rank, and "of p" for any number of
+ * ranks; the caller has then set to->me and to->p. */
 static void ranks(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -35,8 +35,8 @@ static bool is_user(tutti_op op)
     return op >= TUTTI_OP_USER && op < TUTTI_OP_USER_END;
 }
 
-/* A user-defined operation in a file stands for the user-defined operation of the call; its number
- * in the file does not matter. */
+/* Parses the operation, and compares it with that of the call. A user-defined operation in a plan
+ * file stands for the user-defined operation of the call, whatever its number in the file is. */
 static void op(struct tt_parser *to)
 {
     tt_lex_need(&to->in, "op");
@@ -52,7 +52,8 @@ static void op(struct tt_parser *to)
     }
 }
 
-/* If the collective reduces nothing, a plan only moves bytes, so it suits a call with any type. */
+/* Parses the type, and compares it with that of the call. If the collective reduces nothing, a plan
+ * only moves bytes, so any type will do. */
 static void type(struct tt_parser *to)
 {
     tt_lex_need(&to->in, "type");

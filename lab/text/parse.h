@@ -21,8 +21,8 @@ enum {
     TT_TEXT_NESTED = 64     /* the deepest nesting of parentheses */
 };
 
-/* A named number. The first ones are r, p and the values of the call; the variables of the open
- * `for` blocks follow. */
+/* A named number. The first ones are r, p and the values of the call; the variables of the `for`
+ * blocks that contain the current line follow. */
 struct tt_variable {
     char name[TT_TEXT_NAME];
     int64_t value;
@@ -37,51 +37,52 @@ struct tt_text_block {
 
 struct tt_parser {
     struct tt_lex in;
-    struct tt_builder *b;        /* NULL before the first lane of a plan */
-    const struct tt_call *given; /* the call that the plans are for; NULL: the header says all */
-    struct tt_call call;         /* the call as far as the header of the plan says it */
-    char name[48];               /* the algorithm's name */
-    char op[16];                 /* the operation's word, as the steps write it */
+    struct tt_builder *b; /* the builder of the plan; NULL before the first lane of a plan */
+    /* the call that the plans are for; NULL: the headers of the plans say it */
+    const struct tt_call *given;
+    struct tt_call call; /* the call, as far as the header of the plan describes it */
+    char name[48];       /* the algorithm's name */
+    char op[16];         /* the word for the operation as the steps of the plan write it */
     int32_t p, me;
-    int lanes, depth; /* depth: of the open loops */
+    int lanes, depth; /* depth: the number of loops that contain the current line */
     struct tt_variable variables[TT_TEXT_VARIABLES];
     struct tt_text_block blocks[TT_TEXT_BLOCKS];
     int variables_n, blocks_n, nested;
-    int64_t turns;    /* of all `for` blocks so far */
-    tt_started *ids;  /* what the builder returned for each id of this lane */
+    int64_t turns;    /* the turns of all `for` blocks so far */
+    tt_started *ids;  /* for each id of this lane, what the builder has returned for its step */
     uint32_t started; /* the number of ids in this lane */
     size_t ids_room;
-    void *list; /* the operands or ranks that the step lists */
+    void *list; /* the operands or ranks that the current step lists */
     size_t listed, room;
 };
 
 /* ---- parse.c ---- */
 
-/* Parses the plan whose header comes next at this place, for rank `me` of p and this call. Returns
- * NULL after an error. */
+/* Parses the plan whose header begins at `at`, for rank `me` of p and this call. Returns NULL after
+ * an error. */
 struct tt_plan *tt_parse_for_call(const struct tt_lex *at, const struct tt_call *call, int p,
                                   int me, struct tt_text_error *error);
 
 /* ---- parse-number.c ---- */
 
-/* Adds a variable. tt_parse_find returns the variable of that name, or NULL. */
+/* tt_parse_variable adds a variable. tt_parse_find returns the variable of that name, or NULL. */
 void tt_parse_variable(struct tt_parser *to, const char *name, int64_t value);
 struct tt_variable *tt_parse_find(struct tt_parser *to, const char *name);
 /* Parses a number within [min, max], or an expression with that value; returns min after an error.
- * A sum has to be in parentheses, because a + or - may follow a number in a step. `what` names the
- * expected thing in error messages. */
+ * A sum has to be in parentheses, because a + or - may follow a number in a step. `what` names in
+ * error messages what was expected. */
 int64_t tt_parse_number(struct tt_parser *to, int64_t min, int64_t max, const char *what);
 /* Parses a number or an expression like tt_parse_number, in places where a * or % may follow it. So
  * an expression with any operator has to be in parentheses. */
 int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char *what);
-/* Parses the length of a step or the turns of a loop. Only an expression may be 0; the builder then
- * drops the step. */
+/* Parses the length of a step or the number of turns of a loop. Only an expression may be 0; the
+ * builder then drops the step. */
 int64_t tt_parse_amount(struct tt_parser *to, int64_t max, const char *what);
 
 /* ---- parse-step.c ---- */
 
-/* Parses one statement of a lane, together with the end of its line. Returns false, and has read
- * nothing, if no statement comes next. */
+/* Parses one statement of a lane, together with the end of its line. Reads nothing and returns
+ * false if no statement comes next. */
 bool tt_parse_step(struct tt_parser *to);
 
 #endif

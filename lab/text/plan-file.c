@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads plan files: first the lines before the plans and the headers, then a plan for each rank
- * that is asked for. A header is parsed again with its plan, which checks it against the call.
+ * Reads plan files: first the lines before the plans and the headers of the plans, and later the
+ * plan of a rank when it is requested. The header of a plan is parsed again with its plan, and is
+ * then compared with the call.
  */
 #include "text/plan-file.h"
 
@@ -14,8 +15,8 @@
 enum { ANY_RANK = -1, BYTES_MOST = 1 << 30 };
 
 struct tt_plan_section {
-    struct tt_lex at; /* at the word `plan` */
-    int rank;         /* or ANY_RANK */
+    struct tt_lex at; /* the place of the word `plan` in the text */
+    int rank;         /* the rank that the plan is for, or ANY_RANK */
 };
 
 /* ---- Reading the file ---- */
@@ -31,7 +32,7 @@ static tutti_status unreadable(const char *name, const char *why)
     return tt_fail(TUTTI_ERR_SYSTEM, "the plan file %s cannot be read: %s", name, why);
 }
 
-/* Reads everything. *n: the number of bytes, without the \0 that ends the text. */
+/* Reads the whole file. *n: the number of bytes, without the \0 that ends the text. */
 static tutti_status read_all(FILE *in, const char *name, char **text, size_t *n)
 {
     size_t room = 0;
@@ -104,7 +105,7 @@ static void problem(struct tt_plan_file *file, struct tt_lex *in)
     file->has_problem = true;
 }
 
-/* Parses a header as far as its rank. */
+/* Parses the header of a plan up to its rank. Returns the rank, or ANY_RANK. */
 static int rank_of(struct tt_lex *in)
 {
     char name[48];
@@ -144,7 +145,7 @@ static void section(struct tt_plan_file *file, struct tt_lex *in)
     file->sections[file->sections_n++] = s;
 }
 
-/* Finds the plans: a line whose first word is `plan` begins one. */
+/* Finds the plans in the text: each line whose first word is `plan` begins one. */
 static void sections(struct tt_plan_file *file, struct tt_lex *in)
 {
     while (!tt_lex_at_end(in)) {

@@ -21,9 +21,9 @@
 struct tt_plan_section; /* the plan of one rank, or of any rank, in the text */
 
 struct tt_plan_file {
-    char *name; /* as in errors: the path, or "standard input" */
+    char *name; /* the name for error messages: the path, or "standard input" */
     char *text;
-    uint64_t hash; /* of the text */
+    uint64_t hash; /* a hash of the text */
     bool has_problem;
     char problem[TT_PROBLEM_TEXT]; /* the text of the line `problem` */
     int sections_n, end_line, end_column;
@@ -32,9 +32,11 @@ struct tt_plan_file {
 
 /* Reads the file (-: standard input), and its lines up to the headers of the plans. Returns ERR_ARG
  * if the text is wrong, ERR_SYSTEM if the file cannot be read, or ERR_MEMORY; tutti_error() says
- * what and where. If OK, the caller ends with tt_plan_file_close. */
+ * what is wrong, and where. If the result is OK, the caller frees the file with
+ * tt_plan_file_close. */
 tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path);
-/* Does the same with a text, which is copied. */
+/* Reads a plan file from a text, which is copied, in the same way as tt_plan_file_open. `name`
+ * stands for the path in error messages. */
 tutti_status tt_plan_file_text(struct tt_plan_file *file, const char *name, const char *text);
 void tt_plan_file_close(struct tt_plan_file *file);
 
@@ -43,8 +45,8 @@ void tt_plan_file_close(struct tt_plan_file *file);
  * or has a plan for another call; tutti_error() says which. The caller frees the plan. */
 struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct tt_call *call,
                                   int p, int me);
-/* Parses the plans of all ranks into plans[0..p-1]. Returns false after an error, and then no plan
- * is left. */
+/* Parses the plans of all ranks into plans[0..p-1]. Returns false after an error, and frees the
+ * plans that it has parsed. */
 bool tt_plan_file_plans(const struct tt_plan_file *file, const struct tt_call *call, int p,
                         struct tt_plan **plans);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prints plans as text. Stored steps and steps from the iterator go through the same small
- * printers, as a tt_plain. The parts that vary with the turn are printed only for stored steps.
+ * Prints plans as text. The same functions print the steps that a plan stores and the unrolled
+ * steps that the iterator returns, both as a struct tt_plain. The parts that vary with the turns of
+ * loops are printed for stored steps only.
  */
 #include "text/text.h"
 
@@ -13,7 +14,7 @@
 struct printer {
     FILE *out;
     const struct tt_plan *plan;
-    const struct tt_vary *vary; /* NULL: nothing varies */
+    const struct tt_vary *vary; /* how the step varies with the turns of loops; NULL: it does not */
     bool unrolled;
 };
 
@@ -23,14 +24,15 @@ static void size(const struct printer *to, int64_t value)
     fputs(tt_print_size(text, value), to->out);
 }
 
-/* Prints for example " + i*4K". */
+/* Prints a term such as " + i*4K". */
 static void turn(const struct printer *to, const char *turn, int64_t step)
 {
     fprintf(to->out, " %c %s*", step < 0 ? '-' : '+', turn);
     size(to, step < 0 ? -step : step);
 }
 
-/* Prints the term with the turn of the inner loop: i, i%2 or (i+1)%2, with its factor. */
+/* Prints the term of a range that varies with the turn of the inner loop, such as " + (i+1)%2*4K",
+ * if there is one. */
 static void inner(const struct printer *to, const struct tt_shape *s)
 {
     char text[64], mod[16] = "";
@@ -77,7 +79,7 @@ static void length(const struct printer *to, int64_t len)
     if (to->vary->tail_phase) fprintf(to->out, " phase %" PRId32, to->vary->tail_phase);
 }
 
-/* Prints a flag value such as "1 + i*2". In a loop its first number may be negative. */
+/* Prints a flag value such as "1 + i*2". In a loop the first number may be negative. */
 static void value(const struct printer *to, uint32_t value)
 {
     fprintf(to->out, " %" PRId32, (int32_t)value);
@@ -215,7 +217,7 @@ static struct tt_plain stored(const struct tt_plan *plan, const struct tt_step *
     };
 }
 
-/* Prints one step. Returns the indentation of the next one. */
+/* Prints one stored step. Returns the indentation of the next step. */
 static int step(struct printer *to, const struct tt_step *s, int indent)
 {
     if (s->kind == TT_END) indent -= 2;

@@ -32,7 +32,7 @@ static const struct tt_words graph_words = {graphs, sizeof graphs / sizeof *grap
 struct parser {
     struct tt_reader in;
     struct tt_problem *problem;
-    unsigned seen; /* bit mask of the keys read so far, by row */
+    unsigned seen; /* bit mask of the rows of the table of keys that were read so far */
 };
 
 /* A piece of the string: the text up to the next / or @, or up to another end. */
@@ -41,8 +41,8 @@ struct problem_piece {
     size_t len;
 };
 
-/* A quoted piece is cut after 60 characters, so that a very long one leaves room for the
- * message. */
+/* The arguments of printf's %.*s that print a piece. A piece of more than 60 characters is cut, to
+ * leave room for the rest of the message. */
 #define QUOTED(piece) (int)tt_min((int64_t)(piece).len, 60), (piece).begin
 
 static struct problem_piece upto(struct parser *to, const char *ends)
@@ -153,7 +153,7 @@ static void ranks(struct parser *to)
 }
 
 /* Refuses a problem if twice what all ranks contribute does not fit in 63 bits, so that no offset
- * of any collective overflows. */
+ * in any collective can overflow. */
 static void total(struct parser *to, struct problem_piece bytes)
 {
     const struct tt_problem *problem = to->problem;
@@ -213,7 +213,8 @@ static void key_skew(struct parser *to, struct problem_piece value)
     to->problem->skew = (enum tt_skew)word(to, value, &skew_words, "skew");
 }
 
-/* Reads the next number of AxBxC, and moves *at behind it and the x. */
+/* Reads the next number of a text such as 4x3x2, and moves *at past the number and the x after
+ * it. */
 static int extent(struct parser *to, const char **at, const char *end)
 {
     struct problem_piece piece = {*at, 0};
@@ -225,7 +226,7 @@ static int extent(struct parser *to, const char **at, const char *end)
     return to->in.failed ? 1 : (int)value;
 }
 
-/* Reads the dimensions of a grid of p places, or the degree of a random graph. */
+/* Reads the dimensions of a grid, whose product must be p, or the degree of a random graph. */
 static void extents(struct parser *to, const char *at, const char *end)
 {
     struct tt_problem_graph *g = &to->problem->graph;
@@ -315,7 +316,7 @@ static void key(struct parser *to)
 
 /* ---- The map ---- */
 
-/* Reads SIZE or SIZE*NODES, and returns the number of ranks it stands for. */
+/* Reads SIZE or SIZE*NODES, and returns the number of ranks on these nodes. */
 static int64_t nodes(struct parser *to)
 {
     struct problem_piece each = upto(to, "*,+");
@@ -423,7 +424,7 @@ static void show(FILE *file, const char *text, size_t n)
         fputc(isprint((unsigned char)text[i]) ? text[i] : '?', file);
 }
 
-/* A long text is shown only around the place of the error. */
+/* If the text is long, only the part around the place of the error is printed. */
 void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
 {
     enum { SHOWN = 100, BEFORE = 60 };

@@ -76,9 +76,11 @@ struct tt_problem_graph {
 };
 
 struct tt_problem {
-    struct tt_call call; /* the arrays of the v-forms, and what else belongs to a rank, are NULL */
+    /* the arrays of the v-forms, and all other members that differ between ranks, are NULL or 0 */
+    struct tt_call call;
     int p;
-    int64_t n; /* elements that a rank contributes; in v-forms the average, except with skew=zero */
+    /* the elements that a rank contributes; in v-forms their average, except with skew=zero */
+    int64_t n;
     enum tt_skew skew;
     struct tt_problem_graph graph;
     uint64_t seed;
@@ -87,30 +89,30 @@ struct tt_problem {
 
 #define tt_problem_error tt_reader_error
 
-/* Returns TUTTI_OK, or ERR_ARG with *error filled in (if not NULL). *problem is set only on
- * TUTTI_OK. */
+/* Parses a problem. Returns TUTTI_OK; or ERR_ARG, with *error filled in unless `error` is NULL.
+ * *problem is set only if the result is TUTTI_OK. */
 tutti_status tt_problem_parse(const char *text, struct tt_problem *problem,
                               struct tt_problem_error *error);
 /* Writes the shortest string that parses to the same problem. Returns buffer. */
 char *tt_problem_print(const struct tt_problem *problem, char buffer[TT_PROBLEM_TEXT]);
-/* Prints the message, the string (a part of it if it is long), and a caret under the error's
- * place. */
+/* Prints the message, the string (a part of it if it is long), and a caret below the place of the
+ * error. */
 void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error);
 
-/* Returns how many int64_t `room` of tt_problem_call must hold. */
+/* Returns how many elements the array `room` of tt_problem_call must have. */
 size_t tt_problem_room(const struct tt_problem *problem);
 /* Returns the call of rank `me`. The counts of the v-forms and of reduce_scatter are drawn from the
  * seed, so that out_counts[r] of rank `me` equals in_counts[me] of rank r; displacements leave no
- * gaps. The arrays and what else belongs to the rank lie in `room`, which must outlive the call, as
- * must *problem. */
+ * gaps. The arrays and everything else that belongs to the rank are in `room`. The result may be
+ * used as long as `room` and *problem exist. */
 struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t *room);
 /* Fills node[0..p-1], and sets map->p, map->nodes and map->node, which points to `node` (NULL with
- * one node). The rest of *map stays as it is. */
+ * one node). The other members of *map stay as they are. */
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node);
 /* Makes the network of the problem, which the caller frees. If the problem has no network, *net is
  * empty and the result is TUTTI_OK. Returns ERR_ARG if memory is short. */
 tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net);
-/* Makes the map for simulations. If the problem's map lists nodes, the ranks are on those.
+/* Makes the map for simulations. If the problem's map lists nodes, the ranks are on these nodes.
  * Otherwise each rank is on a node of its own, with puts and gets between the nodes. If the problem
  * has a network, map->net is set to `net`, which the caller frees. Returns the errors of
  * tt_problem_net. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A problem as one rank calls it: the counts of the v-forms and the node map. Each count depends on
- * (seed, from, to) alone, so that every rank can compute the counts of every other rank without a
- * table of p² numbers.
+ * Makes the call of a problem for one rank, with the counts of the v-forms, and the map of nodes.
+ * Each count depends on (seed, from, to) alone, so that every rank can compute the counts of every
+ * other rank without a table of p² numbers.
  */
 #include "text/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns a number below `limit` that is drawn for the pair (from, to). */
+/* Returns a random number below `limit`, which depends on the problem's seed and on `from` and `to`
+ * alone. */
 static int64_t drawn(const struct tt_problem *problem, int from, int to, int64_t limit)
 {
     struct tt_random random;
@@ -23,8 +24,8 @@ static int gcd(int a, int b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Returns the rank's place in an order drawn from the seed: r -> (a r + b) mod p, with a prime to
- * p. */
+/* Returns the place of rank r in a random order, which is given by the problem's seed: (a r + b)
+ * mod p, where a and p have no common factor. */
 static int place(const struct tt_problem *problem, int r)
 {
     int p = problem->p;
@@ -34,8 +35,8 @@ static int place(const struct tt_problem *problem, int r)
     return (int)(((int64_t)a * r + b) % p);
 }
 
-/* Returns the count n p (1/k) / (1/1 + ... + 1/p), rounded down, of the rank whose place is k (from
- * 1). */
+/* Returns the count of rank r with skew=zipf: n p (1/k) / (1/1 + ... + 1/p), rounded down, where k
+ * is the place of the rank, counted from 1, and `harmonic` the sum. */
 static int64_t zipf(const struct tt_problem *problem, double harmonic, int r)
 {
     double share = 1.0 / (harmonic * (1 + place(problem, r)));
@@ -50,7 +51,7 @@ static double harmonic_sum(const struct tt_problem *problem)
     return sum;
 }
 
-/* Whether one step leads from one place of the grid to the other. */
+/* Returns whether the two ranks are next to each other in the grid or torus. */
 static bool is_next_to(const struct tt_problem_graph *g, int from, int to)
 {
     int steps = 0;
@@ -65,7 +66,7 @@ static bool is_next_to(const struct tt_problem_graph *g, int from, int to)
     return steps == 1;
 }
 
-/* Whether a rank sends to another one in a neighbourhood collective. No rank is its own
+/* Returns whether rank `from` sends to rank `to` in a neighbourhood collective. No rank is its own
  * neighbour. */
 static bool is_neighbor(const struct tt_problem *problem, int from, int to)
 {
@@ -75,8 +76,9 @@ static bool is_neighbor(const struct tt_problem *problem, int from, int to)
     return drawn(problem, problem->p + from, to, problem->p - 1) < g->dim[0];
 }
 
-/* Whether nothing goes from one rank to another: in a gatherv or scatterv one of the two is the
- * root; in place, the root's own piece does not move. */
+/* Returns whether the collective moves nothing from rank `from` to rank `to`: in a gatherv, if
+ * `to` is not the root; in a scatterv, if `from` is not the root; and in both if they are the same
+ * rank and the call is in place. */
 static bool is_apart(const struct tt_call *call, int from, int to)
 {
     bool gathers = call->coll == TT_COLL_gatherv, scatters = call->coll == TT_COLL_scatterv;
@@ -105,7 +107,8 @@ static int64_t count(const struct tt_problem *problem, double harmonic, int from
     return problem->n;
 }
 
-/* The counts of all ranks in an alltoallv, gatherv or scatterv are drawn when they are needed. */
+/* The counts of all ranks in an alltoallv, gatherv or scatterv. Each count is computed when it is
+ * needed. */
 struct skew_counts {
     struct tt_all_counts head;
     const struct tt_problem *problem;
@@ -120,7 +123,7 @@ static int64_t count_of_all(const struct tt_all_counts *all, int from, int to)
     return count(counts->problem, counts->harmonic, from, to);
 }
 
-/* The most elements that the skew allows in a piece of an alltoallv. */
+/* Returns the most elements that a piece of an alltoallv can have with the problem's skew. */
 static int64_t limit(const struct tt_problem *problem, double harmonic)
 {
     if (problem->skew == TT_SKEW_uniform) return 2 * problem->n;
@@ -129,8 +132,8 @@ static int64_t limit(const struct tt_problem *problem, double harmonic)
                                          : problem->n;
 }
 
-/* On more ranks than MANY, the longest of more than a million pieces is taken to be as long as the
- * skew allows. */
+/* Returns the count of the longest piece of any rank. On more than MANY ranks there are more than a
+ * million pieces, so the longest is taken to be as long as the skew allows. */
 static int64_t find_longest(const struct tt_problem *problem, double harmonic)
 {
     enum { MANY = 1024 };
@@ -163,7 +166,8 @@ static int64_t longest_of(const struct tt_problem *problem, double harmonic)
     return last.longest;
 }
 
-/* The numbers of the room that struct tt_neighbors takes; the ranks follow. */
+/* How many elements of the room struct tt_neighbors takes. The ranks of the neighbours follow
+ * it. */
 enum { NEIGHBORS_WORDS = sizeof(struct tt_neighbors) / sizeof(int64_t) };
 _Static_assert(sizeof(struct tt_neighbors) % sizeof(int64_t) == 0, "the ranks follow it");
 
@@ -226,7 +230,7 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
     return call;
 }
 
-/* Reads the number at *at and moves *at behind it. */
+/* Reads the number at *at and moves *at past it. */
 static int number(const char **at)
 {
     size_t len = strspn(*at, "0123456789KMG");
@@ -236,8 +240,8 @@ static int number(const char **at)
     return (int)value;
 }
 
-/* Reads SIZE or SIZE*NODES. Returns SIZE and sets *times to NODES, which is 1 if it is not
- * there. */
+/* Reads SIZE or SIZE*NODES. Returns SIZE and sets *times to NODES, or to 1 if the text has no
+ * NODES. */
 static int sizes(const char **at, int *times)
 {
     int size = number(at);
@@ -272,7 +276,7 @@ static void fill_node(int node, int size, void *arg)
     for (int k = 0; k < size && f->r < f->p; k++) f->node[f->r++] = node;
 }
 
-/* Assigns the next rank to the node, if the node has room for more than `row` ranks. */
+/* Assigns the next rank to the node, if the node has more than f->row ranks. */
 static void deal(int node, int size, void *arg)
 {
     struct skew_filling *f = arg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans as text. A printed plan parses back to the same plan. docs/plan.md has the grammar.
+ * Prints and parses plans as text. A printed plan is parsed to the same plan. docs/plan.md has the
+ * grammar.
  */
 #ifndef TT_PLAN_TEXT_H
 #define TT_PLAN_TEXT_H
@@ -10,17 +11,17 @@
 #include "plan/plan.h"
 
 void tt_plan_print(const struct tt_plan *plan, FILE *out);
-/* Prints the steps as they are done, with loops and generators unrolled: `%3.7` is the instance 7
- * of step %3. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
+/* Prints the steps as they are done, with loops and generators unrolled: `%3.7` is instance 7 of
+ * `%3`. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
-/* Prints one step as tt_iter_next returned it, without a newline; for reports. */
+/* Prints one step as tt_iter_next returned it, without a newline; for messages about faults. */
 void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
 
-/* Whether two plans are equal, step by step, with everything that the steps refer to. Names are
- * compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
+/* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
+ * are compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
 bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
 
-/* line and column count from 1. */
+/* An error in a text. line and column count from 1. */
 struct tt_text_error {
     int line, column;
     char text[400];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of a real run: bars above the steps of the diagram, and tables of ranks that came
- * late. */
+/* Shows the calls of a real run: bars above the steps in the diagram, and tables of the ranks that
+ * came late. */
 'use strict';
 
-const CALL_ROWS = 4;      /* most rows of a rank: one for each team, and more where calls overlap */
+/* the most rows for calls in a rank: one for each team, and more where calls overlap */
+const CALL_ROWS = 4;
 const CALLS_A_PAGE = 25;
-const CALL_ROW_LEAST = 5; /* points; with lower rows a rank shows its calls in a single row */
+/* points; if the rows would be lower, a rank shows all its calls in a single row */
+const CALL_ROW_LEAST = 5;
 const CALL_INKS = [['allreduce', 'route-0'], ['bcast', 'route-1'], ['barrier', 'route-6'], ['alltoall', 'route-3'],
   ['allgather', 'route-4'], ['reduce_scatter', 'route-7'], ['reduce', 'route-2'], ['', 'route-5']];
 
@@ -17,7 +19,8 @@ function callInk(name) {
 
 /* ---- In words ---- */
 
-/* Returns the number of elements; or the bytes if the trace has no number of elements. */
+/* Returns the text for the number of elements of a call; or the bytes if the trace has no number of
+ * elements. */
 function callCount(call) {
   if (call.n > 0) return `n=${call.n}`;
   return call.bytes ? sizeText(call.bytes) : '';
@@ -33,7 +36,8 @@ function callLabels(call) {
   return [`${callText(call)} by ${call.algorithm}, ${call.team.label}`, `${callText(call)} by ${call.algorithm}`, callText(call), counted, call.coll];
 }
 
-/* Describes the calls that go on at a time, and says for which rank this rank waits. */
+/* Describes the calls of a rank that go on at a time, and says for which other rank this rank then
+ * waits. */
 function callsAt(rank, time) {
   const { calls } = view.picture;
   if (!calls) return '';
@@ -45,7 +49,7 @@ function callsAt(rank, time) {
 
 /* ---- In the diagram ---- */
 
-/* Returns the part of a rank's row that its calls take. */
+/* Returns which part of a rank's row (0 to 1) its calls take; the steps take the rest. */
 function callShare() {
   if (!view.picture.calls || !get('show-calls').checked) return 0;
   return view.picture.steps.length ? 0.56 : 1;
@@ -78,8 +82,8 @@ function drawLives(pen, x, first, last) {
   }
 }
 
-/* Writes how ranks ended that did not end in an orderly way, and which ones run. This is drawn last,
- * above everything else. */
+/* Writes how those ranks ended that did not end in an orderly way, and which ranks still run. This
+ * is drawn last, above everything else. */
 function drawEnds(pen) {
   for (const [text, at, middle] of diagram.ends) {
     if (diagram.rowHeight < 12) continue;
@@ -149,7 +153,7 @@ function drawCall(pen, call, x, left, top, width, height) {
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
 
-/* Marks the rank for which others waited in a call. */
+/* Marks where the rank for which other ranks waited entered the call. */
 function drawLate(pen, left, top) {
   pen.fillStyle = ink('path');
   pen.beginPath();
@@ -180,7 +184,8 @@ function lateText(group) {
   return group.calls.length < 2 ? '–' : `rank ${group.late}, by ${timeText(group.lateBy, 4)}`;
 }
 
-/* How long callers waited in these calls. If no caller was ever blocked, they did other things. */
+/* Returns how long the callers waited in these calls, or 'nonblocking' if no caller was ever
+ * blocked. */
 function waitedText(groups) {
   const blocked = groups.some(group => group.calls.some(call => call.blocked >= 0));
   return blocked ? timeText(d3.sum(groups, group => group.waited), 4) : 'nonblocking';
@@ -202,7 +207,7 @@ function groupRow(group) {
   return row;
 }
 
-/* Moves and scales the diagram so that the call fills half of it. */
+/* Moves and scales the diagram so that the execution fills half of it. */
 function showGroup(group) {
   const end = d3.max(group.calls, call => call.end);
   const span = Math.max(end - group.begin, 1);
@@ -236,7 +241,7 @@ function listCalls() {
   fillCallPage();
 }
 
-/* Groups executions of the same call, to show which rank was late to them most often. */
+/* Puts executions of equal calls together, to show which rank came late to them most often. */
 function alikeCalls(groups) {
   return d3.groups ? d3.groups(groups, keyOf) : [...groups.reduce((map, group) =>
     map.set(keyOf(group), [...(map.get(keyOf(group)) || []), group]), new Map())];

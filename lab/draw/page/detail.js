@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank: its totals, and a table of its steps around the cursor. */
+/* Shows one rank: its totals, and a table of its steps around the cursor. */
 'use strict';
 
 const STEPS_BEFORE = 5;
@@ -36,8 +36,8 @@ function stepRow(step, number, current) {
   return row;
 }
 
-/* The current steps are those under way at the cursor; if there is none, the last one that has
- * begun. */
+/* Fills the table with the steps around the last one that has begun at the cursor, and marks the
+ * steps that are under way then. */
 function fillSteps() {
   const { steps } = detail;
   const begun = d3.bisectRight(detail.begins, view.cursor) - 1;

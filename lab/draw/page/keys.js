@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving and scaling the diagram by mouse, keys and buttons. */
+/* Moves and scales the diagram by mouse, keys and buttons. */
 'use strict';
 
 function zoomBy(factor) {
@@ -170,7 +170,8 @@ function startTimeline() {
   if (!picture.steps.length && !picture.messages.list.length && !picture.calls) return false;
   get('timeline').hidden = false;
   get('show-calls-label').hidden = !picture.calls;
-  get('show-messages').checked = !picture.calls; /* in a run only on request */
+  /* in a real run, messages are shown only on request */
+  get('show-messages').checked = !picture.calls;
   const left = [picture.stepsLeft && count(picture.stepsLeft, 'step', 'steps'),
     picture.messagesLeft && count(picture.messagesLeft, 'message', 'messages')].filter(Boolean);
   show('timeline-left', left.length && `Left out, as they are too many to keep: ${left.join(' and ')}.`);

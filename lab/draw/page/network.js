@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network: vertices, links coloured by their load, missing nodes, chosen routes. */
+/* Draws the network: vertices, links coloured by their load, missing nodes, chosen routes. */
 'use strict';
 
 const LINKS_MOST = 12000; /* the most links drawn; those with the largest load come first */

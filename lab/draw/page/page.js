@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the page: reads the data and shows the sections that have something to show, or the error
- * in the data. */
+/* Starts the page: reads the data and shows the sections for which there are data, or the error in
+ * the data. */
 'use strict';
 
 const PARTS = [
@@ -24,7 +24,7 @@ function nameTheme() {
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  theme = null; /* the colours have to be read again */
+  theme = null; /* the colours will be read again from the style */
   nameTheme();
   changed.call('theme');
 }

@@ -6,8 +6,8 @@
 const get = id => document.getElementById(id);
 const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/* The selection. Code that changes it calls `changed`, and the parts of the page update
- * themselves. */
+/* The selection: the picture, the selected rank, and the time at the cursor. Code that changes it
+ * calls `changed`, and the parts of the page then update what they show. */
 const view = { picture: null, rank: 0, cursor: 0 };
 const changed = d3.dispatch('rank', 'cursor', 'theme', 'size');
 
@@ -65,8 +65,8 @@ function isDark() {
 
 const LOADS = 8; /* classes of the scale of amounts, each with a colour */
 
-/* Returns the colour for a fraction of the largest amount. It interpolates between the colours of
- * the palette, which the SVG pictures use without interpolation. */
+/* Returns the colour for a fraction of the largest amount. The colour is interpolated between those
+ * of the palette. (The SVG pictures use the colours of the palette only.) */
 function heat(part) {
   theme?.heat || ink('load-0');
   theme.heat ||= d3.piecewise(d3.interpolateRgb, d3.range(LOADS + 1).map(load => ink('load-' + load)));
@@ -84,7 +84,8 @@ function inkOn(colour) {
   return luminance(colour) > 0.179 ? '#000000' : '#ffffff';
 }
 
-/* Draws a bar of the scale from nothing to `most`, with labels for its ends and its middle. */
+/* Draws a bar with the scale of colours for amounts from 0 to `most`, with labels for its ends and
+ * its middle. */
 function fillScale(element, most, label) {
   const stops = d3.range(0, 1.01, 0.1).map(heat).join(',');
   const bar = make('span', { class: 'bar', 'aria-hidden': 'true' });
@@ -112,9 +113,10 @@ function hideTip() {
 /* ---- Groups of items that are one Tab stop ---- */
 
 /* Makes the items reachable from each other by keys, and the whole group by Tab. next(index, key)
- * returns the index to go to, or undefined if the key has no meaning. describe(index) returns the text
- * for an item. choose(index) is optional. The container is HTML, because in SVG an element that
- * listens to the focus would itself be a Tab stop. */
+ * returns the index to go to, or undefined if the key has no meaning. describe(index) returns the
+ * text for an item. choose(index), which is optional, is called when the user picks an item. The
+ * container is HTML, because in SVG an element that listens to the focus would itself be a Tab
+ * stop. */
 function rove(container, items, { next, describe, readout, choose }) {
   const number = new Map(items.map((item, index) => [item, index]));
   let current = 0;
@@ -162,7 +164,7 @@ function rove(container, items, { next, describe, readout, choose }) {
   });
 }
 
-/* The keys of a list: right and down go forwards, left and up backwards. */
+/* next() for a list: right and down go forwards, left and up backwards. */
 function listKeys(index, key) {
   if (key === 'ArrowRight' || key === 'ArrowDown') return index + 1;
   return key === 'ArrowLeft' || key === 'ArrowUp' ? index - 1 : undefined;

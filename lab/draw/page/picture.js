@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data in the form that the parts of the page need: checked, and sorted so that a bisection
- * finds what lies in a stretch of time, however many steps there are. */
+/* Checks the data and brings them into the form that the parts of the page need: sorted so that a
+ * bisection finds the steps in an interval of time, however many steps there are. */
 'use strict';
 
 class PictureError extends Error {}
@@ -12,8 +12,7 @@ function demand(holds, text) {
 const isCount = value => Number.isSafeInteger(value) && value >= 0;
 
 /* Spans of time that are sorted by begin and may overlap. until[i] is the latest end among the
- * first i + 1 spans. So the spans that still go on at a time lie from the first i on whose until[i]
- * reaches that time. */
+ * first i + 1 spans. So no span before the first i with until[i] >= time goes on at that time. */
 class Spans {
   constructor(list) {
     this.list = list.sort((a, b) => a.begin - b.begin || a.end - b.end);
@@ -25,8 +24,8 @@ class Spans {
     }
   }
 
-  /* first(time) is the index of the first span that can reach `time`; after(time) is that of the
-   * first span that begins after it. */
+  /* first(time) returns the index of the first span that may still go on at `time`; after(time)
+   * returns the index of the first span that begins after it. */
   first(time) {
     return d3.bisectLeft(this.until, time);
   }
@@ -181,7 +180,8 @@ function rankTraffic(picture, rank, steps) {
   return sums;
 }
 
-/* A rank works while any of its lanes works, and waits while a lane waits and none works. */
+/* Returns the totals of a rank. The rank works while any of its lanes works, and waits while some
+ * lane waits and none works. */
 function rankTotals(picture, rank) {
   const steps = rankSteps(picture, rank);
   const busy = lengthOf(steps.filter(step => !isWaiting(step.kind)));

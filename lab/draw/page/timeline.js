@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The space-time diagram: a row for each rank, time to the right. Only what is in view is drawn,
- * and of the steps that share a pixel only the first. */
+/* Draws the space-time diagram: a row for each rank, time from left to right. Draws only what is in
+ * view, and only the first of several steps within a pixel. */
 'use strict';
 
-const GUTTER = 64;        /* width for the ranks' numbers */
-const AXIS = 28;          /* height for the times */
-const MARGIN = 14;        /* to the right of the last time */
-const VIEW_HEIGHT = 560;  /* further rows are reached by scrolling */
+const GUTTER = 64;        /* points to the left of the rows, for the numbers of the ranks */
+const AXIS = 28;          /* points for the axis of times */
+const MARGIN = 14;        /* points to the right of the latest time */
+const VIEW_HEIGHT = 560;  /* points; the user scrolls to further rows */
 const ROW_LEAST = 2;
 const ROW_MOST = 64;
-const TRIPS_MOST = 20000; /* most messages drawn at once */
-const ARROWS_MOST = 600;  /* most messages drawn with heads */
+const TRIPS_MOST = 20000; /* the most messages that are drawn at once */
+const ARROWS_MOST = 600;  /* the most messages that are drawn with arrow heads */
 const LISTED_RANKS = 64;
 
 const diagram = { rowHeight: 0, width: 0, height: 0, transform: d3.zoomIdentity, marked: 0, held: false, drawn: {}, words: [], ends: [] };
@@ -56,7 +56,7 @@ function drawLane(pen, lane, x, from, to, top, height) {
   const scale = (x(to) - x(from)) / (to - from);
   const origin = x(from);
   const end = lane.after(to);
-  let drawn = -1; /* steps narrower than a pixel have been drawn up to this x */
+  let drawn = -1; /* the x up to which steps narrower than a pixel have been drawn */
   for (let i = lane.first(from); i < end; i++) {
     const step = lane.list[i];
     const right = origin + (step.end - from) * scale;
@@ -72,8 +72,8 @@ function drawLane(pen, lane, x, from, to, top, height) {
   }
 }
 
-/* Writes the text of a step. This is drawn after the messages, so that they do not cross the
- * text. */
+/* Writes the text of a step. It is called after the messages are drawn, so that no message crosses
+ * the text. */
 function drawWords(pen, step, left, top, width, height) {
   const texts = [stepBrief(step)];
   if (step.bytes && !isWaiting(step.kind)) texts.unshift(texts[0] + ', ' + sizeText(step.bytes));
@@ -87,7 +87,7 @@ function drawWords(pen, step, left, top, width, height) {
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
 
-/* Returns where messages begin and end in a rank's row: in the middle of its steps. */
+/* Returns the height in a rank's row at which messages begin and end: the middle of its steps. */
 function messageLevel() {
   const share = callShare();
   return diagram.rowHeight * (share < 1 ? (1 + share) / 2 : 0.5);
@@ -142,7 +142,8 @@ function drawHead(pen, x0, y0, x1, y1) {
   pen.fill();
 }
 
-/* Returns labels for the ticks, all in one unit, with just enough digits to distinguish them. */
+/* Returns the labels of the ticks, all in the same unit, with just enough digits to distinguish
+ * them. */
 function tickLabels(ticks) {
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
   const [name, size] = timeUnit(ticks[ticks.length - 1] || 1);
@@ -241,14 +242,15 @@ function placeCursor() {
   get('cursor-flag').textContent = timeText(view.cursor);
 }
 
-/* A step that takes no time, such as the post of a message, does not count as work of a rank that
- * waits at that time. */
+/* Returns whether a rank with these steps under way works or waits. A step that takes no time, such
+ * as the post of a message, does not count as work while another step waits. */
 function stateOf(steps) {
   const lasting = steps.filter(step => step.end > step.begin);
   return (lasting.length ? lasting : steps).every(step => isWaiting(step.kind)) ? 'waits' : 'works';
 }
 
-/* Describes what a rank does, and whether it works or waits; in a run it also names the calls. */
+/* Describes what a rank does, and whether it works or waits; in a real run, the text also names the
+ * calls. */
 function activity(rank, time) {
   const { calls } = view.picture;
   if (!calls) return stepActivity(rank, time);
@@ -302,8 +304,8 @@ const cursorChanged = eachFrame(() => {
   changed.call('cursor');
 });
 
-/* A screen reader reads the time aloud if the cursor was moved by key, but not if the mouse just
- * passes. */
+/* Moves the cursor to a time. byKey: the user has pressed a key, so a screen reader should read the
+ * time aloud, which it should not do for each movement of the mouse. */
 function setCursor(time, byKey) {
   view.cursor = Math.round(Math.min(Math.max(time, 0), view.picture.end));
   get('cursor-readout').setAttribute('aria-live', byKey ? 'polite' : 'off');
@@ -311,7 +313,7 @@ function setCursor(time, byKey) {
   cursorChanged();
 }
 
-/* Moves the view just far enough that the time is in it. */
+/* Scrolls the diagram just far enough that the time is in view. */
 function showTime(time) {
   const x = timeScale()(time);
   const [left, right] = [GUTTER, diagram.width - MARGIN];

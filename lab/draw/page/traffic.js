@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The traffic matrix: the row is the sender, the column the receiver. */
+/* Shows the traffic matrix: the row is the sender, the column the receiver. */
 'use strict';
 
-const NUMBERS_MOST = 16; /* most groups with numbers in the cells; more groups have colours only */
+/* the most groups for which cells contain numbers; with more groups, cells have colours only */
+const NUMBERS_MOST = 16;
 
 function groupName(group, traffic) {
   const size = Math.ceil(view.picture.ranks / traffic.groups);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree along which the data flows. A small tree grows down the page, a large one across it. */
+/* Draws the tree along which the data flow. A small tree grows downwards on the page, a large one
+ * from left to right. */
 'use strict';
 
 const LEAVES_ABREAST = 32;
-const BEND = 26; /* distance before a child: more than its radius, less than a level */
+/* points between the bend of an edge and its child: more than a radius, less than a level */
+const BEND = 26;
 
 function growTree(edges) {
   const parents = new Map(edges.map(([parent, child]) => [child, parent]));
@@ -19,7 +21,7 @@ function layTree(root) {
   const down = root.leaves().length <= LEAVES_ABREAST;
   d3.tree().nodeSize(down ? [34, 58] : [24, 84])(root);
   const across = d3.extent(root.descendants(), node => node.x);
-  root.along = down ? 1 : 0; /* the index of the coordinate along which the levels lie */
+  root.along = down ? 1 : 0; /* the index of the coordinate in which the levels differ: 1 is y */
   root.each(node => {
     node.root = root;
     const [side, depth] = [node.x - across[0] + 20, node.y + 20];
@@ -35,7 +37,7 @@ function treeText(node) {
     `, above ${children.length === 1 ? 'rank' : 'ranks'} ${children.join(', ')}` : ', a leaf');
 }
 
-/* The keys of a tree: up to the parent, down to the first child, left and right among siblings. */
+/* next() of a tree: up goes to the parent, down to the first child, left and right to siblings. */
 function treeKeys(nodes) {
   const number = new Map(nodes.map((node, index) => [node, index]));
   return (index, key) => {
@@ -53,8 +55,8 @@ function drawTreeNode(node) {
   draw('circle', { r: 12 }), draw('text', { 'font-size': node.id.length > 3 ? 8 : 11 }, node.id));
 }
 
-/* Draws an edge straight to a point before the child and then on to the child along the levels. So
- * no edge of a wide fan crosses another node. */
+/* Draws an edge straight from the parent to a point before the child, and from there to the child,
+ * perpendicular to the levels. So no edge of a wide fan crosses another node. */
 function drawTreeEdge({ source, target }) {
   const before = target.at.map((at, side) => at - (source.root.along === side ? BEND : 0));
   return draw('path', { d: `M${source.at.join(' ')}L${before.join(' ')}L${target.at.join(' ')}` });

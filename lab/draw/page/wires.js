@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The places of the vertices and links of a network.
+/* Computes the places of the vertices and links of a network.
  *
  * The slices of a grid with three and more dimensions are side by side. The two directions of a
- * link are side by side, each on its right-hand side. A link that closes a torus leaves its row or
- * column on one side and comes back on the other. A link to another slice is a stub that leaves its
- * vertex at an angle, forwards or backwards. */
+ * link are side by side, each on the right-hand side as seen in its direction. A link that closes a
+ * row or column of a torus leaves it at one end and comes back at the other. A link to another
+ * slice is a stub that leaves its vertex at an angle, forwards or backwards. */
 'use strict';
 
 const PAGE_WIDTH = 1080;
-const STUB = 0.44; /* in units of the distance of neighbours */
-const TITLE_LETTER = 7; /* width of a letter of a title */
+const STUB = 0.44; /* the length of a stub, in units of the distance of neighbours */
+const TITLE_LETTER = 7; /* the width of a letter of a title, in points */
 
 class Wiring {
   constructor(network) {
@@ -25,11 +25,12 @@ class Wiring {
     this.arrange();
   }
 
-  /* Sets the distance of neighbours and the number of slices side by side. */
+  /* Sets the distance of neighbours in points, and the number of slices side by side. */
   arrange() {
     const [wide, high, most] = this.slices > 1 ? [286, 286, 44] : [PAGE_WIDTH - 100, 620, 84];
     this.unit = Math.min(Math.max(Math.min(wide / (this.wide || 1), high / (this.high || 1)), 9), most);
-    /* The levels are so far apart that the links between them are not too flat. */
+    /* In a tree, the levels are at least 52 points apart, so that the links between them are steep
+     * enough. */
     this.unitDown = /tree/.test(this.network.kind) ? Math.max(this.unit, 52) : this.unit;
     this.digits = String(this.network.nodes - 1).length;
     this.radius = Math.max(1.5, Math.min(this.unit * 0.23, 13));
@@ -71,7 +72,7 @@ class Wiring {
     return places.map((place, d) => `${names[d]} = ${place}`).join(', ') || `slice ${slice}`;
   }
 
-  /* Returns the direction, as [x, y], in which a link leaves its slice. */
+  /* Returns the direction, as [x, y], in which a link to another slice leaves its vertex. */
   aslant(from, to) {
     const a = this.slicePlace(from);
     const b = this.slicePlace(to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts for times, sizes, ranks and steps. Times are whole picoseconds in the data. They are
- * rounded here only if a number of digits is asked for. */
+/* Makes the texts for times, sizes, ranks and steps. Times are whole picoseconds in the data. They
+ * are rounded here only if a number of digits is asked for. */
 'use strict';
 
 const TIME_UNITS = [['ps', 1], ['ns', 1e3], ['µs', 1e6], ['ms', 1e9], ['s', 1e12]];
@@ -22,8 +22,8 @@ function timeText(ps, digits) {
   return (digits ? String(Number(value.toPrecision(digits))) : String(Number(value.toFixed(12)))) + ' ' + name;
 }
 
-/* Converts what a reader types, such as "1.5 us" or, in the given unit, "1.5", to picoseconds; null
- * if it is not a time. */
+/* Converts what a reader types, such as "1.5 us" or, in the given unit, "1.5", to picoseconds;
+ * returns null if the text is not a time. */
 function timeRead(text, unit) {
   const found = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s)?\s*$/.exec(text);
   if (!found) return null;
