@@ -541,7 +541,7 @@ int tt_info_main(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Tells what this machine has, what is forbidden here, what is used instead, and "
+        .doc = "Prints what this machine has, what is forbidden here, what is used instead, and "
                "which settings are in force, with where each comes from."};
     tt_arg_parse(&argp, argc, argv, 0, NULL);
     if (report.all)
