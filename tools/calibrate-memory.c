@@ -36,10 +36,9 @@
 
 enum {
     POOL = 64 << 20, /* the bytes of each of the pools `from` and `to` */
-    SMALL_POOL =
-        /* the bytes of these pools in a helper that only keeps a processor busy, and of the pool
-         * `cache` */
-    16 << 20,
+    /* the bytes of these pools in a helper that only keeps a processor busy, and of the pool
+     * `cache` */
+    SMALL_POOL = 16 << 20,
     RUN_BYTES = 256 << 10,
     RUN_MOST = 32, /* the most blocks in a run: as many as a team has windows */
     SHORT = 1024,  /* blocks of at most SHORT bytes are exchanged at distances of APART bytes */
@@ -47,7 +46,8 @@ enum {
     /* blocks of at most WINDOW bytes are exchanged at distances of FAR_APART bytes */
     WINDOW = 128 << 10,
     FAR_APART = WINDOW + 4096,
-    /* the most rounds of a cell, or as many more, up to ROUNDS_MOST, as move ROUNDS_BYTES */
+    /* The most rounds of a cell are as many as move ROUNDS_BYTES, but not below ROUNDS and not
+     * above ROUNDS_MOST. After ROUNDS_LEAST rounds a cell also ends when CELL_NS have passed. */
     ROUNDS = 9,
     ROUNDS_BYTES = 8 << 20,
     ROUNDS_MOST = 99,

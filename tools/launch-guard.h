@@ -29,7 +29,7 @@ struct tt_launch_rank {
     int status; /* from waitpid(2), once the rank has ended */
     bool running;
     bool unsaid;   /* the rank failed after the first failure, which is printed at the end */
-    bool deserted; /* the rank exited with 0, but without tutti_finalize */
+    bool deserted; /* the rank exited with 0 while it had a client that it had not finalized */
     bool lost;     /* the rank failed, and the job may still succeed without it */
 };
 

@@ -3,15 +3,17 @@
  * Simulates plans by discrete events, in whole picoseconds. The simulator gets the steps of a plan
  * by the same iterator as the prover and the library. How long a message takes depends on a model:
  *
- * simple as in textbooks: a message of m bytes takes a start-up time t_s, and a time t_w for each
- * byte: t_s + t_w m from post to end; a rank sends one message and receives one at a time; distance
- * does not matter. Where a rank sends and receives at once, each byte takes t_w' instead (tw_both;
- * between t_w and 2 t_w), so the rate of a message changes while it is under way loggp Alexandrov
- * et al. 1995: overhead o of the processor for each message at each end (but not at the passive
- * side of a get or put), gap g between messages and G for each byte of them at each end, latency L
- * between the ends links t_s, then link by link along the network's routes: a link carries one
- * message at a time in each direction, t_w m for each; with cut-through the head goes on after t_h,
- * with store-and-forward when the whole message has come
+ *     simple    as in textbooks: a message of m bytes takes a start-up time t_s, and a time t_w for
+ *               each byte: t_s + t_w m from post to end; a rank sends one message and receives one
+ *               at a time; distance does not matter. Where a rank sends and receives at once, each
+ *               byte takes t_w' instead (tw_both; between t_w and 2 t_w), so the rate of a message
+ *               changes while it is under way
+ *     loggp     Alexandrov et al. 1995: overhead o of the processor for each message at each end
+ *               (but not at the passive side of a get or put), gap g between messages and G for
+ *               each byte of them at each end, latency L between the ends
+ *     links     t_s, then link by link along the network's routes: a link carries one message at a
+ *               time in each direction, t_w m for each; with cut-through the head goes on after
+ *               t_h, with store-and-forward when the whole message has come
  *
  * Where ranks share nodes (tt_sim_job.node), a message within a node touches no network under any
  * model. The rank that sends, puts or reads copies it in near_tw m, one message at a time, and the

@@ -147,9 +147,8 @@ int64_t tt_simulation_formula_ps(const struct tt_simulation *simulation)
     struct tt_problem problem = *simulation->problem;
     if (simulation->map->net && simulation->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
-    bool shares =
-        /* no formula covers nodes of several ranks */
-        simulation->map->node && simulation->map->nodes < problem.p;
+    /* no formula covers nodes of several ranks */
+    bool shares = simulation->map->node && simulation->map->nodes < problem.p;
     if (m->kind == TT_MODEL_loggp || !simulation->algorithm->time || !moves || shares ||
         tt_call_counts(&problem.call))
         return -1;

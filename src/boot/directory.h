@@ -20,8 +20,9 @@ enum tt_scope { TT_SCOPE_LOCAL, TT_SCOPE_REMOTE, TT_SCOPE_ALL };
 
 struct tt_reply;
 
-/* A provider. No function waits for other ranks or for the server, except `open`, and `fence` over
- * the caller's allgather. */
+/* A provider. No function waits for other ranks, except `open`, and `fence` over the caller's
+ * allgather. No function waits for a server on another host; `put` and `leave` call blocking
+ * functions of PMIx, which may wait for the server of this host. */
 struct tt_directory {
     /* true: other ranks can get a value soon after `put`. false: they can get it after the next
      * fence, which all ranks must call. */

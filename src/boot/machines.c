@@ -14,9 +14,10 @@
  *           servers of all nodes, where a rank fetches only the records that it needs.
  *
  * A rank that fails before the first fence still takes part in it, so that no node waits for
- * another in vain. A rank that waits in a fence looks whether another rank has died. While the job
- * has its first client, a rank can see only the deaths of ranks of its own node, so it waits no
- * longer than TUTTI_BOOT_TIMEOUT.
+ * another in vain. A rank that waits in a fence looks whether another rank has died. While the
+ * ranks make the job's first client, a rank can see only the deaths of ranks of its own node,
+ * because it has no address records of other nodes yet, so it waits no longer than
+ * TUTTI_BOOT_TIMEOUT.
  */
 #include "boot/machines.h"
 
@@ -684,8 +685,9 @@ static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client
 }
 
 /* Reads the terms that a leader has published for this client. Terms of a later client cannot have
- * come: they reach other nodes only with the fence of the later client, in which this rank must
- * take part. */
+ * come: a leader publishes them only when all ranks of its node have come to the later client, and
+ * they reach other nodes only with the fence of the later client, in which this rank must take
+ * part. */
 static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];

@@ -431,7 +431,7 @@ static void note_lost_locked(struct tt_watch *w, struct peer *p)
 }
 
 /* Begins to look for the cause of a broken link to the rank. Returns false if this rank cannot find
- * a cause, because it watches no rank. */
+ * a cause: it watches no rank, the rank is this rank itself, or there is no memory to watch it. */
 static bool seek_cause(struct tt_fabric *f, int rank)
 {
     struct tt_watch *w = f->watch;

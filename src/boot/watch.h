@@ -53,9 +53,10 @@ void tt_watch_comer(struct tt_fabric *f, int rank);
 void tt_watch_came(struct tt_fabric *f);
 
 /* Begins to find out why the network's connection to `rank` has broken: its process has ended,
- * which later calls of tt_watch_look find, or it cannot be reached any more. In a job without
- * watches (f->watch is NULL), waits for what the launcher records (tt_fabric_await_record). Any
- * thread. */
+ * which later calls of tt_watch_look find, or it cannot be reached any more. If this
+ * rank cannot watch `rank` (f->watch is NULL, or there is no memory), first waits for what the
+ * launcher records if `rank` is on this node (tt_fabric_await_record), and then marks `rank` as
+ * failed with the cause LOST, unless a cause is known. Any thread. */
 void tt_watch_lost(struct tt_fabric *f, int rank);
 /* Returns whether tt_watch_lost was called for some rank and the cause is not known yet. If so,
  * tt_watch_look must be called soon. */

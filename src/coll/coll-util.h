@@ -67,12 +67,13 @@ extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs
 const char *tt_refuse_window(const struct tt_map *map, int64_t bytes);
 /* Each of these functions can be the member `refuse` of a row (coll.h). Each returns NULL in these
  * cases, else the reason:
+ *
  *     tt_refuse_never   always
  *     tt_refuse_halves  WIN holds the whole message, or each half of it holds at least one element
  *     tt_refuse_reads   every rank can read every other rank's opened buffers
- *     tt_refuse_reads   every rank can read every other rank's opened buffers
  *     tt_refuse_writes  every rank can write every other rank's opened buffers
  *     tt_refuse_reads_and_writes  every rank can read and write them
+ *     tt_refuse_reads_of_all  every rank can read them, and one step can reduce the inputs of all
  *                       ranks */
 const char *tt_refuse_never(const struct tt_call *call, const struct tt_map *map);
 const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *map);

@@ -283,8 +283,8 @@ static inline int64_t tt_segment_end(const struct tt_segment *s)
 tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
 /* Records that pages up to `end` are backed. */
 void tt_segment_backed(const struct tt_segment *s, int64_t end);
-/* Returns whether these bytes lie in memory that ranks have backed. Such bytes may be touched even
- * if the offset comes from a broken rank. */
+/* Returns whether these bytes end before the first page that was never backed (job->backed), which
+ * is within the file. Such bytes may be touched even if the offset comes from a broken rank. */
 static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, int64_t bytes)
 {
     int64_t backed = atomic_load_explicit(&tt_segment_page(s)->backed, memory_order_relaxed);

@@ -186,14 +186,15 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
  * more than the steps. The processor time of the ranks shows whether a rank or another program
  * caused the long yields: ranks that yield or calculate use all the time of their processors,
- * unless other programs get some of it. A rank considers only the processors on which it may run
- * itself, because processors of other ranks may be idle meanwhile.
+ * unless other programs get some of it. A rank considers the processors on which it may run
+ * itself, because processors of other ranks may be idle meanwhile, and also all processors
+ * together, because of a cgroup's quota (ranks_were_alone).
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The variables below are read and written without memory ordering: whichever value a thread
  * reads, it waits correctly, by yields or by sleeps. */
-static _Atomic int64_t first_long_ns,
-    last_long_ns; /* of the latest long yields that follow closely; 0: never */
+/* the first and the last of the latest long yields that follow each other closely; 0: never */
+static _Atomic int64_t first_long_ns, last_long_ns;
 /* processor time, at the first long yield, of all ranks, and of the ranks with the affinity mask of
  * this process */
 static _Atomic int64_t first_used_ns, first_here_ns;

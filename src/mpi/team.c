@@ -98,9 +98,10 @@ int tt_mpi_push_host(void)
 
 /* One call of the host's progress handles only a part of what has arrived. With Open MPI, repeats
  * it until it has nothing to do, but at most LOOKS times, because other ranks may send more all the
- * time. MPICH says only whether there was a message of buffered.h, so its progress is called BLIND
- * times after the last such message: with each call that handles as many items as UCX allows, UCX
- * allows one more in the next call, up to 16, and so gets through its queue. */
+ * time. MPICH says only whether there was a message of buffered.h, so its progress is called until
+ * BLIND calls in a row, counting the last one that received such a message, have passed: with each
+ * call that handles as many items as UCX allows, UCX allows one more in the next call, up to 16,
+ * and so gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
@@ -518,8 +519,8 @@ void tt_mpi_drop_prepared(tutti_team *team)
 }
 
 /* Returns whether the communicator has a team, and sets call->team to it. Makes the team if
- * `before` calls have been left to the host; otherwise adds `weight` to the number of these calls.
- */
+ * `before` calls have been left to the host and this call is blocking (MPI_COMM_WORLD gets its team
+ * at once); otherwise adds `weight` to the number of these calls. */
 static bool has_team(struct tt_mpi_call *call, int64_t weight, int64_t before)
 {
     struct tt_mpi_comm *record = call->record;
