@@ -255,8 +255,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *reg
  * library calls `done` when the bytes have arrived, with OK, PEER, or ARG (the region, on another
  * node, was freed). If the function returns ARG, MEMORY or PEER, it has started nothing. ARG: the
  * range lies outside the region, the key is invalid or belongs to another rank, the region was
- * freed (on the same node), or the kernel finds the memory unmapped. If neither the node nor the
- * network can access memory by itself, the owner must go on advancing its context. */
+ * freed (on the same node; tutti_finalize frees it, too), or the kernel finds the memory unmapped.
+ * If neither the node nor the network can access memory by itself, the owner must go on advancing
+ * its context. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);

@@ -856,7 +856,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
 /* Advances the request, and everything else that the client's teams have in flight, so that ranks
  * may test requests of different teams. Returns OK if the request is complete, AGAIN if it is not.
  * If the request is not under way, the function returns OK if it was never started, else the status
- * with which it completed last. Does not block. */
+ * with which it completed last. Does not block; but if there are more ranks than processors, a loop
+ * of tests lets other ranks run between them. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
 /* Does what tutti_test does, but advances nothing. A program with many requests advances all of
  * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local.

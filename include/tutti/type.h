@@ -216,8 +216,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_fie
 
 /* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
  * after the block before it. The extent is that of (count - 1) * stride + block elements, and the
- * lower bound that of `base`. Errors: as for tutti_type_struct; ARG also if count or block < 1, or
- * stride < block. Local, any thread. */
+ * lower bound that of `base`. A vector counts as two types where types are nested. Errors: as for
+ * tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
@@ -244,7 +244,8 @@ typedef enum tutti_order {
 /* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` each: the
  * elements whose index i in dimension d is starts[d] <= i < starts[d] + parts[d]. The packed form
  * has them in the order of memory. The element begins where the array begins; its extent is that of
- * the whole array, and its lower bound 0. The function copies the arrays. Errors: as for
+ * the whole array, and its lower bound 0. Where types are nested, each dimension counts as one, so
+ * an array may have 32 dimensions. The function copies the arrays. Errors: as for
  * tutti_type_struct; ARG also if a size or part < 1, a start < 0, the part is not inside the array,
  * or the order is unknown. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_subarray(int n, const int64_t *sizes,

@@ -56,6 +56,7 @@ struct tutti_client {
     struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
     struct tt_lock *lock; /* for a client that threads share; else NULL */
+    int64_t tested_ns;    /* when tutti_test last returned AGAIN (tutti_test) */
 };
 
 /* Returns the lock that a call on context `c` takes, or NULL if it takes none. Each context other

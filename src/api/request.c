@@ -3,6 +3,7 @@
  * The three forms of a collective use the same steps: make a request, bind it to buffers, start it,
  * complete it.
  */
+#include <sched.h>
 #include <string.h>
 
 #include "api/packed.h"
@@ -565,6 +566,20 @@ tutti_status tutti_start(tutti_request *request)
     return TUTTI_OK;
 }
 
+/* Lets other ranks run if this rank tests requests in a loop, and the ranks share processors: the
+ * rank for which this one waits may need this processor, and would otherwise get it only when the
+ * system takes it away, after milliseconds in each step. A program that calculates between tests
+ * keeps its processor. Threads that share a client hold its lock here, so they do not yield. */
+static tutti_status not_yet(tutti_client *client)
+{
+    enum { LOOP_NS = 10000 }; /* tests that follow each other within this time are a loop */
+    const struct tt_wait_policy *policy = &client->fabric.policy;
+    if (policy->spins > 0 || policy->lock) return TUTTI_AGAIN;
+    if (tt_clock_ns() < client->tested_ns + LOOP_NS) sched_yield();
+    client->tested_ns = tt_clock_ns();
+    return TUTTI_AGAIN;
+}
+
 tutti_status tutti_test(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
@@ -574,7 +589,8 @@ tutti_status tutti_test(tutti_request *request)
         tt_team_advance_all(t);
         tt_team_check(t, false);
     }
-    return request->exec->state == TT_EXEC_IDLE ? finish(request) : TUTTI_AGAIN;
+    if (request->exec->state == TT_EXEC_IDLE) return finish(request);
+    return not_yet(request->team->client);
 }
 
 tutti_status tutti_request_check(tutti_request *request)

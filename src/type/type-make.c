@@ -85,6 +85,7 @@ static tutti_status check_vector(int64_t count, int64_t block, int64_t stride)
 static tutti_status make_vector(struct tt_layout **l, int64_t count, int64_t block, int64_t stride)
 {
     int64_t step, extent, lower = (*l)->lower, each = (*l)->extent;
+    if (count == 1) stride = block; /* nothing lies behind the only block */
     if (__builtin_mul_overflow(stride, each, &step) ||
         __builtin_mul_overflow(count - 1, step, &extent) ||
         __builtin_add_overflow(extent, block * each, &extent) || step > MOST) {
