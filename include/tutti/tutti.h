@@ -229,8 +229,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
  *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
  *                  thread was started
- *     MISMATCH     the calls on the team do not match, or the first tutti_finalize of a thread of
- *                  this process that failed returned this
+ *     MISMATCH     the calls on the team do not match (no thread was started), or the first
+ *                  tutti_finalize of a thread of this process that failed returned this
  *     MEMORY, LIMIT, SYSTEM, PEER */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,
                                                            tutti_thread_fn *fn, void *arg);

@@ -44,7 +44,9 @@ static tutti_status make_world(tutti_client *client)
     return tt_team_extend(&client->world->run);
 }
 
-/* Ends the client, because the user did so (TUTTI_OK) or because it could not be made. */
+/* Ends the client. `status`: the status with which tutti_finalize settled its teams, or the error
+ * because of which the client could not be made; tt_boot_detach passes an error on to nodes that
+ * still wait for this one. */
 static void destroy(tutti_client *client, tutti_status status)
 {
     while (client->teams) tt_team_delete(client->teams, false);

@@ -46,7 +46,8 @@ static struct counts_piece piece(const struct tt_call *c, bool out, int r)
     return piece;
 }
 
-/* Returns a random number that depends on sender, receiver and piece; 0 for an empty piece. */
+/* Returns a pseudorandom number that sender, receiver and piece determine, so that both ranks
+ * compute the same one; 0 for an empty piece. */
 static uint64_t number(int from, int to, struct counts_piece piece)
 {
     struct tt_random random;

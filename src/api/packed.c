@@ -32,9 +32,9 @@ struct in_a_row {
 
 /* In a call in which each pair of ranks has its own piece (alltoallv, gatherv, scatterv), sender
  * and receiver may describe the same piece by different types. If the type in which the plan counts
- * does not say what a piece consists of, a struct tt_contents does (plan/call.h). This function
- * returns the type in it for elements of layout `l`. */
+ * does not say what a piece consists of, a struct tt_contents does (plan/call.h). */
 
+/* Returns the type in a struct tt_contents for elements of layout `l`. */
 static int32_t type_of_contents(const struct tt_layout *l)
 {
     return (int32_t)(l->uniform != TUTTI_TYPES ? l->uniform : tt_layout_sequence(l, 1));

@@ -146,8 +146,8 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
-/* Returns whether the team with this id was made from `team` by the call for which team->run.next
- * was `next` when it began. */
+/* Returns whether the team with this id was made from `team` while team->run.next was `next`
+ * (assemble). */
 static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 {
     for (int r = 0; r < team->run.map.p; r++)

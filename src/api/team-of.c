@@ -158,7 +158,9 @@ static tutti_status place(tutti_team *part, struct tt_accord *a)
 
 /* One agreement: it gathers a word of each member, and finds the greatest id. */
 struct team_round {
-    uint64_t word;   /* this rank's block or status; odd: this rank could not take the id */
+    /* this rank's block, or its error status; in the agreements on an id: the block, or block + 1
+     * if this rank could not take the id */
+    uint64_t word;
     uint32_t id;     /* this rank's next id; after the agreement, the greatest id of all members */
     uint32_t number; /* counts the agreements with the same key */
     char why[256];   /* the text of this rank's error */

@@ -162,9 +162,9 @@ static inline void tt_memcpy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* memcpy for memory that another processor reads next. Its stores bypass the caches, so it need not
- * wait for lines that are in other caches. It ends with a fence, so later stores become visible
- * after the copy. */
+/* memcpy for memory that another processor reads next. Its stores bypass the caches, so it neither
+ * fetches lines that are in other caches nor waits for them. It ends with a fence, so later stores
+ * become visible after the copy. */
 void tt_stream(void *to, const void *from, size_t n);
 #ifdef __SSE2__
 #define TT_STREAMS 1

@@ -128,9 +128,10 @@ bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_M
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
  * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
- * file that cannot be used. If TUTTI_CHOICE needs a model and there is no file, `measure` measures
- * a model (choose/calibrate.h); NULL: no model is measured. `measure` is not called if
- * TUTTI_MACHINE names a file that exists. */
+ * file that cannot be used. If TUTTI_CHOICE is not `table` and no model was found (there is no
+ * file, or the file in the cache folder does not fit), `measure` measures a model
+ * (choose/calibrate.h); NULL: no model is measured. `measure` is not called if TUTTI_MACHINE names
+ * a file that exists. */
 typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,

@@ -35,8 +35,8 @@ static inline void tt_waiting_name(struct tt_activity *is, int rank)
 
 /* Clears the rank's published record if this wait has written it. */
 void tt_waiting_clear(struct tt_waiting *w);
-/* To be called each time that a long wait has found nothing to do. moved: the wait has made
- * progress since the last look. */
+/* To be called after each look of a wait that has become long. moved: the wait has made progress
+ * since the last look. */
 void tt_waiting_look(struct tt_waiting *w, bool moved);
 /* Ends the wait, however long it was. */
 static inline void tt_waiting_end(struct tt_waiting *w)

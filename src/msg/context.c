@@ -265,8 +265,11 @@ static void lose(tutti_context *c, struct tt_peer *peer)
     tt_pending_end_lost(c, peer);
 }
 
-/* Ends all operations to the peers that are `going` with PEER. The caller has handled all packets
- * of these peers before, because the packets may acknowledge what the peers received. */
+/* Gives up the peers that are `going`, except those whose link may still be being set up
+ * (tt_wired_is_set_up), which the next advance tries again. Ends their operations with PEER (a
+ * fence for which nothing was lost: with OK); an operation that the network executes ends when the
+ * network reports it. The caller has handled the packets of these peers before, because they may
+ * acknowledge what the peers received. */
 static void lose_peers(tutti_context *c)
 {
     c->losing = false;

@@ -100,8 +100,8 @@ static void notify(tutti_context *c, struct tt_peer *peer)
     peer->notified = tt_post_packet(c, peer, &p, 0, NULL, false) == TUTTI_OK;
 }
 
-/* Notifies all peers that were not notified yet. A peer may become known after the wait began, by a
- * packet from it. */
+/* Notifies all peers that are reached over the network and were not notified yet. A peer may become
+ * known after the wait began, by a packet from it. */
 static void notify_all(struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
@@ -177,8 +177,8 @@ static void go_on(struct tt_msg *msg)
     tt_waiting_end(&waiting);
 }
 
-/* Sends BYE to the peers on other nodes, and gives up on those to which it cannot be sent within
- * TT_PARTING_NS. */
+/* Sends BYE to the peers that are reached over the network, and gives up on those to which it
+ * cannot be sent within TT_PARTING_NS. */
 static void say_bye(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;

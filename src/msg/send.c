@@ -171,7 +171,8 @@ static bool keep_data(struct tt_transfer *entry, int64_t bytes)
 }
 
 /* Whether the packet carries a user's message or put. A rank that leaves waits until these were
- * sent, but not for messages of the library, because a team that failed may never receive them. */
+ * sent. For messages of the library it waits a limited time only (leave.c), because a team that
+ * failed may never receive them. */
 static bool is_users(const struct tt_packet *p)
 {
     bool message =

@@ -200,10 +200,10 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Asks context 0 of the peer's rank for the peer's address: once, and only after the job's server
- * has not known the address for ASK_FIRST_NS. (The server never knows contexts of later clients
- * than the first.) The wait avoids a link to context 0 that serves for nothing else, and that might
- * be cut while it is being set up. */
+/* Asks context 0 of the peer's rank for the peer's address, once. The first client asks only after
+ * the job's server has not known the address for ASK_FIRST_NS; later clients ask at once, because
+ * the server never knows their contexts. The wait avoids a link to context 0 that serves for
+ * nothing else, and that might be cut while it is being set up. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -480,8 +480,8 @@ static void say_bye(tutti_context *c, struct tt_peer *peer)
     (void)tt_post_packet(c, peer, &(struct tt_packet){.kind = TT_PACKET_BYE}, 0, NULL, false);
 }
 
-/* Sends BYE to all peers on other nodes, so that they do not take the end of the links for a
- * failure. */
+/* Sends BYE to all peers that are reached over the network, so that they do not take the end of the
+ * links for a failure. */
 void tt_wired_say_bye(struct tt_msg *msg)
 {
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;

@@ -54,8 +54,8 @@ struct tt_remote_opening {
     tutti_key key[];
 };
 
-/* The header of the message that a team is broken because of rank `rank` of the job. If a rank
- * found that the calls do not match, the payload is the text of the error. */
+/* The header of the message that a team is broken because of rank `rank` of the job. If a text is
+ * recorded for the failure of that rank (has_reason in team.c), the payload is this text. */
 struct tt_remote_broken {
     uint64_t team;
     int32_t rank, cause, code;

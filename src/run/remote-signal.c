@@ -290,9 +290,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
     return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* The caller waits for such a member in vain, because it has left the client, too. A member that
- * has left only this team, because the team is broken, does not count: a notice, from that member
- * or of a failure, ends the wait. */
+/* Returns whether the caller waits in vain for a member: the member left the team before this call
+ * and has also left the client or failed. A member that has left only this team, because the team
+ * is broken, does not count: a notice, from that member or of a failure, ends the wait. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
@@ -502,8 +502,8 @@ static void finding_sent(tutti_context *context, void *arg, tutti_status status)
     tt_free(finding);
 }
 
-/* Notifies the member that a rank has failed, with the text of the error that broke the team on
- * this rank. */
+/* Notifies the member that rank t->culprit of the job has failed, with `text`, the text that is
+ * recorded for that failure. */
 static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const char *text,
                                  const struct tt_remote_broken *broken)
 {

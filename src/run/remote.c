@@ -850,8 +850,9 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Withdraws what would write to the buffers of the execution. Transfers that only read the buffers
- * continue without the execution, as a reader in shared memory would. */
+/* Withdraws the recvs whose messages have not come. Operations that write to the buffers now stay
+ * listed until they have ended, and the result is true until then. Transfers that only read the
+ * buffers continue without the execution, as a reader in shared memory would. */
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;

@@ -18,7 +18,7 @@
  * are bounded by what its team sends in S executions.
  *
  * Why no sender waits for ever: the sender has itself ended execution k - S before it began
- * execution k in the same slot, so it has sent everything that others need to end execution k - S.
+ * execution k in the same slot, so no member needs anything of execution k to end execution k - S.
  * By induction over k, every member that advances ends execution k - S.
  *
  * A message for an execution that this rank has not begun is kept until the execution begins,
@@ -92,12 +92,12 @@ void tt_remote_fetched(struct tt_exec *exec, uint32_t lane);
 
 /* Handles the messages that have come for the execution, which begins. */
 void tt_remote_begin(struct tt_exec *exec);
-/* Releases what the execution used, which has ended, and sends `done` to the members that need
- * it. */
+/* Called when the execution has ended: releases what it used, and sends `done` to the members that
+ * need it. */
 void tt_remote_end(struct tt_exec *exec);
-/* Withdraws the operations of an execution that failed. Returns true while some operation still
- * writes to the buffers of the execution: then the caller must advance the exec and call this
- * again. */
+/* Called for an execution that failed: withdraws its recvs, and detaches the operations that only
+ * read its buffers. Returns true while some operation still writes to the buffers of the execution:
+ * then the caller must advance the exec and call this again. */
 bool tt_remote_fail(struct tt_exec *exec);
 /* Releases the memory that the execution registered or fetched. */
 void tt_remote_release(struct tt_exec *exec);

@@ -551,9 +551,9 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
 }
 
 /* Whether a later execution, which uses the same window, has replaced the entries of this rank and
- * member r for each other. The slots may still hold the calls of this execution at that time. The
- * two ranks have compared the entries before the later execution began. A mirror always holds the
- * entry that came with the call in its slot. */
+ * member r for each other. The slots may still hold the calls of this execution at that time. One
+ * of the two ranks has compared the entries in this execution, which both have ended before the
+ * later execution began. A mirror always holds the entry that came with the call in its slot. */
 static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -591,8 +591,8 @@ static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer,
 
 /* Whether this rank and member r may have pieces for each other in this call of pairs. If not, the
  * slot may hold their words and entries of an earlier call. In a gatherv or scatterv one of the two
- * must be the root. In a neighbourhood collective both must have an entry of this execution for
- * each other. */
+ * must be the root. In a neighbourhood collective this rank must have an entry of this execution
+ * for r. That is enough, because neighbours have an entry of this execution for each other. */
 static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);

@@ -612,7 +612,7 @@ void tt_team_give_up(struct tt_team *t)
     look_for_failed(t);
     set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
     t->given_up = true;
-    t->reported = true; /* tutti_team_agree or tutti_team_shrink has reported it */
+    t->reported = true; /* the call that runs the agreement reports it */
 }
 
 void tt_team_revoke(struct tt_team *t, int by)
