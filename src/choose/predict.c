@@ -402,7 +402,7 @@ static void end_call(struct tt_predictor *s, struct tt_follow *r)
     wake(s, r, ALL_RANKS);
 }
 
-/* Does one step, if there is one that can be done. */
+/* Lets the rank do one step, or begin its next call, if it can. */
 static void follow(struct tt_predictor *s, struct tt_follow *r)
 {
     bool began = r->in_call;
