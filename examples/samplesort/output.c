@@ -64,7 +64,7 @@ struct fetch {
     int64_t *send, *recv, *none;
 };
 
-/* Moves bytes[0 .. n - 1] of `from` to rank 0. */
+/* Moves bytes[0 .. n - 1] of rank `from` to rank 0. */
 static bool fetch_chunk(struct job *job, struct fetch *fetch, int from, const char *bytes,
                         int64_t n)
 {

@@ -105,9 +105,10 @@ static tutti_status choose(const struct tt_cache *cache, const struct tt_team *t
     return TUTTI_OK;
 }
 
-/* Makes the plan of the algorithm, with its windows. An algorithm needs memory to find out whether
- * short windows suffice, and how many phases it has. If a rank lacks this memory, its plan could be
- * another one than the other ranks expect, so this is an error. */
+/* Makes the plan of the algorithm, with short windows if they suffice, else with long ones. An
+ * algorithm needs memory to find out whether short windows suffice, and how many phases it has. If
+ * a rank lacks this memory, its plan could differ from the plan that the other ranks expect, so
+ * this is an error. */
 static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               const struct tt_call *c, const struct tt_algorithm *algorithm)
 {

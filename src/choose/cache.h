@@ -117,7 +117,8 @@ void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call,
  * MEMORY. */
 tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
                             const struct tt_call *call);
-/* Returns the call with the settings that the cache has read, as its plan is made. */
+/* Returns a copy of the call with the settings that the cache has read; plans are made for this
+ * copy. */
 struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call);
 void tt_cache_release(struct tt_cache *cache);
 

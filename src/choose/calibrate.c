@@ -190,7 +190,7 @@ static int64_t end_order(struct brief *b)
     return b->took_ns;
 }
 
-/* ---- Entries ---- */
+/* ---- Entries of the tables ---- */
 
 static int64_t each(const struct brief *b, int64_t run_ns, int64_t bytes)
 {
@@ -235,8 +235,8 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
     t[TT_MACHINE_stream_other][point] = tt_max(takes, takes + streams - own);
 }
 
-/* Returns the time to add one more operand, `second`, to a sum, as `tutti calibrate` measures
- * it. */
+/* Returns the time to add one more operand, `second`, of n bytes to a sum, as `tutti calibrate`
+ * measures it. `own` is the time of a copy of n bytes within the cache. */
 static int64_t further(struct brief *b, const char *second, int64_t n, int64_t own)
 {
     tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);
@@ -309,7 +309,7 @@ static void measure_together(struct brief *b, struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_shared][point] = m->table[TT_MACHINE_read_shared][point] = mille;
 }
 
-/* ---- Numbers ---- */
+/* ---- The numbers of the model ---- */
 
 static int64_t exchange(struct brief *b, enum brief_order what)
 {
@@ -356,7 +356,7 @@ static void measure_turns(struct brief *b, struct tt_machine *m)
         turn;
 }
 
-/* ---- All of it ---- */
+/* ---- The passes ---- */
 
 static bool in_time(const struct brief *b)
 {
@@ -411,7 +411,8 @@ static void measure_settling(struct brief *b)
     b->settle_ps = (tt_clock_ns() - begin) * PS_OF_NS / N;
 }
 
-/* Measures with a helper. Returns false if the time was too short for a model. */
+/* Measures with a helper. Sets *quiet to whether both passes were complete and agree. Returns false
+ * if the time was too short for a model. */
 static bool measure(struct brief *b, struct tt_machine *m, bool *quiet)
 {
     struct tt_machine again = {0}, warm = {0};

@@ -47,7 +47,9 @@ static void share(struct tt_call *call, struct shares *shares, int p)
     call->n = 0;
 }
 
-/* Returns the call that stands for all calls of the same collective with 2^log2 bytes. */
+/* Returns the call that stands for all calls of the same collective with about 2^log2 bytes
+ * (tt_size_class): a sum of doubles, or, in a collective without an operation, a transfer of plain
+ * bytes. */
 static struct tt_call stand_in(const struct tt_call *call, int log2)
 {
     bool reduces = tt_coll_has_op(call->coll);
@@ -70,8 +72,9 @@ struct ranked {
     int64_t time_ps[TT_RANKED];
 };
 
-/* Whether a time is better than that at place `than`. If two times are equal, the algorithm that
- * stands first in tt_algorithms is the better one. */
+/* Whether algorithm `index` with the time `time_ps` is better than the algorithm at place `than` of
+ * the ranking. If the two times are equal, the algorithm that stands first in tt_algorithms is
+ * better. */
 static bool is_better(int64_t time_ps, int index, const struct ranked *r, int than)
 {
     if (time_ps != r->time_ps[than]) return time_ps < r->time_ps[than];

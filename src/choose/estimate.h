@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The choice by estimate: the algorithm with the least predicted time. Algorithms are ranked by
- * their times for a call that stands for all calls of a collective with about as many bytes: the
- * next power of two of bytes, of doubles that are summed, or of plain bytes. So what is chosen for
- * a call does not depend on the calls before it.
+ * their times for a call that stands for all calls of a collective with about as many bytes: it has
+ * the next power of two of bytes, and sums doubles, or moves plain bytes if the collective has no
+ * operation. So what is chosen for a call does not depend on the calls before it.
  *
  * Why all ranks of a team choose alike. A place in a ranking is a function of the model, the shape
  * (struct tt_ranking_shape) and the places before it, and all of these are the same on all ranks of

@@ -93,7 +93,8 @@ struct tt_core {
 };
 
 enum { TT_LAST_SENT = 4 };
-/* The state of all ranks when the leader began an earlier turn of a loop (predict-repeat.c). */
+/* The state of all ranks when the leader (struct tt_predictor) began an earlier turn of its loop
+ * (predict-repeat.c). */
 struct tt_saved {
     int64_t now_ps, steps;
     uint32_t turns;
@@ -104,7 +105,7 @@ struct tt_saved {
     struct tt_saved_rank {
         struct tt_follow rank;
         struct tt_follow_lane lane;
-        int raised; /* how many times its flag was raised */
+        int raised; /* how many times the rank's flag was raised */
     } * rank;
     struct tt_saved_channel {
         int n, posted, read;

@@ -111,9 +111,9 @@ static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, in
     return false;
 }
 
-/* Ends the wait of a rank that goes on, and records how the rank spent it: at the end, until rank
- * `other`'s cache line arrived (-1: no other rank), and before that waiting, or for its turn.
- * Returns whether the rank has waited. */
+/* Ends the wait of a rank that goes on, and records how the rank spent the wait: at the end with
+ * waiting for rank `other`'s cache line to arrive (-1: for none), and before that with waiting, or,
+ * if ranks share the processor, with waiting for its turn. Returns whether the rank has waited. */
 static bool resume(struct tt_predictor *s, struct tt_follow *r, int other)
 {
     if (r->since_ps < 0) return false;
@@ -402,7 +402,7 @@ static void end_call(struct tt_predictor *s, struct tt_follow *r)
     wake(s, r, ALL_RANKS);
 }
 
-/* Does one step, if there is one that can be done. */
+/* Lets the rank do one step, or begin its next call, if it can. */
 static void follow(struct tt_predictor *s, struct tt_follow *r)
 {
     bool began = r->in_call;
@@ -479,7 +479,8 @@ static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
     return calls + (calls < s->calls);
 }
 
-/* Returns the time that the processor with the most work has worked for each call, at least. */
+/* Returns the time that the processor with the most work has worked for each call, counting its
+ * call under way as ended. */
 static int64_t work_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -488,8 +489,8 @@ static int64_t work_for_call(const struct tt_predictor *s)
     return most;
 }
 
-/* Returns what work_for_call would return if no other processor moved bytes meanwhile. This time
- * hardly differs from call to call. */
+/* Returns what work_for_call would return if processors that move bytes at the same time did not
+ * slow each other down. This time hardly differs from call to call. */
 static int64_t alone_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -528,8 +529,9 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
-/* Returns the earliest time by which the calls that count can have ended. If all calls are going to
- * be followed, the calls that have not ended end at `now` or later. */
+/* Returns the earliest time at which the calls that count can have ended: `begin`, when the last
+ * call that all ranks have ended was over; or, if all calls are going to be followed, at least
+ * `now`, because the calls that have not ended end at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
 {
     bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;
@@ -564,7 +566,8 @@ static tutti_status fail_long(void)
     return tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
 }
 
-/* Returns false when there is nothing more to follow. */
+/* Lets the rank that can go on first do one step. Returns false when there is nothing more to
+ * follow. */
 static bool follow_one(struct tt_predictor *s)
 {
     int first = s->winner[1];
@@ -666,8 +669,10 @@ static void close_all(struct tt_predictor *s)
     tt_free(s->channel);
 }
 
-/* Returns how many calls are followed. A root that no rank answers runs ahead of the other ranks
- * until it has used all slots. If the ranks take turns, it does so in each of its turns. */
+/* Returns how many calls are followed. In a collective with a root that no rank answers, the root
+ * runs ahead of the other ranks until it has used all slots; if the ranks take turns, the root does
+ * so in each of its turns. So more calls are followed in a collective with a root if ranks take
+ * turns. */
 static int calls_for(const struct tt_predictor *s)
 {
     bool ahead = tt_coll_has_root(s->call->coll) && s->p > s->cores;
@@ -766,8 +771,8 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
 
 /* Sets *prediction to the time from the end of one call to the end of the next, and how the rank
  * that ends last spent that time. If only few calls were followed and ranks take turns, some ranks
- * have gone ahead of the last rank and done a part of the work of its next call before; so the time
- * is at least the work for a call. */
+ * have already done work for later calls within the measured time, which is then too short. So the
+ * predicted time is never less than the work for one call (work_for_call). */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
     int ended = s->ended, warm = warm_calls(s), last = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allgather `doubling`: in step k, partners i and i ^ 2^k give each other all pieces that they
- * have, so the number of pieces doubles. This is the collection of allreduce `halving` on its own.
+ * have, so the number of pieces doubles. This is the allgather phase of allreduce `halving` on its
+ * own.
  *
  *     step 0    0 <> 1   2 <> 3   4 <> 5   6 <> 7      1 piece each way
  *     step 1    0 <> 2   1 <> 3   4 <> 6   5 <> 7      2 pieces
@@ -11,7 +12,7 @@
  * If p is not a power of two, 2 (p-q) ranks first form pairs (q is the greatest power of two below
  * p): the odd rank of a pair gives its piece to the even one, which goes on for both and sends the
  * odd one the result at the end. That takes two more messages, and (p-1) L more bytes.
- * Source: the collection of CN101206588, corrected; Thakur, Rabenseifner, Gropp 2005.
+ * Source: the allgather phase of CN101206588, corrected; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/coll-util.h"
 

@@ -34,7 +34,8 @@ static int64_t kept(const struct tt_stage_team *team, int me)
 
 /* ---- Stages ---- */
 
-/* Stores the pieces of this node that are in the part of `me`. One of these pieces is its own. */
+/* Appends the steps by which `me` stores, in TMP from byte `at` on, the pieces of the ranks of this
+ * node that are in its part: it copies its own piece, and receives the other pieces. */
 static void take_pieces(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t at)
 {
     const int *rank = tt_nodes_ranks(&team->nodes, team->nodes.of[me]);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allreduce `halving`: pipelined recursive halving and doubling. In step k partners i and i ^ 2^k
- * each keep one half of what they have, reduce it, and give the other half. Then each rank collects
- * the finished blocks from the same partners in reverse order. Slices travel while the slices
- * before them are reduced; this overlap goes on across steps and into the collection.
+ * each keep one half of what they have, reduce it, and give the other half. Then, in the allgather
+ * phase, each rank collects the finished blocks from the same partners in reverse order. Slices
+ * travel while the slices before them are reduced; this overlap goes on across steps and into the
+ * allgather phase.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
@@ -13,12 +14,12 @@
  * A rank reduces (p-1)/p L bytes, and sends and receives 4 (p-1)/p L bytes, if p is a power of two.
  * Otherwise it reduces up to L/2 more, and moves up to 2 L more (halving.h). Runs of adjacent ranks
  * are combined, the lower one first, so any operation is allowed. With direct access a rank reduces
- * a slice from where it lies in the partner's buffer, and the collection is the only copy.
+ * a slice from where it lies in the partner's buffer, and only the allgather phase copies data.
  * Source: CN101206588, corrected; docs/plan.md has rank 0's plan of four.
  */
 #include "coll/halving.h"
 
-/* Returns the step that has the same partners as round t of the collection. */
+/* Returns the step that has the same partners as round t of the allgather phase. */
 static int step_of(const struct tt_halving *h, int t)
 {
     return h->m - 1 - t;
@@ -32,7 +33,7 @@ static struct tt_slices whole(const struct tt_halving *h)
     return tt_slices(bytes, tt_div_up(bytes, 2 * h->s), h->call->sz);
 }
 
-/* ---- Rounds ---- */
+/* ---- Rounds of the allgather phase ---- */
 
 /* The part that a place has before round t is cut into s slices. first_slices returns how many of
  * them the place had before round t-1; turn_slices returns how many each turn of round t-1
@@ -88,7 +89,7 @@ static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, i
     }
 }
 
-/* Reduces this rank's block, slice by slice. The collection begins while the last slice is
+/* Reduces this rank's block, slice by slice. The allgather phase begins while the last slice is
  * reduced. */
 static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_started *got)
 {
@@ -102,8 +103,8 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_start
     }
 }
 
-/* Does round t of the collection: gets the partners' slices, and posts them for round t+1. The
- * caller has already started to get the first slices of round 0. */
+/* Appends round t of the allgather phase: gets the partners' slices, and posts them for round t+1.
+ * The caller has already started to get the first slices of round 0. */
 static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started *got)
 {
     int partners = tt_halving_partners(h, step_of(h, t)), before = first_slices(h, t + 1);

@@ -88,8 +88,8 @@ static void copy_from_input(struct tt_builder *b, const struct tt_circulant *c, 
     }
 }
 
-/* Appends the reduction, for the positions 0 .. end-1, of this rank's input and what has come
- * in. */
+/* Appends, for the positions 0 .. end-1, the reduction of this rank's input and of the bytes at
+ * `come`, which this rank has received. */
 static void add_to_input(struct tt_builder *b, const struct tt_circulant *c, int end,
                          struct tt_range to, struct tt_range come)
 {
@@ -107,8 +107,8 @@ static int64_t most_bytes(const struct tt_circulant *c)
     return bytes_of(c, 0, c->p - c->skip[c->rounds - 1]);
 }
 
-/* The first round reads IN and leaves the sums in scratch, so that only the positions that are sent
- * or not added to have to be copied. */
+/* Appends the rounds that reduce. The first round reads IN and leaves the sums in scratch, so that
+ * only the positions that are sent or not added to have to be copied. */
 void tt_circulant_reduce(struct tt_builder *b, const struct tt_circulant *c, struct tt_range result)
 {
     struct tt_range come = tt_scratch(b, most_bytes(c));

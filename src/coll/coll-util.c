@@ -223,7 +223,8 @@ static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, str
     return tt_rotating(b, r, s->len, all, own);
 }
 
-/* Returns the length to give to the step that handles a slice of such a piece. */
+/* Returns the length to give to the step that handles a slice of a piece of `bytes` bytes that may
+ * begin in a later turn. */
 static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 {
     return s->turns > 1 && bytes > 0 ? s->len : bytes;

@@ -22,8 +22,8 @@ struct tt_parts {
     int64_t tiny, low, low_at, high, high_at; /* low_at, high_at: where in WIN */
 };
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
-/* Returns which of the p - 1 parts of the window of rank `owner` is for the piece for rank r, or
- * from rank r. */
+/* Returns the number of the part of rank `owner`'s window through which the piece between `owner`
+ * and rank r passes: 0 .. p - 2, because `owner` has no part for itself. */
 static inline int tt_part_of(int p, int owner, int r)
 {
     return (r - owner + p) % p - 1;
@@ -125,8 +125,9 @@ void tt_slices_end(struct tt_builder *b, const struct tt_slices *s);
  * holds two slices: it returns r in even turns, and the range one slice further in odd turns. */
 struct tt_range tt_slice(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
 struct tt_range tt_half(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
-/* Append the step of plan.h with the same name. The flag value is `value` in the first turn and
- * grows by `inc` in each turn. */
+/* Append a step for this turn: tt_slice_signal a signal and tt_slice_await an await, whose flag
+ * value is `value` in the first turn and grows by `inc` in each turn; tt_slice_copy a copy of this
+ * turn's slice. */
 void tt_slice_signal(struct tt_builder *b, const struct tt_slices *s, int peer, uint32_t value,
                      int inc);
 void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer, uint32_t value,
@@ -140,8 +141,9 @@ void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ra
  * another buffer is moved with the turns. */
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
-/* Combines this turn's slices of such a piece of `bytes` bytes from all ranks, as tt_combine_all
- * does. `from` is used as it is, and the other ranges are moved with the turns. */
+/* Combines, as tt_combine_all does, this turn's slices of the pieces of all ranks, each of which
+ * has `bytes` bytes and may begin in a later turn (tt_late_copy). `from` is used as it is, and the
+ * other ranges are moved with the turns. */
 void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int me,
                      struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes);
 

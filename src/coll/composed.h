@@ -69,7 +69,8 @@ int tt_composed_phases(const struct tt_call *call, const struct tt_map *map);
 void tt_composed_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, int phase);
 
-/* These functions do the same for rows with other names, for the composition `how`. */
+/* The functions refuse, phases and build of a row with another name than `composed`, whose
+ * composition is `how`. */
 const char *tt_composition_refuse(const struct tt_composition *how, const struct tt_call *call,
                                   const struct tt_map *map);
 int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,

@@ -127,7 +127,8 @@ __attribute__((unused)) static bool tree_is_valid(const struct tree *t, int p)
     return valid;
 }
 
-/* Keeps what `me` needs to know of a finished tree. */
+/* Copies from a finished tree to the forest the places of `me` and of its neighbours, and, if it is
+ * the tree of `me`, the order of its ranks. */
 static void keep(struct tt_forest *f, const struct tree *t, int me)
 {
     for (int v = 0; v < f->p; v++)

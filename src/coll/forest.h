@@ -54,8 +54,8 @@ struct tt_forest {
 
 /* Returns NULL, or a static text that says why this network has no such trees for p ranks. */
 const char *tt_forest_refuse(const struct tt_net *net, int p);
-/* Computes the trees for rank `me`, with `behind` if `lists`. Returns false if there is no memory.
- * The caller frees the forest with tt_forest_free in either case. */
+/* Computes the trees for rank `me`, and, if `lists`, also fills in `behind`. Returns false if there
+ * is no memory. The caller frees the forest with tt_forest_free in either case. */
 bool tt_forest_make(struct tt_forest *forest, const struct tt_net *net, int me, bool lists);
 void tt_forest_free(struct tt_forest *forest);
 

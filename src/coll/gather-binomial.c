@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather `binomial`: the collection of reduce `halving` on its own. Pieces go to the root along a
+ * Gather `binomial`: the gather phase of reduce `halving` on its own. Pieces go to the root along a
  * binomial tree, and each rank passes on all it has.
  *
  *     1>0  3>2  5>4  7>6      ranks counted from the root: i ^ root
@@ -12,7 +12,7 @@
  * result. A rank that has only its own piece sends it from where it lies; the others collect pieces
  * in scratch. If p is not a power of two, the pairs of halving.h first put their two pieces
  * together.
- * Source: the collection phase of CN101206588, corrected.
+ * Source: the gather phase of CN101206588, corrected.
  */
 #include "coll/halving.h"
 

@@ -62,8 +62,8 @@ static tt_started move(struct tt_builder *b, const struct tt_stage_team *team, b
     return nearer == gathers(team) ? tt_recv(b, peer, at, bytes) : tt_send(b, peer, at, bytes);
 }
 
-/* Copies to the range that is nearer to the root, or in a scatterv to the one that is further
- * away. */
+/* Appends a copy of `bytes` bytes between two ranges: in a gatherv from `further` to `nearer`, the
+ * range that is nearer to the root, and in a scatterv from `nearer` to `further`. */
 static void copy(struct tt_builder *b, const struct tt_stage_team *team, struct tt_range nearer,
                  struct tt_range further, int64_t bytes)
 {

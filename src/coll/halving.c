@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Recursive halving: the arithmetic of places, runs of blocks and slices; the distribution by
- * direct access and by messages; and the formula of their time.
+ * Recursive halving: the arithmetic of places, runs of blocks and slices; the reduce-scatter phase
+ * by direct access and by messages; and the formula of its time.
  */
 #include "coll/halving.h"
 
@@ -49,7 +49,8 @@ static int reversed(const struct tt_halving *h, int i)
     return other;
 }
 
-/* Converts the number of a place to its position in the order of the ranks, and back. */
+/* Converts the number of a place to its position in the order of the ranks. The same conversion
+ * leads from the position to the number. */
 static int in_order(const struct tt_halving *h, int i)
 {
     return h->turned ? reversed(h, i) : i;
@@ -319,10 +320,10 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
 
 /* ---- By direct access ---- */
 
-/* The distribution of recursive halving by direct access. A rank posts a slice with a signal, and
- * the partner reduces from the slice where it lies. In step k a rank first reduces and posts the
- * slices that it gives in step k+1, one partner after the other. The partners reduce from those
- * slices while this rank reduces the part that it keeps. */
+/* The reduce-scatter phase by direct access. A rank posts a slice with a signal, and the partner
+ * reduces from the slice where it lies. In step k a rank first reduces and posts the slices that it
+ * gives in step k+1, one partner after the other. The partners reduce from those slices while this
+ * rank reduces the part that it keeps. */
 
 bool tt_halving_is_direct(const struct tt_map *map)
 {
@@ -399,8 +400,8 @@ static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
     }
 }
 
-/* The two ranks of a pair reduce their inputs: each reduces what it gives in step 0, and then the
- * rep reduces what the place keeps. */
+/* Appends the reduction of the inputs of the two ranks of a pair: each rank reduces what it gives
+ * in step 0, and then the rep reduces what the place keeps. */
 static void pair_up(struct tt_builder *b, const struct tt_halving *h)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -433,7 +434,7 @@ void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h)
     for (int k = 0; k < h->m - 1 && h->rep; k++) step(b, h, k);
 }
 
-/* ---- The end ---- */
+/* ---- Closing: signals that the buffers are no longer used ---- */
 
 struct set {
     int32_t rank[256]; /* at most 16 ranks for each of log16 p steps, twice that for step 0 */
@@ -453,8 +454,8 @@ static void add(struct set *set, int me, int rank)
 }
 
 /* Adds, for the g-th partner of step k, the ranks whose buffers this rank uses to `mine`, and the
- * ranks that use this rank's buffers to `others`. In a reduce, the collection uses only the buffers
- * of the root, so it adds no rank here. */
+ * ranks that use this rank's buffers to `others`. In the gather phase of a reduce, ranks use only
+ * the buffers of the root, so this function adds no rank for that phase. */
 static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
                        struct set *others)
 {
@@ -502,9 +503,9 @@ void tt_halving_close(struct tt_builder *b, const struct tt_halving *h)
 
 /* ---- By messages ---- */
 
-/* The distribution of recursive halving by messages. In each turn a rank sends one slice to each
- * partner and receives one slice from each, and meanwhile it reduces the slices of the turn before.
- * The turns follow one another without a break, across steps and into the collection. */
+/* The reduce-scatter phase by messages. In each turn a rank sends one slice to each partner and
+ * receives one slice from each, and meanwhile it reduces the slices of the turn before. The turns
+ * follow one another without a break, across steps and into the gather phase. */
 
 /* ---- Turns ---- */
 
@@ -631,9 +632,9 @@ struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, stru
     return (struct tt_flow){.b = b, .h = h, .from = at, .to = at};
 }
 
-/* Returns the swap of step k of the distribution, or of the pair. In a pair, each rank reduces one
- * half, so it sends the other half to its mate. In step 0 each rank of a pair gives only parts of
- * the half that it has reduced. */
+/* Returns the swap of step k of the reduce-scatter phase, or of the pair. In a pair, each rank
+ * reduces one half, so it sends the other half to its mate. In step 0 each rank of a pair gives
+ * only parts of the half that it has reduced. */
 static struct tt_swap swap_of(const struct tt_halving *h, int k)
 {
     struct tt_swap swap = {.step = k};
@@ -651,8 +652,8 @@ static struct tt_swap swap_of(const struct tt_halving *h, int k)
     return swap;
 }
 
-/* Returns how many steps of the distribution this rank takes part in. A rank of a pair that is not
- * the rep gives in step 0, and does nothing afterwards. */
+/* Returns how many steps of the reduce-scatter phase this rank takes part in. A rank of a pair that
+ * is not the rep gives in step 0, and does nothing afterwards. */
 static int steps(const struct tt_halving *h)
 {
     return h->rep ? h->m : 1;
@@ -693,7 +694,7 @@ struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
     return flow;
 }
 
-/* ---- The gather ---- */
+/* ---- The gather of the blocks of all places ---- */
 
 /* Sets the swap of step k of the gather. Returns true if this rank has no part in the later steps,
  * because it sends its blocks in this one. */

@@ -5,8 +5,11 @@
  * `halving` and gather `binomial` share it.
  *
  * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
+ * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
  * place i (0 .. q-1) exchanges with place i ^ 2^k: it keeps half of what it has, and gives the
- * other half. After log2 q steps, which are called the distribution, it has one block.
+ * other half. These log2 q steps are the reduce-scatter phase, after which a place has one block.
+ * In an allreduce an allgather among the same partners in reverse order follows, and in a reduce a
+ * gather to the root; either one is called the gather phase here.
  *
  * If p > q, the first 2(p-q) ranks form pairs, and the two ranks of a pair share a place. Each of
  * the two reduces one half of both inputs. One of the two halves contains the part that the place
@@ -37,9 +40,9 @@
  *
  *     1                       my input is there
  *     2 + round * s + slice   that slice is there; each step has one round for each part that is
- *                             given, and after the last step the collection has one round for each
- *                             of its steps
- *     the values after these  the end of both
+ *                             given, and after the last step the gather phase has one round for
+ *                             each of its steps
+ *     the values after these  the whole vector is there; I no longer use your buffers
  */
 #ifndef TT_COLL_HALVING_H
 #define TT_COLL_HALVING_H
@@ -82,7 +85,7 @@ int tt_halving_taker(const struct tt_halving *h, int side);
 struct tt_span tt_halving_block(const struct tt_halving *h, int rank);
 void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt_span *list);
 /* Two more values of a step number, besides 0 .. m-1. PAIR is the reduction by the two ranks of a
- * place, before step 0. STRAIGHT stands for a step that only moves data, as in the collection. */
+ * place, before step 0. STRAIGHT stands for a step that only moves data, as in the gather phase. */
 enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 
 /* Return the number of partners of a place in step k, and the partner that gets the g-th part that
@@ -90,8 +93,8 @@ enum { TT_HALVING_PAIR = -1, TT_HALVING_STRAIGHT = -2 };
 int tt_halving_partners(const struct tt_halving *h, int k);
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g);
 
-/* The part that place i has after step k: n blocks, beginning with block `at`. After step PAIR it
- * is the half that the rep of place i has reduced. */
+/* A run of n blocks, beginning with block `at`. tt_halving_kept returns the run that place i has
+ * after step k; after step PAIR, this is the half that the rep of place i has reduced. */
 struct tt_halving_run {
     int at, n;
 };
@@ -101,12 +104,13 @@ struct tt_span tt_halving_span(const struct tt_halving *h, struct tt_halving_run
 /* Lists the part that place i has after step k: n slices, in the order in which later steps give
  * them; n is a power of two <= 64. */
 void tt_halving_list(const struct tt_halving *h, int i, int k, int n, struct tt_span *list);
-/* Lists the part that place i has before round t of the collection: n slices, in the order in which
- * place i received them. */
+/* Lists the part that place i has before round t of the gather phase: n slices, in the order in
+ * which place i received them. */
 void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_span *list);
 
-/* Returns the flag value which says that, of the slices that this rank has collected before round
- * t, those up to `slice` are ready. t = m means the whole vector. */
+/* Returns the flag value which says that, of the slices that this rank has before round t of the
+ * gather phase, those up to `slice` are ready. t = m stands for the end of the phase, when the rank
+ * has the whole vector. */
 uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice);
 
 /* Returns the range in which rank r keeps the vector after reducing it, from byte `off` of the
@@ -128,8 +132,8 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
 
 /* Whether the ranks use direct access; otherwise they use messages. */
 bool tt_halving_is_direct(const struct tt_map *map);
-/* Appends the distribution except for its last step, m-1. The caller does that step slice by slice,
- * with tt_halving_await and tt_halving_reduce. */
+/* Appends the reduce-scatter phase except for its last step, m-1. The caller does that step slice
+ * by slice, with tt_halving_await and tt_halving_reduce. */
 void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h);
 /* Awaits the signals of all partners of step k that they have the slice ready. */
 void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice);
@@ -153,13 +157,13 @@ struct tt_turn {
     } peer[TT_HALVING_RADIX];
 };
 
-/* The turns of one step, one for each slice. In the distribution, a rank sends the part that the
- * place `out` has after the step, and receives the part that the place `in` has after it, in the
- * order of tt_halving_list. In the collection, a rank sends and receives the parts that these
- * places had before the round, in ascending order. */
+/* The turns of one step, one for each slice. In the reduce-scatter phase, a rank sends the part
+ * that the place `out` has after the step, and receives the part that the place `in` has after the
+ * step, in the order of tt_halving_list. In the gather phase, a rank sends and receives the parts
+ * that these places had before the round, in ascending order. */
 struct tt_swap {
     int step;
-    bool collects; /* part of the collection */
+    bool collects; /* the turns are part of the gather phase */
     int n;         /* number of partners */
     struct tt_swap_peer {
         int to, from; /* ranks, or -1 */
@@ -183,7 +187,8 @@ struct tt_flow {
 /* Returns a flow in which no turn has started. Turns with the step STRAIGHT send from `at` and
  * receive to `at`. */
 struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at);
-/* Appends the whole distribution, except that its last slice has still to be reduced. */
+/* Appends the whole reduce-scatter phase by messages, except that its last slice has still to be
+ * reduced: the caller goes on with other turns, or with tt_flow_end. */
 struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h);
 /* Waits for the turn that was started last, starts `next`, and then reduces what the former turn
  * has received. */
@@ -207,8 +212,8 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap);
 
 /* ---- Costs ---- */
 
-/* Returns the time of the distribution by messages and of `rounds` rounds of the collection, which
- * take `tw` for each byte; -1: the ranks do not all do the same amount of work. */
+/* Returns the time of the reduce-scatter phase by messages and of `rounds` rounds of the gather
+ * phase, which take `tw` for each byte; -1: the ranks do not all do the same amount of work. */
 int64_t tt_halving_time_ps(const struct tt_halving *h, const struct tt_costs *c, int rounds,
                            int64_t tw);
 

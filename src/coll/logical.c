@@ -190,7 +190,7 @@ static void add_operand(struct operands *o, int first, struct tt_range range)
     o->range[at] = range;
 }
 
-/* Returns how many operands this local root sends to its parent. */
+/* Returns how many operands the local root `rank` sends to its parent. */
 static int runs_of(const struct logical_part *part, int rank)
 {
     return rank == part->layout->tree.global ? part->layout->tree.runs : 1;
@@ -415,7 +415,7 @@ static void only_signals(struct tt_builder *b, const struct logical_part *part)
     tt_signal_set(b, set, n, 2);
 }
 
-/* ---- The whole ---- */
+/* ---- The plan of a rank ---- */
 
 void tt_logical_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                       int me, unsigned directions)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `halving`: pipelined recursive halving and a gather. It begins with the distribution of
- * allreduce `halving`, after which every place has one block of the result. Then the blocks go to
- * the root.
+ * Reduce `halving`: pipelined recursive halving and a gather. It begins with the reduce-scatter
+ * phase of allreduce `halving`, after which every place has one block of the result. Then the
+ * blocks go to the root.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2

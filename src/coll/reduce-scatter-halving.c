@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce_scatter(_block) `halving`: the distribution of pipelined recursive halving on its own. Its
- * blocks are the blocks of the ranks, however unequal they are.
+ * Reduce_scatter(_block) `halving`: the reduce-scatter phase of pipelined recursive halving on its
+ * own. Its blocks are the blocks of the ranks, however unequal they are.
  *
  *     step 0   0<>2  1<>3    [########]  each reduces 4 of 8 half-blocks
  *     step 1   0<>1  2<>3    [####]                   2: its own
@@ -18,30 +18,30 @@
  */
 #include "coll/halving.h"
 
-/* Returns the rank that holds this rank's block when the distribution ends. */
+/* Returns the rank that holds this rank's block when the reduce-scatter phase ends. */
 static int holder(const struct tt_halving *h)
 {
     return tt_halving_rep(h, tt_halving_holder(h, h->i));
 }
 
 /* Returns the rank to which this rank must send part `side` of the block that it holds when the
- * distribution ends; -1: there is none. */
+ * reduce-scatter phase ends; -1: there is none. */
 static int taker(const struct tt_halving *h, int side)
 {
     int rank = h->rep ? tt_halving_taker(h, side) : -1;
     return rank == h->me ? -1 : rank;
 }
 
-/* Returns the rank that sends this rank its block after the distribution; -1: no other rank does.
- * First the reps of all places get their blocks (side 0), and then the other ranks of the pairs
- * (side 1); in the turn of the other side the result is -1. */
+/* Returns the rank that sends this rank its block after the reduce-scatter phase; -1: no other rank
+ * does. First the reps of all places get their blocks (side 0), and then the other ranks of the
+ * pairs (side 1); the result is -1 if the rank gets its block on the other side. */
 static int giver(const struct tt_halving *h, int side)
 {
     bool mine = h->rep == (side == 0);
     return mine && holder(h) != h->me ? holder(h) : -1;
 }
 
-/* Whether this rank has its block after the distribution, but not in its final place. */
+/* Whether this rank has its block after the reduce-scatter phase, but not in its final place. */
 static bool must_move(const struct tt_halving *h)
 {
     return holder(h) == h->me && !tt_halving_is_home(h);
@@ -109,8 +109,8 @@ static void build_messages(struct tt_builder *b, const struct tt_halving *h)
     if (must_move(h)) tt_copy(b, tt_own(TT_OUT, 0), tt_halving_acc(h, h->me, mine.off), mine.len);
 }
 
-/* Returns the time of the distribution; -1 if operands must stay in rank order, because blocks are
- * then exchanged at the end, which the formula does not cover. */
+/* Returns the time of the reduce-scatter phase; -1 if operands must stay in rank order, because
+ * blocks are then exchanged at the end, which the formula does not cover. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

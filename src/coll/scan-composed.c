@@ -158,7 +158,7 @@ static void stage_any_order(const struct tt_stage_team *team, int me, int which,
         s->build = combine_inputs;
 }
 
-/* ---- */
+/* ---- The algorithm ---- */
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
 {

@@ -32,8 +32,9 @@ const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map
     return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
 }
 
-/* Cuts the ranks of a subtree, a run [lo, hi), whose first rank is the root of the subtree. The
- * other ranks are cut into k runs, whose first ranks are the children of the root. */
+/* Returns the neighbours of `me` in the tree that cutting makes: the ranks of a subtree are a run
+ * [lo, hi), whose first rank is the root of the subtree. The other ranks of the run are cut into k
+ * runs, whose first ranks are the children of this root. */
 struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *map, int base, int me)
 {
     int p = map->p, v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
@@ -112,8 +113,8 @@ const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *m
     return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call, map);
 }
 
-/* Numbers the tree breadth first: with k = 2, the children of 0 are 1 and 2, the children of 1 are
- * 3 and 4, and so on. */
+/* Returns the neighbours of `me` in the tree that is numbered breadth first: with k = 2, the
+ * children of 0 are 1 and 2, the children of 1 are 3 and 4, and so on. */
 static struct tt_tree breadth_first(const struct tt_call *call, int p, int base, int me)
 {
     int v = tt_after(p, me, p - base), k = radix(call);
@@ -123,8 +124,8 @@ static struct tt_tree breadth_first(const struct tt_call *call, int p, int base,
     return t;
 }
 
-/* The tree of the network with `base` as its root: the parent is the neighbour on the route to the
- * base, and the other neighbours are the children. */
+/* Returns the neighbours of `me` in the tree of the network with the root `base`: the parent is the
+ * neighbour on the route to the base, and the other neighbours are the children. */
 struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *map, int base,
                                int me)
 {
@@ -329,10 +330,11 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     return n == map->p && s.tail == s.len && !c->all_ports && full_duplex;
 }
 
-/* A rank receives one slice from each child, and reduces these while it receives the next ones. If
- * messages start side by side, t_s counts once for the slices of all children. After the first
- * turn, each turn takes as long as the slowest of three activities: the parent receives the bytes
- * of all children, a child starts and sends its next message, or the parent reduces. */
+/* Returns the time of a reduce. A rank receives one slice from each child, and reduces these while
+ * it receives the next ones. If messages start side by side, t_s counts once for the slices of all
+ * children. After the first turn, each turn takes as long as the slowest of three activities: the
+ * parent receives the bytes of all children, a child starts and sends its next message, or the
+ * parent reduces. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {
@@ -346,8 +348,8 @@ int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *
     return f.depth * (in + reduction) + (f.q - 1) * tt_max(next, reduction);
 }
 
-/* A rank sends a slice to one child after the other. The child that gets it last begins the next
- * level, and so decides the time. */
+/* Returns the time of a bcast. A rank sends a slice to one child after the other. The child that
+ * gets the slice last begins the next level, and so decides the time. */
 int64_t tt_tree_bcast_time_ps(const struct tt_call *call, const struct tt_map *map,
                               const struct tt_costs *c, int base, tt_tree_fn *shape, int64_t slice)
 {

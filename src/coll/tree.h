@@ -45,8 +45,9 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
                     int me, tt_tree_fn *shape, int64_t slice);
 void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                    int me, int base, tt_tree_fn *shape, int64_t slice);
-/* Do the same for the bytes `part` of the message only. The root of the tree is `base`, which in a
- * reduce sends the result on if it is not the root of the collective. */
+/* Append the same steps for the bytes `part` of the message only, in the tree with the root `base`.
+ * In a reduce, `base` then sends the result to the root of the collective, if that is another
+ * rank. */
 void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                          int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice);
 void tt_tree_bcast_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

@@ -19,8 +19,8 @@ struct tt_builder {
     /* for each starting step of the lane: the index of the innermost loop around it, or NO_LOOP */
     struct array homes;
     uint32_t loop[TT_DEPTH]; /* the indices of the steps that begin the open loops */
-    /* dead: how many loops are open, counted from a loop of 0 turns on; the steps in it are
-     * skipped */
+    /* depth: how many loops are open, without those that `dead` counts. dead: how many loops are
+     * open, counted from the first loop of 0 turns on; the steps in these loops are skipped */
     int depth, dead;
     bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
@@ -29,17 +29,18 @@ struct tt_builder {
     /* where the TMP of the current lane begins, after that of earlier lanes */
     int64_t lane_tmp;
     size_t varied;                 /* index of the only step that uses the last entry of varies */
-    const struct tt_subteam *part; /* NULL while the plan is built for the whole team */
-    int64_t part_tmp;              /* where the TMP of the part begins */
+    const struct tt_subteam *part; /* the subteam for which steps are appended; NULL: the whole
+                                    * team */
+    int64_t part_tmp;              /* where the TMP of the subteam begins */
     int64_t low;                   /* the byte of WIN that was given to tt_builder_divide */
     const char *error;
     bool starved; /* building failed because memory is short */
 };
 
-/* ---- build-part.c: converts ranks and ranges of the part to those of the team ---- */
+/* ---- build-part.c: converts ranks and ranges of the subteam b->part to those of the team ---- */
 
-/* Converts a rank of the part to a rank of the team. TT_ALL, TT_SET and TT_SELF stay as they
- * are. */
+/* Converts a rank of the subteam for which the plan is being built (b->part), if there is one, to a
+ * rank of the team. TT_ALL, TT_SET and TT_SELF stay as they are. */
 static inline int tt_build_rank(const struct tt_builder *b, int rank)
 {
     return b->part && rank >= 0 ? b->part->member[rank] : rank;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Building for a part of the team. An algorithm builds as if the part were the whole team; only
- * ranks and the beginnings of buffers are changed on the way into the plan.
+ * Building a plan for a subteam (b->part). An algorithm builds as if the subteam were the whole
+ * team; only ranks and the beginnings of buffers are changed when steps are appended to the plan.
  */
 #include "plan/build-inside.h"
 

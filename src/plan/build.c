@@ -149,8 +149,9 @@ static void step(struct tt_builder *b, const struct tt_step *s)
     lane(b)->n++;
 }
 
-/* Converts a range of the part to a range of the team, sets its rank to TT_SELF if it names this
- * rank, and records how much of this rank's WIN is used. */
+/* Converts a range of the subteam for which the plan is being built (b->part), if there is one, to
+ * a range of the team. Sets the rank of the range to TT_SELF if the range belongs to this rank, and
+ * records how much of this rank's WIN is used. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
     r = tt_build_range(b, r);
@@ -257,7 +258,7 @@ void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint3
     step(b, &s);
 }
 
-/* Appends a signal to all other members of the part. */
+/* Appends a signal to all other members of the subteam b->part. */
 static void signal_part(struct tt_builder *b, uint32_t value)
 {
     const struct tt_subteam *part = b->part;
@@ -452,7 +453,7 @@ void tt_per_turn(struct tt_builder *b, int inc, int outer)
     v->inc[1] = outer;
 }
 
-/* ---- The rest ---- */
+/* ---- Lanes, phases, exchanges and scratch ---- */
 
 void tt_lane(struct tt_builder *b)
 {

@@ -210,8 +210,8 @@ static inline bool tt_call_scatters(const struct tt_call *call)
     return call->coll == TT_COLL_reduce_scatter_block || call->coll == TT_COLL_reduce_scatter;
 }
 
-/* Returns of how many ranks, from rank 0 on, the reduction at rank `me` of p combines the
- * inputs. */
+/* Returns the number n of inputs that the reduction at rank `me` of p ranks combines: those of
+ * ranks 0 .. n - 1. */
 static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
 {
     return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;

@@ -280,7 +280,7 @@ static void missing(struct tt_reader *in, struct tt_net *net)
     tt_reader_need(in, ")", ")");
 }
 
-/* ---- The whole ---- */
+/* ---- Parsing a whole network ---- */
 
 static const char *node_text(const struct tt_net *net, int node, char *text, size_t size)
 {
@@ -329,8 +329,9 @@ static tutti_status parse_text(const char *text, struct tt_net *net, struct tt_r
     return status;
 }
 
-/* Parses the network in a file. On an error, wrong->at is the place of the path in the network
- * string, and wrong->text begins with the line and column in the file. */
+/* Parses the network in a file. `fn` (tt_net_settle or tt_net_join) completes the parsed network.
+ * On an error, wrong->at is the place of the path in the network string, and wrong->text begins
+ * with the line and column in the file. */
 static tutti_status parse_file(const char *path, struct tt_net *net, struct tt_reader_error *wrong,
                                settle_fn *fn)
 {

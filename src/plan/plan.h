@@ -48,9 +48,9 @@ enum tt_kind {
     TT_AWAIT,
     TT_COPY,
     TT_REDUCE,
-    TT_LOOP,    /* repeats the steps up to its END `value` times; never leaves the iterator */
-    TT_END,     /* ends the innermost LOOP; never leaves the iterator */
-    TT_EXCHANGE /* a generator of puts and waits; never leaves the iterator */
+    TT_LOOP,    /* repeats the steps up to its END `value` times; the iterator does not return it */
+    TT_END,     /* ends the innermost LOOP; the iterator does not return it */
+    TT_EXCHANGE /* a generator of puts and waits; the iterator returns these instead */
 };
 
 static inline bool tt_kind_starts(enum tt_kind kind)
@@ -234,10 +234,10 @@ struct tt_subteam {
     /* by buffer; only .buf and .off are used; at[TT_TMP].buf is TT_TMP */
     struct tt_range at[TT_BUFFERS];
 };
-/* Until tt_subteam_end, the builder takes all appended steps as steps of the part: ranks, TT_ALL
- * and buffers mean those of the part. So an algorithm builds the same steps for a part as for a
- * team. Flag values and TMP are still the team's, so each part needs phases of its own (tt_phase).
- * A part cannot have generators. `part` must stay valid until tt_subteam_end. */
+/* Until tt_subteam_end, the builder takes all appended steps as steps of the subteam `part`: ranks,
+ * TT_ALL and buffers mean those of the subteam. So an algorithm builds the same steps for a subteam
+ * as for a team. Flag values and TMP are still the team's, so each subteam needs phases of its own
+ * (tt_phase). A subteam cannot have generators. `part` must stay valid until tt_subteam_end. */
 void tt_subteam_begin(struct tt_builder *b, const struct tt_subteam *part);
 void tt_subteam_end(struct tt_builder *b);
 
@@ -280,7 +280,8 @@ void tt_phase(struct tt_builder *b, int phase);
 void tt_open(struct tt_builder *b, uint32_t buffers);
 tt_started tt_send(struct tt_builder *b, int peer, struct tt_range from, int64_t len);
 tt_started tt_recv(struct tt_builder *b, int peer, struct tt_range to, int64_t len);
-/* The range `to` of a put and `from` of a get belongs to another rank. */
+/* Start a put and a get. `to` of a put and `from` of a get belong to another rank, and the other
+ * range belongs to this rank. */
 tt_started tt_put(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 tt_started tt_get(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 void tt_wait(struct tt_builder *b, tt_started started);
@@ -288,8 +289,9 @@ void tt_wait(struct tt_builder *b, tt_started started);
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
 void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: a rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-/* Await the flag of a lane of the writer. tt_await: of lane 0, or inside a part, of the lane with
- * the number of the lane that is being built. */
+/* Await the flag of a lane of the writer. tt_await awaits the flag of lane 0, or, between
+ * tt_subteam_begin and tt_subteam_end, of the lane with the number of the lane that is being
+ * built. */
 void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
@@ -297,7 +299,8 @@ void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int
  * range as one of the operands. */
 void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range *from, int k,
                 int64_t len);
-/* turns == 0: the steps of the loop are dropped */
+/* Begins a loop of `turns` turns, which tt_end ends. If `turns` is 0, the steps of the loop are
+ * dropped. */
 void tt_loop(struct tt_builder *b, uint32_t turns);
 void tt_end(struct tt_builder *b);
 /* The next four functions change the step that was appended last, and do nothing if that step was
