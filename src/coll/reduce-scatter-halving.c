@@ -136,7 +136,7 @@ const struct tt_algorithm tt_reduce_scatter_block_halving = {
     .name = "halving",
     .applies = "always",
     .cost = "log2(p) q t_s + (p-1) max(gamma, t_w) L",
-    .source = "the distribution of CN101206588, corrected",
+    .source = "the reduce-scatter phase of CN101206588, corrected",
     .refuse = tt_refuse_never,
     .build = build,
     .time = time_ps,
@@ -147,7 +147,7 @@ const struct tt_algorithm tt_reduce_scatter_halving = {
     .name = "halving",
     .applies = "always",
     .cost = "log2(p) q t_s + max(gamma, t_w) (L_0 + ... + L_(p-1))",
-    .source = "the distribution of CN101206588, corrected",
+    .source = "the reduce-scatter phase of CN101206588, corrected",
     .refuse = tt_refuse_never,
     .build = build,
 };
