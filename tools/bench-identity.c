@@ -114,8 +114,8 @@ static tutti_status try_scan(struct identity *x)
     return TUTTI_OK;
 }
 
-/* Checks that an exscan equals the scan of the rank before, and that an allreduce equals the scan
- * of the last rank. */
+/* Checks that this rank's exscan equals the scan of the rank before it, and that an allreduce
+ * equals the scan of the last rank. */
 static tutti_status try_exscan(struct identity *x)
 {
     const struct tt_call *c = &x->b->call;
@@ -130,7 +130,7 @@ static tutti_status try_exscan(struct identity *x)
     return TUTTI_OK;
 }
 
-/* ---- Data in one direction ---- */
+/* ---- Broadcasts, gathers and scatters ---- */
 
 static tutti_status try_bcast(struct identity *x)
 {
@@ -178,7 +178,7 @@ static tutti_status try_allgatherv(struct identity *x)
 }
 
 /* Returns where this rank has its own piece after a scatter(v): in OUT; or, at the root of a call
- * in place, in IN, `at_root_bytes` from its beginning. */
+ * in place, `at_root_bytes` bytes after the beginning of IN. */
 static const char *own_piece(const struct identity *x, int64_t at_root_bytes)
 {
     return x->b->call.in_place && at_root(x) ? x->in + at_root_bytes : x->out;
@@ -259,7 +259,7 @@ static try_fn *const tries[TT_COLLS] = {
 #undef TRY
 };
 
-/* ---- A check ---- */
+/* ---- The check of one call ---- */
 
 static void divide(struct identity *x)
 {

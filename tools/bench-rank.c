@@ -244,8 +244,9 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
     return TUTTI_OK;
 }
 
-/* Finds the number of calls in a batch, the same on all ranks, by doubling it until a batch takes
- * batch_ns. These calls also warm up the caches. */
+/* Sets the numbers of calls in a batch and of batches, the same on all ranks: doubles the calls
+ * until a batch takes batch_ns or has the most calls that are allowed. These calls also warm up the
+ * caches. */
 static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
 {
     double ns = 0;

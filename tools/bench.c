@@ -41,11 +41,11 @@ struct bench_arguments {
     char **problem;
     int problems;
     const char *algorithm, *json, *plan;
-    struct tt_plan_row row; /* of the plan file */
+    struct tt_plan_row row; /* the plans of the plan file */
     /* the range of sizes in bytes; 0: use the problem's own size */
     int64_t first_bytes, last_bytes;
     int64_t time_ns, batch_ns, iterations;
-    int64_t random_ns, seed; /* how long to verify random problems; 0: not at all */
+    int64_t random_ns, seed; /* random_ns: how long to verify random problems; 0: not at all */
     bool threads, gaps, reversed, beside, identities;
     const char *nodes; /* NULL: the ranks are on one node */
 };
@@ -140,7 +140,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- One row ---- */
+/* ---- One case: a row of the table ---- */
 
 static bool wants_all(const struct bench_arguments *a)
 {
@@ -230,7 +230,7 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
     if (o->rows) add_row(o->rows, text, &c, &result);
 }
 
-/* ---- All rows ---- */
+/* ---- All cases ---- */
 
 static void run_algorithms(struct bench_outcome *o, const struct tt_problem *problem)
 {

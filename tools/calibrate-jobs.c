@@ -3,7 +3,7 @@
  * Runs small jobs of `tutti bench` on at most two processors, and sets each number of the model so
  * that the predictor, given the model, returns the time that the job took:
  *
- *     call       a barrier of two ranks, which is a line each way and two calls
+ *     call       a barrier of two ranks: a signal in each direction and two calls
  *     turn_K     a barrier of K ranks on each processor
  *     message    an allreduce of 8 bytes of two ranks that send messages
  *
@@ -180,8 +180,8 @@ static bool set_number(struct tt_machine *m, enum tt_machine_number number, int6
 }
 
 /* Sets the number `line`, the time that a signal takes to another processor, from the time of job
- * i, a barrier of two ranks. If the barrier was faster than the measured line allows, the
- * measurement of the line was disturbed. */
+ * i, a barrier of two ranks. A barrier that was faster than the measured `line` allows shows that
+ * other programs disturbed the measurement of `line`. */
 static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i, bool *agrees)
 {
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
@@ -236,7 +236,8 @@ static bool open_jobs(struct small_jobs *jobs)
     return true;
 }
 
-/* Writes to `why` that job i took less time than its parts. Returns false. */
+/* Writes to `why` that job i took less time than the model predicts for the measured parts of the
+ * job. Returns false. */
 static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i,
                       char why[TT_MACHINE_WHY])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti calibrate`: what the library adds to moving bytes.
+ * `tutti calibrate`: measures what a call, a step and a message cost besides the moving of bytes.
  */
 #ifndef TT_TOOLS_CALIBRATE_JOBS_H
 #define TT_TOOLS_CALIBRATE_JOBS_H

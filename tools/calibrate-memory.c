@@ -72,7 +72,7 @@ enum order {
     ORDER_RENEW, /* writes its private blocks, so that they are in its caches */
     ORDER_COPY,  /* copies within memory, from its first pool to its second */
     ORDER_READ,  /* reads the blocks of the first process by process_vm_readv */
-    ORDER_RAISE, /* raises the lines one after the other */
+    ORDER_RAISE, /* stores to each of the LINES signal lines in turn */
     ORDER_ANSWER /* answers each of EXCHANGES stores to `ping` by a store to `pong` */
 };
 
@@ -145,7 +145,7 @@ static void flush(char *memory, int64_t bytes)
     for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
     _mm_mfence();
 #else
-    /* other memory replaces the blocks in the caches */
+    /* accesses to other memory displace the blocks from the caches */
     static char *other;
     if (!other) other = calloc(1, 4 * (size_t)POOL);
     for (int64_t i = 0; other && i < 4 * (int64_t)POOL; i += TT_LINE) other[i]++;
@@ -506,7 +506,7 @@ static void measure_sums(struct tt_machine *m, int point)
 }
 
 /* Sets the times of reads and writes to those of copies, for systems that forbid a process to read
- * another one's memory. No algorithm reads there. */
+ * another one's memory. On such a system no algorithm reads the memory of another process. */
 static void copy_instead(struct tt_machine *m, int point)
 {
     for (int t = TT_MACHINE_read_memory_cached; t <= TT_MACHINE_write_memory_memory; t++)
@@ -567,7 +567,8 @@ static void end_all(void)
     for (int h = 0; h < calibration.helpers; h++) (void)end_order(h);
 }
 
-/* Returns the time in ps of a block when all processors copy or read at the same time. */
+/* Returns the time in ps that this process takes for a block while all helpers do the same work,
+ * `what`: ORDER_COPY or ORDER_READ. */
 static int64_t together(enum order what, int64_t bytes)
 {
     struct times times = {.n = 0};
@@ -605,7 +606,7 @@ static void measure_together(struct tt_machine *m, int point)
     m->table[TT_MACHINE_read_shared][point] = tt_min(MOST, tt_max(MILLE, readers * MILLE / read));
 }
 
-/* ---- Lines ---- */
+/* ---- Signals: stores to cache lines that another process reads ---- */
 
 static int64_t time_exchanges(void)
 {
@@ -656,7 +657,7 @@ static void measure_lines(struct tt_machine *m)
     m->number[TT_MACHINE_take] = without_settling(in_order(&take, SECOND) / LINES, TT_LINE);
 }
 
-/* ---- All of it ---- */
+/* ---- All tables ---- */
 
 /* Makes no time greater than that for more bytes. If a table says otherwise, the measurement for
  * fewer bytes was disturbed. */

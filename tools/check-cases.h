@@ -25,7 +25,7 @@ struct tt_check_case {
     int scattered; /* rank r is on node r mod this number; 0: the problem's map decides */
 };
 
-/* The number of cases of an algorithm on p ranks, and case i, where i counts from 0. */
+/* Return the number of cases of an algorithm on p ranks, and case i, where i counts from 0. */
 uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p);
 struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, uint64_t i);
 /* Writes the options with which `tutti check` proves this case again, such as

@@ -29,7 +29,7 @@ enum {
 
 struct check_arguments {
     const char *what, *algorithm, *plan;
-    /* the option -p was given; an option for a single problem was given */
+    /* has_ranks: the option -p was given; one_machine: an option for a single problem was given */
     bool has_ranks, one_machine;
     int first_p, last_p, threads, scattered;
     int64_t cases, window;
@@ -175,7 +175,7 @@ static int check_file(struct check_arguments *a)
     return code;
 }
 
-/* ---- Everything ---- */
+/* ---- Many cases of many algorithms ---- */
 
 /* Writes to `to` the algorithms of the collective (-1: of all collectives), or only those with the
  * name that the user gives. Returns their number. */

@@ -223,7 +223,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- The picture ---- */
+/* ---- Making the picture ---- */
 
 static int there_are(const struct tt_draw *draw)
 {

@@ -44,7 +44,7 @@ struct explanation {
     int n;
     struct tt_call *call; /* the call of each rank */
     int64_t *room;
-    /* path: of the file of the model; why: the reason why there is no model */
+    /* path: the path of the file with the model; why: the reason why there is no model */
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
     char text[TT_PROBLEM_TEXT]; /* the problem with the ranks of the job */
     char program[80];           /* the command line of the job's program */

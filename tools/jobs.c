@@ -251,8 +251,9 @@ static bool is_running(const struct tt_job_page *page, int rank)
     return page->rank[rank].arena >= 0 && is_alive(tt_roll_process(&page->rank[rank]));
 }
 
-/* A job of threads runs as long as the process that owns its memory. If a child of this process is
- * found instead, it has a copy of the memory only, and the job does not run in it. */
+/* Returns whether the job runs (jobs.h). A job of threads runs in the process that owns its memory.
+ * A child of that process has only a copy of the memory, so the result is false if the process
+ * `found_in` is such a child. */
 bool tt_job_runs(const struct tt_job_page *page, pid_t found_in)
 {
     bool published = false;

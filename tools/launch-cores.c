@@ -158,8 +158,9 @@ int tt_cores_bind(const struct tt_cores *c, int rank)
     return hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_PROCESS) == 0 ? 0 : errno;
 }
 
-/* Prints the line about other jobs on terminals only: a program that reads standard error must find
- * the same text whether another job runs or not. */
+/* Prints what the user may not expect (launch-guard.h). The line about other jobs is printed on
+ * terminals only: a program that reads standard error must find the same text whether another job
+ * runs or not. */
 void tt_cores_say(const struct tt_cores *c)
 {
     if (c->places.crowded && isatty(STDERR_FILENO))

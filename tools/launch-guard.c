@@ -308,11 +308,12 @@ static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
     return atomic_load(&rank->clients) > 0 ? TT_CAUSE_EXIT : TT_CAUSE_LEFT;
 }
 
-/* Returns whether the job may still succeed without this rank, which has failed: a signal killed
- * the rank, or the rank exited before it called tutti_finalize. The other ranks can recover from
- * such a loss, however many ranks are lost. A rank that calls tutti_finalize and then exits with a
- * code other than 0 is not lost: its code reports an error. If the user asked the job to end, no
- * rank counts as lost. */
+/* Returns whether a rank that has failed is lost, which means that the job may still succeed
+ * without the rank: the user asked for TT_ON_FAILURE_CONTINUE, and a signal killed the rank, or the
+ * rank exited before it called tutti_finalize. The other ranks can recover from such a loss,
+ * however many ranks are lost. A rank that calls tutti_finalize and then exits with a code other
+ * than 0 is not lost: its code reports an error. If the user asked the job to end, no rank counts
+ * as lost. */
 static bool is_loss(const struct tt_guard *g, int rank)
 {
     if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;

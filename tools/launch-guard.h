@@ -113,7 +113,7 @@ void tt_launch_say_rest(struct tt_guard *g);
  * Returns when no such process is left, or only processes that this user may not kill. alone: this
  * process has no children that started earlier. */
 void tt_tree_end(unsigned long long since, bool alone);
-/* The start time of a process in clock ticks after boot; 0 if there is no such process. */
+/* Returns the start time of a process in clock ticks after boot; 0 if there is no such process. */
 unsigned long long tt_tree_started(pid_t pid);
 
 /* ---- launch-output.c: a thread writes the lines of the ranks, with [rank] before each line

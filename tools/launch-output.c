@@ -41,7 +41,7 @@ struct tt_output {
     struct stream stream[];
 };
 
-/* ---- Making ---- */
+/* ---- Streams and pipes ---- */
 
 static bool enough_descriptors(int ranks, const struct rlimit *files)
 {
@@ -243,7 +243,8 @@ bool tt_output_start(struct tt_output *o)
     return o->started;
 }
 
-/* Frees no memory, because the process is about to end. */
+/* Requests the end of the thread (launch-guard.h). Frees no memory, because the process is about to
+ * end. */
 int tt_output_stop(struct tt_output *o)
 {
     if (!o->started) return -1;

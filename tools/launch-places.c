@@ -197,7 +197,7 @@ static hwloc_bitmap_t set_of(hwloc_topology_t topology, const struct tt_places_w
     return set;
 }
 
-/* ---- All steps ---- */
+/* ---- All four steps ---- */
 
 static void leave_unbound(struct tt_places *places, bool none)
 {

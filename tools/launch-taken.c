@@ -54,8 +54,8 @@ static bool is_mine(int proc, const char *pid)
 }
 
 /* Returns whether the process is bound, and sets `set` to the processors, among those allowed for
- * this process, to which it is bound. A process that may use all of these processors does not
- * count: it is not bound, or only as this process is, which then cannot avoid its processors. */
+ * this process, to which it is bound. A process that may use all of the allowed processors does not
+ * count as bound: this process could not avoid the processors of such a process. */
 static bool is_bound(hwloc_topology_t topology, pid_t pid, hwloc_const_bitmap_t allowed,
                      hwloc_bitmap_t set)
 {
@@ -78,12 +78,12 @@ void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwlo
     if (dir) closedir(dir);
 }
 
-/* ---- One job at a time ---- */
+/* ---- The lock: only one job at a time looks for free processors ---- */
 
 /* The lock is a listening socket without a file. Its name is free again when each process that has
- * the socket has executed a program or has ended, for whatever reason. Another job waits until then
- * by a connection to the socket, which the kernel closes with it. WAIT_NS is how long a job waits
- * at most. */
+ * the socket has executed a program or has ended, for whatever reason. Another job connects to the
+ * socket and waits until the kernel closes the connection, which happens when the socket is closed.
+ * WAIT_NS is how long a job waits at most. */
 #define WAIT_NS INT64_C(3000000000)
 enum { WAITING_MOST = 64 };
 

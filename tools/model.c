@@ -169,9 +169,9 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
                                           .g_ps = 200000,
                                           .big_g_ps = 100};
 
-/* Checks --tw-both, the time of a byte while the rank also transfers in the other direction: it
- * needs the simple model with one port, and a value from --tw to twice --tw. Otherwise prints the
- * error. */
+/* Returns whether --tw-both, the time of a byte while the rank also transfers in the other
+ * direction, is not given or is allowed: with the simple model and one port, and from --tw to twice
+ * --tw. If it is not allowed, prints the error. */
 static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;

@@ -38,8 +38,8 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* Whether the word stands in a list of words between separators. In LD_PRELOAD, blanks separate
- * words, too. */
+/* Returns whether the list, whose words are separated by `separator`, contains the word. In
+ * LD_PRELOAD, blanks separate words, too. */
 static bool is_listed(const char *list, char separator, const char *word)
 {
     const char between[] = {separator, ' ', '\0'};

@@ -65,8 +65,8 @@ bool tt_plan_or_algorithm(const char *command, const char *plan, const char *alg
 /* Parses `text`, and applies TUTTI_SLICE and TUTTI_RADIX. Returns false after printing the
  * error. */
 bool tt_problem_open(struct tt_problem *problem, const char *text);
-/* The algorithm of this name for the collective. If there is none, prints the names that exist and
- * returns NULL. */
+/* Returns the algorithm of this name for the collective. If there is none, prints the names that
+ * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name);
 /* Opens the problem as it would run on this machine, with the algorithm of that name (NULL: the one

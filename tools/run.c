@@ -145,7 +145,7 @@ static void print_program(const struct tt_launch_program *p, const char *after, 
     print_words("", p->argv, INT_MAX);
 }
 
-/* The number of ranks of all programs; 0 if the user gave none. */
+/* Returns the number of ranks of all programs together; 0 if the user gave no number. */
 static int ranks_of(const struct wanted_run *run)
 {
     int ranks = 0;
@@ -365,7 +365,7 @@ static void read_hostfile(const struct argp_state *state, struct wanted_run *run
 
 /* ---- The command lines to type ---- */
 
-/* Whether an option was given of which the printed lines show nothing. */
+/* Returns whether the user gave an option that the printed command lines do not contain. */
 static bool has_other_options(const struct tt_launch_options *o)
 {
     return o->output || o->timeout_ns || o->tag || o->on_failure != TT_ON_FAILURE_END ||

@@ -211,7 +211,8 @@ static bool time_from(struct tuning *t, const char *problem, int first)
 }
 
 /* Returns the fastest candidate. The first candidate, which would run without wisdom, is returned
- * unless another one is faster by more than MARGIN per cent, which may be noise. */
+ * unless another one is faster by more than MARGIN per cent, because a smaller difference may be
+ * noise. */
 static struct tune_candidate *best_of(struct tuning *t)
 {
     struct tune_candidate *best = &t->candidate[0];
@@ -225,7 +226,7 @@ static struct tune_candidate *best_of(struct tuning *t)
     return best;
 }
 
-/* ---- Keeping ---- */
+/* ---- Printing and recording the fastest ---- */
 
 static char *name_of(const struct tune_candidate *c, char *text, size_t n)
 {
@@ -372,8 +373,8 @@ static const char doc[] =
     "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
 
-/* Finds the path of the file of the wisdom. Returns false, after printing the error, if there is
- * none or it cannot be read and written. */
+/* Finds the path of the file to which the wisdom is written. Returns false, after printing the
+ * error, if there is none or it cannot be read and written. */
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY] = "";

@@ -356,7 +356,7 @@ tutti_status tt_calls_end(struct tt_calls *calls)
     return TUTTI_OK;
 }
 
-/* ---- Words ---- */
+/* ---- Texts about calls and ranks ---- */
 
 char *tt_calls_count_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT])
 {

@@ -122,7 +122,7 @@ char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar,
                     size_t n);
 /* Writes "execution 3", or "agreement 0" for tutti_team_agree and _shrink. Returns text. */
 char *tt_calls_number_text(const struct tt_call_bar *bar, char text[TT_CALLS_COUNT]);
-/* The number of the execution or agreement. */
+/* Returns the number of the execution or agreement. */
 int64_t tt_calls_number(const struct tt_call_bar *bar);
 /* Returns why a rank did not end in an orderly way, such as "died: signal 9 (Killed)"; "" if the
  * rank did. */
@@ -155,12 +155,12 @@ tutti_status tt_calls_shapes(const struct tt_calls *calls, struct tt_call_shape 
 int64_t tt_calls_longest(const struct tt_calls *calls, int64_t most,
                          const struct tt_call_group **found);
 
-/* tt_calls_lost describes what is missing in the trace ("" if nothing is); the other function
- * describes how the clocks were converted to one. */
+/* tt_calls_lost describes what is missing in the trace ("" if nothing is). tt_calls_clocks
+ * describes how the times of several clocks were converted to one clock. */
 void tt_calls_lost(const struct tt_calls *calls, int ranks, char *text, size_t n);
 void tt_calls_clocks(const struct tt_calls *calls, char *text, size_t n);
 
-/* Prints for a terminal which rank was late how often, and where the time went. Only the first
+/* Prints as text how often each rank came late to calls, and where the time went. Only the first
  * `most` ranks and shapes are printed, and the others are counted. */
 void tt_calls_summary(const struct tt_calls *calls, int ranks, int64_t whole_ps, int most,
                       FILE *out);

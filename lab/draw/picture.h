@@ -38,7 +38,7 @@ struct tt_picture_pairs {
     uint64_t *key; /* lower rank * ranks + higher rank + 1; 0: the entry is free */
     size_t room;
     int n;
-    bool many;        /* there are more pairs than a tree has */
+    bool many;        /* there are more pairs than a tree of all ranks has edges */
     int64_t *sent_ps; /* by rank: when it first sent data; -1: never */
     bool *received;
 };

@@ -76,7 +76,7 @@ static void write_more(struct svg_call_tables_table *t, int64_t n, int64_t most,
     t->y += LINE;
 }
 
-/* ---- Ranks ---- */
+/* ---- The table of ranks ---- */
 
 static void rank_line(struct svg_call_tables_table *t, const struct tt_call_rank *r,
                       int64_t whole_ps)
@@ -115,7 +115,7 @@ static void ranks(struct svg_call_tables_table *t, int64_t whole_ps)
     write_more(t, c->ranks, MOST, "ranks");
 }
 
-/* ---- Calls ---- */
+/* ---- The table of calls ---- */
 
 static void call_names(const struct svg_call_tables_table *t, const struct tt_call_bar *bar)
 {
@@ -212,7 +212,7 @@ static void shapes(struct svg_call_tables_table *t)
     tt_free(shape);
 }
 
-/* ---- Both ---- */
+/* ---- Both tables together ---- */
 
 static double lines_of(const struct tt_calls *c)
 {
@@ -603,7 +603,7 @@ static void write_left_out(const struct view *v, char text[200])
                  at ? "; " : "", v->left_out, TT_SVG_EVENTS);
 }
 
-/* ---- The whole ---- */
+/* ---- The whole picture ---- */
 
 static void about(const struct view *v, char *text, size_t n)
 {

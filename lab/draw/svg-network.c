@@ -196,7 +196,7 @@ static void route(const struct tt_svg_view *v, int i, double x, double y)
     tt_svg_text(x + ROUTE_TEXT, y, "minor", "start", route_text(v, i, text), v->out);
 }
 
-/* ---- The whole ---- */
+/* ---- The whole picture ---- */
 
 static struct tt_svg_view view_of(const struct tt_picture *picture, FILE *out)
 {

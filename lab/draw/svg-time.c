@@ -209,7 +209,7 @@ static double legend(const struct svg_time_view *v, double y)
     return l.y;
 }
 
-/* ---- The whole ---- */
+/* ---- The whole picture ---- */
 
 /* Gives each lane that has a step a row in the picture. In the trace of a run, overlapping calls
  * have lanes of different numbers, which differ by multiples of 8. */

@@ -97,7 +97,7 @@ static void print_nodes(const struct svg_tree_tree *t, FILE *out)
     }
 }
 
-/* ---- The whole ---- */
+/* ---- The whole picture ---- */
 
 /* Finds in which directions the data goes along the edges: down if the root sent something, up if
  * the root received something. */

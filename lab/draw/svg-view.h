@@ -27,7 +27,7 @@ struct tt_svg_view {
 
 /* Sets all members except step, node and origin. */
 void tt_svg_view_begin(struct tt_svg_view *v, const struct tt_picture_net *net, FILE *out);
-/* These return sizes and places in points. */
+/* These functions return sizes and places in points. */
 double tt_svg_slice_width(const struct tt_svg_view *v);
 double tt_svg_slice_height(const struct tt_svg_view *v);
 struct tt_svg_spot tt_svg_slice_at(const struct tt_svg_view *v, int slice);

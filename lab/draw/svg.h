@@ -36,8 +36,8 @@ void tt_svg_end(FILE *out);
 void tt_svg_text(double x, double y, const char *class, const char *anchor, const char *text,
                  FILE *out);
 
-/* Writes the element that a viewer shows where the pointer rests on the element around it, with the
- * text escaped. */
+/* Writes the text, escaped, as a <title> element: a viewer shows it as a tooltip of the element
+ * that contains it. */
 void tt_svg_tip(const char *text, FILE *out);
 
 /* Estimates the width of a text of this font size, in points. */

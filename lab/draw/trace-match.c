@@ -28,7 +28,7 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    int64_t execution, base_us, base_ps; /* base: when the first step or call begins */
+    int64_t execution, base_us, base_ps; /* base: the begin of the first step or call */
     /* by the index of an event: its mark, if the event is a start that was waited for */
     struct mark *done_of;
 };
@@ -48,7 +48,7 @@ static int64_t end_of(const struct matching *m, const struct tt_trace_event *e)
     return begin_of(m, e) + e->dur_us * 1000000 + e->dur_ps;
 }
 
-/* ---- Lists ---- */
+/* ---- Sorted lists of events ---- */
 
 static int same(const struct mark *x, const struct mark *y)
 {
@@ -137,7 +137,8 @@ static bool awaits(const struct tt_trace_event *e, struct mark *mark)
     return e->kind == TT_AWAIT && e->peer >= 0;
 }
 
-/* Makes a list of all events, sorted by rank and begin. */
+/* A list_fn that takes every event, so that the list has the events of each rank in the order of
+ * their begin. */
 static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
 {
     mark->execution = mark->team = 0;
@@ -256,10 +257,10 @@ static tutti_status signalled(struct matching *m)
     return status;
 }
 
-/* Finds reads and writes of another rank's memory. The events of such accesses do not name an
- * execution; they belong to the step during which they took place. During a send, put, get or wait
- * they only carry out the step, whose message is known. During a copy or reduction each access is a
- * message of its own. */
+/* Adds a message for each read or write of another rank's memory during a copy or reduction. The
+ * events of such accesses do not name an execution: an access belongs to the step during which it
+ * took place. Accesses during a send, put, get or wait are not added, because they only carry out
+ * the step, whose message is added elsewhere. */
 static tutti_status reached(struct matching *m)
 {
     struct matching all = *m;
@@ -282,7 +283,7 @@ static tutti_status reached(struct matching *m)
     return TUTTI_OK;
 }
 
-/* ---- The whole ---- */
+/* ---- The steps, the first time, and all matching ---- */
 
 static void steps(struct matching *m)
 {

@@ -146,7 +146,8 @@ tutti_status tt_trace_fill_calls(const struct tt_trace *trace, int64_t execution
 
 /* ---- trace-match.c ---- */
 
-/* Sets *us and *ps to the time at which the first step or call begins. */
+/* Sets *us to the whole microseconds, and *ps to the picoseconds beyond them, of the time at which
+ * the first step or call begins. */
 void tt_trace_base(const struct tt_trace *trace, int64_t execution, int64_t *us, int64_t *ps);
 
 /* Fills in the steps and messages of a real run. Returns TUTTI_OK or ERR_MEMORY. */

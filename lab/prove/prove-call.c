@@ -110,10 +110,10 @@ bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part)
 
 /* This section finds where a range lies, and checks that the rank of the running lane may access it
  * now. The range must be inside its buffer, and on a node where the rank can access it. A buffer of
- * another rank must have been opened by this owner, and the access must be after the opening and
- * before the owner's end. */
+ * another rank must have been opened by its owner, and the access must be after the opening and
+ * before the owner ends the execution. */
 
-/* The part of a buffer from whose begin the offset of a range counts. */
+/* The bytes of a buffer that a range can name: the offset of the range counts from `base`. */
 struct window {
     struct tt_memory *memory;
     int64_t base, bytes;
@@ -140,8 +140,8 @@ static struct window callers(struct tt_prover *p, struct tt_part *owner, int buf
     return (struct window){m, 0, m->bytes};
 }
 
-/* Returns the window of the owner's slot, as long as the owner's own plan uses it: a real owner
- * provides memory for this part only, so no rank may access more. */
+/* Returns the window of the owner's slot, cut to the bytes that the owner's own plan uses: a real
+ * owner provides memory for these bytes only, so no rank may access more. */
 static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
 {
     int slot = owner->execution % TT_PROOF_SLOTS;
@@ -271,10 +271,11 @@ bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t l
     return inside(p, &w, place);
 }
 
-/* ---- The result ---- */
+/* ---- The result of a rank ---- */
 
-/* This section checks a part that has ended: whether all accesses of other ranks to its buffers are
- * over, and whether its result is right. */
+/* This section checks a rank that has ended an execution: whether all accesses of other ranks to
+ * its buffers are over, and whether its result is right. (A `part` is one rank in one
+ * execution.) */
 
 /* The expected content of the piece of OUT at `off`: the input of `rank` from byte coord on; or, if
  * rank is -1, the reduction of the inputs of all ranks from byte coord on. */
@@ -352,8 +353,8 @@ static bool piece(struct tt_prover *p, struct tt_part *part, struct expected e)
     return true;
 }
 
-/* Checks that the operands of this part's result were combined in the same order as those of the
- * part that ended first in this execution. */
+/* Checks that the operands of this rank's result were combined in the same order as those of the
+ * rank that was the first to end this execution. The first rank itself is recorded, and passes. */
 static bool same_bits(struct tt_prover *p, struct tt_part *part)
 {
     struct tt_part *first = p->reference[part->execution];
@@ -397,7 +398,8 @@ static bool scattered(struct tt_prover *p, struct tt_part *part)
     return piece(p, part, (struct expected){0, len, tt_call_block_at(part->call, part->rank), -1});
 }
 
-/* Checks the pieces of all ranks that the root's buffer keeps if the call is in place. */
+/* Checks the result of a scatter: this rank's piece; at the root of a call in place, the pieces of
+ * all ranks, which its buffer keeps. */
 static bool scattered_pieces(struct tt_prover *p, struct tt_part *part)
 {
     const struct tt_call *c = part->call;

@@ -151,7 +151,7 @@ struct tt_proof_lane {
     struct tt_iter iter;
     struct tt_plain step; /* the step that the lane does or is blocked on */
     struct tt_moment now;
-    uint32_t born; /* the lane's time when it started */
+    uint32_t born; /* the lane's time when the lane started */
     int index;
     enum tt_lane_state state;
     bool blocked;                  /* `step` has been tried, and is not done yet */
@@ -196,7 +196,7 @@ struct tt_prover {
     struct tt_proof_pool pool;
     struct tt_part *parts; /* index: execution * p + rank */
     struct tt_proof_lane *head, *tail, *running;
-    uint32_t ended; /* number of parts that have ended */
+    uint32_t ended; /* the number of parts that have ended */
 
     struct tt_part **reference; /* by execution: the part that ended first */
     struct tt_memory *windows;  /* index: slot * p + rank */
@@ -204,7 +204,7 @@ struct tt_prover {
 
     struct tt_vclock **user; /* by rank: the clock of the caller's thread */
     struct tt_vclock **all;  /* by execution: the join of the clocks of all its ended parts */
-    uint32_t *ends;          /* by execution: the number of ranks that have ended it */
+    uint32_t *ends;          /* by execution: the number of ranks that have ended the execution */
     uint32_t *times;         /* by clock: the latest time */
     int *next_start;         /* by rank: the execution that the rank starts next */
 
@@ -303,7 +303,7 @@ bool tt_prove_result(struct tt_prover *p, struct tt_part *part);
 
 /* The running lane (prove.c). */
 /* Returns a lane, other than the message's own, on which the peer has posted a send or receive that
- * would match the message; -1 if there is none. For the error message. */
+ * would match the message; -1 if there is none. The error message names this lane. */
 int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *message);
 static inline struct tt_part *tt_prove_part(const struct tt_prover *p, int execution, int rank)
 {
@@ -324,8 +324,8 @@ __attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_me
                                          int64_t off, int64_t len, uint32_t access, bool write,
                                          uint32_t other, bool other_writes);
 __attribute__((cold)) bool tt_prove_stuck(struct tt_prover *p);
-/* These write a description into text, of `size` bytes, and return text: a range of bytes such as
- * "OUT[8..16) of rank 1", a value, and a set of ranks. */
+/* These functions write a description into text, of `size` bytes, and return text: a range of bytes
+ * such as "OUT[8..16) of rank 1", a value, and a set of ranks. */
 char *tt_prove_say_bytes(const struct tt_prover *p, char *text, size_t size,
                          const struct tt_memory *m, int64_t off, int64_t len);
 char *tt_prove_say_value(const struct tt_prover *p, char *text, size_t size,

@@ -142,7 +142,8 @@ int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *m)
 
 /* ---- Steps ---- */
 
-/* This section has the effect of each kind of step on memory, messages and flags. */
+/* This section executes the steps: it applies the effect of each kind of step to memory, messages
+ * and flags. */
 
 static enum prove_outcome outcome(bool going_on)
 {
@@ -186,7 +187,7 @@ static struct tt_given *give(struct tt_prover *p, struct tt_proof_lane *lane)
     return &lane->given[lane->given_n++];
 }
 
-/* Makes the lanes ready that await the flag of `lane` with a value of at most `value`. */
+/* Makes those lanes ready that await a value of at most `value` of the flag of `lane`. */
 static void wake(struct tt_prover *p, struct tt_proof_lane *lane, uint32_t value)
 {
     struct tt_proof_lane **at = &lane->waiters;
@@ -519,7 +520,7 @@ static enum prove_outcome prove_step(struct tt_prover *p, struct tt_proof_lane *
 /* ---- The run ---- */
 
 /* The run of the prover starts executions as the library would, and lets every lane run until it
- * blocks. The run ends when all parts have ended or no lane can go on. */
+ * blocks. The run ends when every rank has ended every execution, or when no lane can go on. */
 
 struct tt_prover *tt_prover_new(void)
 {
@@ -556,7 +557,7 @@ static void ready(struct tt_prover *p, struct tt_proof_lane *lane)
 
 static bool start_more(struct tt_prover *p, int rank);
 
-/* Sets part->end to the moment at which all lanes have ended. */
+/* Sets part->end to the moment at which all lanes of this rank have ended the execution. */
 static bool end_moment(struct tt_prover *p, struct tt_part *part)
 {
     part->end = part->lane[0].now;
@@ -569,9 +570,9 @@ static bool end_moment(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
-/* Frees the records of the part's buffers, which belong to the caller again. The record of the OUT
- * of the part that ended first in its execution stays, because the results of the other ranks are
- * compared with it. */
+/* Frees the records of the buffers of a rank that has ended an execution: the buffers belong to the
+ * caller again. The record of OUT of the rank that ended the execution first stays, because the
+ * results of the other ranks are compared with it. */
 static void drop_buffers(struct tt_prover *p, struct tt_part *part)
 {
     for (int buf = TT_IN; buf < TT_WIN; buf++) {

@@ -26,7 +26,8 @@ struct tt_sim_message {
     uint32_t next; /* the next in the receiver's list or in the free list */
 };
 
-/* The completion time of a started step as long as it is not known. */
+/* Stands for a completion time that is not known yet, and for the time of an event that is not
+ * scheduled. */
 #define TT_NEVER INT64_MAX
 
 struct tt_sim_lane {
@@ -34,7 +35,7 @@ struct tt_sim_lane {
     struct tt_plain step;
     /* fetched: all operands of the step that belong to other ranks have come */
     bool has_step, ended, fetched;
-    int gets;           /* the number of such operands that are under way */
+    int gets;           /* the number of operands of other ranks that are under way */
     int64_t now, begun; /* now: the lane's time; begun: when the lane came to `step` */
     int64_t due;        /* the time of the event that continues the lane; TT_NEVER: there is none */
     /* by started step, TT_IN_FLIGHT for each id: its completion time or TT_NEVER */

@@ -535,7 +535,7 @@ static bool begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int la
     *l = (struct tt_sim_lane){.now = time, .due = TT_NEVER, .memory = memory};
     l->complete = (int64_t *)(void *)(memory + iter);
     for (size_t i = 0; i < starts; i++)
-        /* so a wait for a step of length 0, which was never started, does not wait */
+        /* time 0, so that a wait for a step of length 0, which is never started, does not block */
         l->complete[i] = 0;
     tt_iter_begin(&l->iter, plan, lane, memory);
     return true;
@@ -573,7 +573,7 @@ static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
     begin_phase(sim, rank, time);
 }
 
-/* ---- The whole ---- */
+/* ---- Running the simulation ---- */
 
 static void event(struct tt_sim *sim, struct tt_event e)
 {
@@ -596,8 +596,8 @@ static void event(struct tt_sim *sim, struct tt_event e)
     run_lane(sim, rank, lane);
 }
 
-/* Reports progress every NOW_AND_THEN events. n is the number of events, or of ranks that have
- * begun. */
+/* Reports progress if n, the number of events or of ranks that have begun, is a multiple of
+ * NOW_AND_THEN. */
 static void print_progress(const struct tt_sim *sim, int64_t n)
 {
     enum { NOW_AND_THEN = 1 << 14 };

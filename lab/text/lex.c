@@ -65,7 +65,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the length of the word at `at`. A '-' is part of the word only if it may be a name. */
+/* Returns the length of the word at `at`. A '-' after the first character is part of the word only
+ * if `name` is true. */
 static size_t word_length(const char *at, bool name)
 {
     size_t n = 0;

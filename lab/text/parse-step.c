@@ -122,7 +122,8 @@ static int32_t owner(struct tt_parser *to)
     return r == to->me ? TT_SELF : r;
 }
 
-/* These parse any range, a range of this rank, and a range of another rank. */
+/* These three functions parse a range of any rank, a range of this rank, and a range of another
+ * rank. */
 static struct tt_range parse_range(struct tt_parser *to)
 {
     int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");

@@ -384,7 +384,7 @@ static void map(struct parser *to)
     if (!to->in.failed) memcpy(to->problem->map, begin, strlen(begin) + 1);
 }
 
-/* ---- The whole ---- */
+/* ---- The whole problem ---- */
 
 static void whole(struct parser *to)
 {
@@ -424,7 +424,8 @@ static void show(FILE *file, const char *text, size_t n)
         fputc(isprint((unsigned char)text[i]) ? text[i] : '?', file);
 }
 
-/* If the text is long, only the part around the place of the error is printed. */
+/* Prints the message, the text and a caret (problem.h). From a long text, prints only the part
+ * around the place of the error. */
 void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
 {
     enum { SHOWN = 100, BEFORE = 60 };

@@ -86,10 +86,10 @@ static bool is_apart(const struct tt_call *call, int from, int to)
     return (gathers ? to : from) != call->root || (call->in_place && from == to);
 }
 
-/* Returns how many elements go from one rank to another. In an allgatherv a rank contributes the
- * same to all ranks, and in a reduce_scatter the blocks do not depend on who contributes, so `to`
- * is taken as 0 in both. With skew=zipf the share depends on the receiver in an alltoallv or
- * scatterv, and on the contributor (or the block) in the others. */
+/* Returns how many elements go from one rank to another. In an allgatherv, gatherv or
+ * reduce_scatter the count depends on the contributor or on the block (`from`) alone, so `to` is
+ * taken as 0. With skew=zipf the share depends on the receiver in an alltoallv or scatterv, and on
+ * the contributor (or the block) in the other collectives. */
 static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
 {
     enum tt_coll coll = problem->call.coll;

@@ -17,7 +17,7 @@ function callInk(name) {
   return CALL_INKS.find(([begin]) => name.startsWith(begin))[1];
 }
 
-/* ---- In words ---- */
+/* ---- Texts about calls ---- */
 
 /* Returns the text for the number of elements of a call; or the bytes if the trace has no number of
  * elements. */
