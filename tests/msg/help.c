@@ -459,7 +459,7 @@ static void parting(struct rank *r)
     }
 }
 
-/* Runs after tutti_finalize: the receive buffer must not change any more. */
+/* Checks after tutti_finalize that the receive buffer does not change any more. */
 static int stays_as_it_is(void)
 {
     memcpy(parting_data, parting_gift, LONG);
