@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * alltoallw, in which each pair of ranks has types of its own: results of the three forms, in place
- * and not, with empty pieces; counts of a pair that do not match; and wrong arguments, which the
- * rank that passes them gets back with the name of the argument, without any other rank.
+ * and not, with empty pieces; counts of a pair that do not match; and wrong arguments, for which
+ * the rank that passes them gets an error with the name of the argument, even if no other rank
+ * calls.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -225,8 +226,8 @@ static void wrong_whole(struct alltoallw_rank *x)
     check(strstr(tutti_error(), tried[6].text) != NULL, x, tried[6].text);
 }
 
-/* Checks that both ranks get an error with both sizes if rank 1 sends rank 0 more than rank 0
- * expects. */
+/* Checks that both ranks get an error that states both sizes if rank 1 sends rank 0 more than rank
+ * 0 expects. */
 static void mismatch(struct alltoallw_rank *x)
 {
     tutti_team *whole = x->team;

@@ -146,7 +146,8 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* together N TIMES: N clients, each in its own thread, which also finalizes it. */
+/* together N TIMES: creates N clients, and runs a thread for each client that makes TIMES rounds of
+ * calls on the client and finalizes it. */
 static int together(int argc, char **argv)
 {
     enum { MOST = 16 };

@@ -13,8 +13,8 @@ for n in 1 2 4; do expect 0 go -n "$n" "$clients" together 3 60; done
 TUTTI_CMA=0 expect 0 go -n 2 "$clients" together 3 60
 expect 0 go -n 2 "$clients" together 16 5
 
-# Clients over the network with UCX, if it is installed. Not under the thread sanitizer, for which
-# UCX is not built: the program ends when UCX allocates memory.
+# Runs clients over the network with UCX, if UCX is installed, but not under the thread sanitizer,
+# for which UCX is not built: the program ends when UCX allocates memory.
 if [ "$TUTTI_SANITIZE" = thread ]; then
     echo 'not over the network library under the thread sanitizer'
 elif TUTTI_WIRE=1 go -n 1 "$clients" orders >out 2>err && TUTTI_WIRE=1 go -n 2 "$clients" orders >out 2>err; then

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * gatherv and scatterv, in which only the root knows the counts of all ranks: results of the three
- * forms, in place and not; calls without any data; and wrong arguments, which the rank that passes
- * them gets back with the name of the argument, without any other rank.
+ * forms, in place and not; calls without any data; and wrong arguments, for which the rank that
+ * passes them gets an error with the name of the argument, even if no other rank calls.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -279,7 +279,7 @@ struct asker {
     struct exchange *x;
 };
 
-/* Runs in the helper of the sending context. */
+/* Sends one message, in the helper of the sending context. */
 static void send_one(tutti_context *context, void *arg)
 {
     const struct asker *a = arg;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Jobs of processes that this script starts itself: their allgather is files in a folder
-# (init-with.c). Also with allgathers that fail.
+# (init-with.c). The script also tries allgathers that fail.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../limit.sh"

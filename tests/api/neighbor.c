@@ -291,7 +291,8 @@ static void nothing_counts_outside(struct neighbor_rank *x)
     must(tutti_team_free(t), x, "free");
 }
 
-/* Checks that both ranks get an error with both sizes if rank 1 sends more than rank 0 expects. */
+/* Checks that both ranks get an error that states both sizes if rank 1 sends more than rank 0
+ * expects. */
 static void mismatch(struct neighbor_rank *x)
 {
     int other = 1 - x->me;
@@ -308,8 +309,8 @@ static void mismatch(struct neighbor_rank *x)
     (void)tutti_team_free(t);
 }
 
-/* Checks that both of two neighbours get an error with both names if they call different
- * collectives of equally many bytes. */
+/* Checks that both of two neighbours get an error that names both collectives if they call
+ * different collectives of equally many bytes. */
 static void other_collective(tutti_client *client, void *arg)
 {
     struct neighbor_rank *x = calloc(1, sizeof *x);

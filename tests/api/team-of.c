@@ -5,7 +5,7 @@
  *     team-of threads P       a job of threads
  *     team-of all             a job of processes
  *     team-of die|leave       the last rank dies, or leaves, without the call that lists it; the
- *                             others return PEER, and make a team without it
+ *                             others get PEER, and make a team without that rank
  */
 #include <signal.h>
 #include <stdbool.h>

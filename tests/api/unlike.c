@@ -45,8 +45,8 @@ static tutti_status gathered_type(struct unlike_rank *x)
                                      x->rank ? TUTTI_U64 : TUTTI_I64);
 }
 
-/* Rank 1 sends 1 and 3 elements where rank 0 expects 3 and 1: as many in all, divided
- * differently. */
+/* Makes a call in which rank 1 sends 1 and 3 elements where rank 0 expects 3 and 1: as many in all,
+ * divided differently. */
 static tutti_status divided(struct unlike_rank *x)
 {
     static const int64_t up[2] = {1, 3}, down[2] = {3, 1};
@@ -55,7 +55,7 @@ static tutti_status divided(struct unlike_rank *x)
                                     TUTTI_I32);
 }
 
-/* Rank 1 sends 2 and 0 elements where rank 0 expects 0 and 2. */
+/* Makes a call in which rank 1 sends 2 and 0 elements where rank 0 expects 0 and 2. */
 static tutti_status misplaced(struct unlike_rank *x)
 {
     static const int64_t up[2] = {2, 0}, down[2] = {0, 2};
@@ -64,7 +64,7 @@ static tutti_status misplaced(struct unlike_rank *x)
                                     TUTTI_I32);
 }
 
-/* Rank 1 sends nothing where rank 0 expects something. */
+/* Makes a call in which rank 1 sends nothing where rank 0 expects something. */
 static tutti_status nothing(struct unlike_rank *x)
 {
     static const int64_t none[2];
@@ -72,15 +72,16 @@ static tutti_status nothing(struct unlike_rank *x)
                                     places, TUTTI_I32);
 }
 
-/* The ranks call different collectives without any elements. The error names their types
- * nevertheless. */
+/* Lets the ranks call different collectives without any elements. The error names the types of the
+ * calls nevertheless. */
 static tutti_status empty_calls(struct unlike_rank *x)
 {
     if (x->rank) return tutti_neighbor_allgather(x->team, x->in, x->out, 0, TUTTI_F32);
     return tutti_neighbor_alltoall(x->team, x->in, x->out, 0, TUTTI_I32);
 }
 
-/* The ranks pass other numbers of elements of a derived type, which the error counts as such. */
+/* Lets the ranks pass different numbers of elements of a derived type. The error states the numbers
+ * of these elements. */
 static tutti_status derived(struct unlike_rank *x)
 {
     return tutti_neighbor_allgather(x->team, x->in, x->out, 2 + x->rank, x->mixed);
@@ -88,7 +89,7 @@ static tutti_status derived(struct unlike_rank *x)
 
 /* ---- A type for each piece ---- */
 
-/* The ranks call different collectives without any elements, of which only one has a single
+/* Lets the ranks call different collectives without any elements, of which only one has a single
  * type. */
 static tutti_status empty_pieces(struct unlike_rank *x)
 {
@@ -131,7 +132,7 @@ static tutti_status another_order(struct unlike_rank *x)
     return exchange(x, false, ones, x->rank ? one : other, ones, other);
 }
 
-/* Pairs of elements with a gap match twice as many elements without one. */
+/* Makes a call in which pairs of elements with a gap match twice as many elements without one. */
 static tutti_status same_signature(struct unlike_rank *x)
 {
     tutti_type pair[2] = {x->two, x->two}, basic[2] = {TUTTI_I32, TUTTI_I32};

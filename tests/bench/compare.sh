@@ -96,7 +96,7 @@ d = json.load(open(sys.argv[1]))
 assert d["left_out"] == ["alltoall/f64/512K/p2"], d["left_out"]
 assert d["summary"] is None and len(d["points"]) == 4' "$work/one.json"
 
-refused() { # refused PATTERN ARGUMENT...
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${compare[@]}" "$@" >"$work/out" 2>&1 || status=$?

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/results"
 hosts=("$TUTTI_SOURCE/bench/bench" hosts --build "$TUTTI_BUILD" --results "$work/results" --nodes '2,1' --quick --repeats 1 --batch 0.001)
 
-refused() { # refused PATTERN ARGUMENT...
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${hosts[@]}" "$@" >"$work/out" 2>&1 || status=$?

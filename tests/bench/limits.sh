@@ -43,7 +43,7 @@ status=0
 grep -qE "^limits: cannot write $work/none/[0-9].*\.md: No such file or directory$" "$work/out"
 
 # Wrong arguments.
-refused() { # refused PATTERN ARGUMENT...
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "$TUTTI_SOURCE/bench/bench" limits --build "$TUTTI_BUILD" --results - "$@" >"$work/out" 2>&1 || status=$?

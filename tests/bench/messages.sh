@@ -73,7 +73,7 @@ assert [target["bound"] for target in document["targets"]] == ["at most 1.05", "
 assert all(target["met"] for target in document["targets"]), document["targets"]
 PYTHON
 
-refused() { # refused PATTERN COMMAND...
+refused() { # refused TEXT COMMAND...: expects an error that contains the text
     local words=$1 status=0
     shift
     "$@" >"$work/out" 2>&1 || status=$?

@@ -102,7 +102,7 @@ PYTHONPATH=$TUTTI_SOURCE/bench python3 "$work/trials.py" "$TUTTI_BUILD" "$work"
 
 suites=("$TUTTI_SOURCE/bench/bench" mpi-suites --build "$TUTTI_BUILD" --cache "$work/cache" --no-fetch --mode count)
 grep -q -- '--only REGEX' <<<"$("${suites[@]}" --help)"
-refused() { # refused PATTERN OPTION...
+refused() { # refused TEXT OPTION...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${suites[@]}" "$@" >"$work/out" 2>&1 || status=$?

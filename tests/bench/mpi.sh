@@ -40,7 +40,7 @@ assert ("Nothing was taken" in said) == (not taken) and ("Calls that were taken"
 assert "- left out over " in said and "alltoallv/f64/64K/p2" in said, said
 PYTHON
 
-refused() { # refused PATTERN OPTION...
+refused() { # refused TEXT OPTION...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${mpi[@]}" "$@" >"$work/out" 2>&1 || status=$?

@@ -17,7 +17,7 @@ boxes = {box.get("fill") for box in root.iter("{http://www.w3.org/2000/svg}rect"
 assert {"#4477aa", "#ee6677"} <= boxes, boxes
 PYTHON
 
-refused() { # refused PATTERN ARGUMENT...
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${overlap[@]}" --svg "$work/none.svg" "$@" >"$work/out" 2>&1 || status=$?

@@ -25,7 +25,7 @@ circles = list(xml.parse(sys.argv[2]).getroot().iter("{http://www.w3.org/2000/sv
 assert len(circles) == len(points) + 1, len(circles)
 PYTHON
 
-refused() { # refused PATTERN ARGUMENT...
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${predict[@]}" "$@" >"$work/out" 2>&1 || status=$?

@@ -36,8 +36,8 @@ compare() {
     cmp twice "$2" || die "twice is not the table on $1 ranks: $2"
 }
 
-# The table in the source tree is the one that the conversion rates give (Regulation (EC) No 2866/98
-# and later).
+# Prints the table that the conversion rates give (Regulation (EC) No 2866/98 and later). The table
+# in the source tree must be the same.
 rates_again() {
     awk 'BEGIN {
         n = split("ATS 13.7603 BEF 40.3399 DEM 1.95583 ESP 166.386 FIM 5.94573 FRF 6.55957 " \

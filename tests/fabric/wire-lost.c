@@ -250,8 +250,8 @@ static void closing_a_link_ends_what_is_under_way(void **state)
     assert_true(pair_play(play_closed, -1, NULL));
 }
 
-/* One side closes its link and port while the other side does not advance: the sends end with an
- * error, and the other side is notified when it advances again. */
+/* Lets one side close its link and port while the other side does not advance: the sends end with
+ * an error, and the other side is notified when it advances again. */
 static void play_abandoned(struct side *side)
 {
     struct wire_lost_work work;

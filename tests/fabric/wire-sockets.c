@@ -85,7 +85,7 @@ static bool is_own(const struct opener *opener, int fd)
     return false;
 }
 
-/* Whether this is a connected TCP socket. */
+/* Returns whether the descriptor is a connected TCP socket. */
 static bool is_connected(int fd)
 {
     struct sockaddr_storage name;
@@ -179,8 +179,8 @@ static void limit_descriptors(int left)
     must(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
-/* Links are refused while too few descriptors are left, without other effects: afterwards they can
- * be opened. */
+/* Checks that links are refused while too few descriptors are left, without other effects:
+ * afterwards links can be opened. */
 static void play_limit(struct side *side)
 {
     struct side mine = {0};

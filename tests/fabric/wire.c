@@ -305,8 +305,8 @@ static void ball_came(void *arg, const void *head, size_t head_bytes, const void
     must(pattern_holds(data, data_bytes, (uint64_t)number));
 }
 
-/* Each side sends message i after it has received message i - 1 of the other, so both advance all
- * the time. */
+/* Plays one side of an exchange: sends message i when message i - 1 of the other side has arrived,
+ * so that both sides advance all the time. */
 static void *play_ball(void *arg)
 {
     struct fellow *fellow = arg;
@@ -386,8 +386,8 @@ static void send_byte(struct side *side)
     tally_wait(side, &tally);
 }
 
-/* One side sends a byte every 20 ms while the other side sleeps; then the sides swap their
- * roles. */
+/* Lets one side send a byte every 20 ms while the other side sleeps; then the sides swap
+ * their roles. */
 static void play_sleep(struct side *side)
 {
     int came = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The address records and terms that ranks on other hosts send when a job begins. Data that are
- * accepted must be written as the same bytes again; data that are refused must leave the result
- * unchanged.
+ * The address records that ranks on other hosts send when a job begins, and the terms (what the
+ * ranks of a node have agreed on) that nodes send. Data that are accepted must be written as the
+ * same bytes again; data that are refused must leave the result unchanged.
  */
 #include "boot/address-record.h"
 #include "fuzz.h"

@@ -205,8 +205,8 @@ all_wait() {
 }
 
 # cut_off HOST VICTIMS TRIES COLLECTIVE...: starts a job for each collective, all at the same time,
-# waits until all ranks wait in it, and cuts the host off. Starts void jobs again, at most TRIES
-# times.
+# waits until all ranks wait in it, and cuts the host off. Starts a job again, at most TRIES times,
+# if UCX stopped a rank or gave up a link although nothing was wrong (the job is void).
 cut_off() {
     local h=$1 victims=$2 tries=$3 at name deadline=$((SECONDS + 90)) again=()
     shift 3

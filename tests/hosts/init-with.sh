@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A job on two hosts that this script starts itself: the allgather of its ranks is files in a folder
-# that both hosts see (tests/api/init-with.c). Also with an allgather that fails at one rank.
+# that both hosts see (tests/api/init-with.c). The script also tries an allgather that fails at one
+# rank.
 # shellcheck disable=SC2034
 launcher=none
 # shellcheck source-path=SCRIPTDIR disable=SC1091

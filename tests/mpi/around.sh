@@ -54,8 +54,8 @@ launch "$host" 1 ./around call
 grep -qE 'opening file=.*/libmpi(ch)?\.so[^ ]* ' err || fail 'the dynamic linker does not tell what is opened'
 if grep -E 'opening file=.*/lib(c|m|pthread|hwloc|open-pal|gfortran)\.so' err; then fail 'opens what is no host'; fi
 
-# Objects that were linked for an address that only one of them can get, and an object without the
-# hash table that shows quickly which symbols an object does not define.
+# Creates objects that are linked for an address that only one of them can get, and an object
+# without the hash table that shows quickly which symbols an object does not define.
 cc -shared -nostdlib -Wl,-Ttext-segment=0x7ffffff00000 -x c /dev/null -o high-1.so
 cc -shared -nostdlib -Wl,--hash-style=sysv -x c /dev/null -o old.so
 cp high-1.so high-2.so

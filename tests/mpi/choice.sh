@@ -56,7 +56,7 @@ for seed in 1 2; do
     python3 report.py mixed || fail "the report of seed $seed"
 done
 export TUTTI_MPI_WISDOM=0
-# Now all functions, in place and with all types.
+# Tries all functions, in place and with all types.
 reported "$host" 2 ./take 100
 grep -qx 'all results are right' out && [ ! -s err ] || fail 'take'
 python3 report.py take || fail 'the report of take'

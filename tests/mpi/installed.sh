@@ -12,7 +12,8 @@ installed=$(find "$work/prefix" -name libtutti_mpi.so)
 env LD_LIBRARY_PATH="${installed%/*}" "$work/prefix/bin/tutti" mpi sh -c 'echo "$LD_PRELOAD"' >out
 grep -qx "$(realpath "$installed")" out || fail 'the installed command preloads another library'
 
-# A library whose name begins like this one's is another library, and so it is with settings.
+# A library whose name begins with libtutti_mpi.so, or a variable whose name begins with TUTTI_MPI,
+# must not be taken for that library or that variable.
 env LD_PRELOAD="$installed.old" "$work/prefix/bin/tutti" mpi sh -c 'echo "$LD_PRELOAD"' 2>/dev/null >out
 grep -qx "$installed.old:$(realpath "$installed")" out || fail 'the library is not preloaded beside another one'
 mkdir bin

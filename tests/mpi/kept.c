@@ -109,7 +109,7 @@ static void reads_what_it_wrote(void **state)
     assert_null(find(&kept, 2, "1,1", shape_of(0)));
 }
 
-/* Of more decisions than fit, the last ones are read. */
+/* Tests that the last decisions are read if a file has more decisions than fit. */
 static void reads_the_last(void **state)
 {
     (void)state;

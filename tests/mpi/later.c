@@ -126,7 +126,7 @@ static void driven(void)
 
 static long looked;
 
-/* Open MPI's progress calls this function each time that it runs. */
+/* Counts a run of Open MPI's progress, which calls this function each time that it runs. */
 static int count_look(void)
 {
     looked++;
@@ -299,7 +299,7 @@ static void crossed(void)
     MPI_Comm_free(&shared);
 }
 
-/* A thread with a communicator of its own, on which blocking and nonblocking calls alternate. */
+/* Runs in a thread: makes blocking and nonblocking calls in turn on the thread's communicator. */
 static void *work(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg;

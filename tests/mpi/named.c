@@ -120,7 +120,7 @@ static void threads(void)
     }
 }
 
-/* A thread that makes and frees communicators while other threads do so, too. */
+/* Runs in a thread: makes and frees communicators while other threads do so, too. */
 static void *churn(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg, comm;

@@ -101,9 +101,9 @@ static void send_one(struct rank *r, int to, const char *data, struct completed 
     must(tutti_message_send(r->context[0], &send));
 }
 
-/* Whether everything has been written that the origin can write while the target does not advance.
- * With several contexts the origin can write the last portion, except for its first piece, which
- * one of the target's contexts has read. */
+/* Returns whether everything has been written that the origin can write while the target does not
+ * advance. With several contexts the origin can write the last portion, except for its first piece,
+ * which one of the target's contexts has read. */
 static bool is_helped(const struct rank *r, const struct receiver *to)
 {
     if (r->contexts == 1) return is_filled(to->memory, LONG, 1);
@@ -344,8 +344,8 @@ static void look(struct rank *r)
     if (tt_random_below(&r->random, 8) == 0) receive_one(r->context[0]);
 }
 
-/* A barrier in which each rank also starts the receives that it has put off. Messages that were put
- * off arrive only if every rank goes on to start them. */
+/* Calls a barrier in which each rank also starts the receives that it has put off. Messages that
+ * were put off arrive only if every rank goes on to start them. */
 static void meet_all(struct rank *r)
 {
     tutti_request *request;
@@ -459,7 +459,7 @@ static void parting(struct rank *r)
     }
 }
 
-/* Runs after tutti_finalize: the receive buffer must not change any more. */
+/* Checks after tutti_finalize that the receive buffer does not change any more. */
 static int stays_as_it_is(void)
 {
     memcpy(parting_data, parting_gift, LONG);

@@ -8,7 +8,7 @@ help=$TUTTI_BUILD/tests/msg-help
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TUTTI_READ_COST=1
-run() { # -n RANKS [CONTEXTS]
+run() { # run -n RANKS [CONTEXTS]: runs help.c, with one context in each rank by default
     local status=0
     rm -f "$work"/*
     tutti run --timeout 3000 "$1" "$2" "$help" "${3:-1}" "$work" || status=$?

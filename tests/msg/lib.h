@@ -54,7 +54,7 @@ tutti_endpoint *endpoint(struct rank *r, int rank, int context);
 void advance(struct rank *r);
 /* Advances until *value equals `wanted`; aborts if it is larger. */
 void until(struct rank *r, const int *value, int wanted);
-/* A barrier that advances all contexts while it waits. */
+/* Calls a barrier, and advances all contexts until the barrier is complete. */
 void meet(struct rank *r);
 
 /* word_of returns word i of the payload with this seed, in words of eight bytes. byte_of returns

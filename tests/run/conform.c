@@ -35,7 +35,7 @@ struct conform_state {
     tutti_op compose;
 };
 
-static int threads; /* ranks that are threads of this process; 0: all ranks of the job are */
+static int threads; /* number of ranks that are threads of this process; 0: all ranks of the job */
 
 static void check(bool good, const struct conform_state *s, const char *what)
 {

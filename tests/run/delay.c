@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps of a lane are unrolled into a list, puts and gets get new positions in it, and the
- * builder builds a new plan from the list.
+ * Makes transfers late: unrolls the steps of a lane into a list, gives puts and gets new positions
+ * in the list, and builds a new plan from the list.
  */
 #include "run/delay.h"
 

@@ -22,8 +22,8 @@ enum {
     ROUND = EVERY + TRIAL
 };
 
-static int64_t now, plain_ns, past_ns; /* the clock; what a piece takes by plain and by bypassing
-                                        * stores */
+/* The clock; the time that a piece takes with plain stores, and with stores that bypass caches. */
+static int64_t now, plain_ns, past_ns;
 static int64_t past_bytes;
 
 int64_t __wrap_tt_clock_ns(void);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# An alltoallv whose pieces go through other ranks (`forward`, on a torus with a hole, through
+# Tries an alltoallv whose pieces go through other ranks (`forward`, on a torus with a hole, through
 # members only), or go in blocks of equal length (`padded`), or in messages from node to node
 # (`composed`). A gatherv and a scatterv are tried with `composed`, too.
 set -eu

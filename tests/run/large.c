@@ -30,7 +30,7 @@ static int me;
 static byte *buffer, *own, *theirs; /* the blocks of rank 0, of this rank, and of the other rank */
 static int64_t period, repeated;    /* bytes of memory that repeat in a block, and how many bytes of
                                   * the block consist of them */
-static int turn; /* the number of the call, so that no call finds what an earlier one left */
+static int turn; /* the number of the call; each call has other data than the calls before it */
 
 static void must(tutti_status status)
 {

@@ -10,9 +10,9 @@
  *     test-run-oracle [--mutants N] [--first I] [--seed S] [--seeds K] [--explain M] [--fault NAME]
  *                     [--radix K] [--algorithms N]
  *
- * Mutant i depends on (S, i, N) alone and mutates a plan of the first N algorithms in turn
- * (default: all). The test judges mutants I, I + 1, ... Of the rejected mutants that never failed
- * it prints M; --fault prints only those with that report.
+ * Mutant i depends only on S, i and the N of --algorithms; the mutants are made from plans of the
+ * first N algorithms (default: all) in turn. The test judges mutants I, I + 1, ... Of the rejected
+ * mutants that never failed it prints M; --fault prints only those with that report.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,9 @@
  *
  * These things make it hard on plans:
  * - ranks run ahead of each other as far as they may, with several executions in flight;
- * - strict priorities that change now and then, so that one rank does everything it can before
- *   another does anything;
+ * - priorities: the stage advances the first rank, in an order of priority, that can do something,
+ *   so that one rank does everything it can before another does anything. In one of eight calls the
+ *   search begins at a random place in the order, and in one of 24 calls the order is shuffled;
  * - sends that wait for their receives;
  * - puts and gets that are completed late, up to their wait;
  * - different data in every execution and on every rank;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * stream BYTES STORED [TIMES]: three ranks scan vectors of BYTES, along the chain of `window`. The
- * first one copies its vector into its window, the second one reduces into its window, and the last
- * one writes to its output only. The first two must store STORED bytes past the caches, and the
- * last one none. With TIMES the ranks scan so many times, and the first two must store at least
- * STORED bytes past the caches.
+ * stream BYTES STORED [TIMES]: three ranks scan vectors of BYTES bytes by the algorithm `window`,
+ * as a chain. The first rank copies its vector into its window, the second one reduces into its
+ * window, and the last one writes to its output only. The first two must store STORED bytes past
+ * the caches, and the last one none. With TIMES the ranks scan so many times, and the first two
+ * must store at least STORED bytes past the caches.
  */
 #include <stdlib.h>
 

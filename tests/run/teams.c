@@ -213,7 +213,7 @@ static void windows(tutti_client *client, void *arg)
     check(backed(client) <= file, "the windows of a freed team are left");
 }
 
-/* ---- ---- */
+/* ---- The command line ---- */
 
 static const struct {
     const char *name;

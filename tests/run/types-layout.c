@@ -243,8 +243,8 @@ static tutti_status reduce(const struct layout_case *c, const void *in, void *ou
     }
 }
 
-/* Calls a gatherv or scatterv. A rank that is not the root, too, has its own piece at the
- * displacement that its lists give for the root. */
+/* Calls a gatherv or scatterv. On every rank, not only on the root, the rank's own piece lies at
+ * the displacement that the rank's lists give for the root. */
 static tutti_status call_rooted_list(const struct layout_case *c, const void *in, void *out)
 {
     tutti_team *team = c->rank->team;

@@ -42,8 +42,9 @@ static void maps_and_calls(void **state)
     assert_false(tt_call_valid(&call, 3));
 }
 
-/* Checks when the words of two members agree: if each member sends what the other one expects, and
- * no number of bytes is too large for a word. */
+/* Checks tt_pair_agrees, which compares the words of two members: the function must return true
+ * exactly if each member sends what the other one expects, and no number of bytes is too large for
+ * a word. */
 static void words_of_pairs(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@ static int counted[TURNS]; /* number of sleeps of rank 0 in each allreduce */
 
 /* Counts a sleep; the library calls this function before each sleep of rank 0. Rank 0 sleeps on a
  * descriptor that never becomes readable, each time for an eighth of the time that it has waited so
- * far. */
+ * far, but for at least 20 us and at most 1 ms. */
 static bool count_sleep(void *arg)
 {
     (void)arg;

@@ -40,7 +40,7 @@ static int64_t time_ps(const char *coll, const char *algorithm, int p, struct co
 /* ---- Halving ---- */
 
 /* Returns the time that the method claims: (p-1)/p LENGTH times the sum of the time of a byte in
- * the distribution and that of a byte in the collection (`collection`). */
+ * the first phase, the distribution, and that of a byte in the second phase (`collection`). */
 static int64_t claimed(int p, struct cost c, int64_t collection)
 {
     return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);

@@ -36,7 +36,7 @@ for row in rows:
 PYTHON
 grep -q '^order: ' "$work/out"
 
-# One problem; and SimGrid with bytes that take a thousandth longer.
+# One problem must pass, and must fail if bytes take a thousandth longer in SimGrid.
 one=(alltoall/u8/1K/p4@ring:4 ring)
 "${simgrid[@]}" "${one[@]}" >"$work/out"
 mkdir -p "$work/off/bin" "$work/off/tests"
@@ -60,7 +60,7 @@ for seed in {1..12}; do
     "$TUTTI_BUILD/tests/simgrid-peer" "${crowded[@]}" --contention queued --ties "$seed"
 done | cut -c -6 | sort -u | diff - <(printf '%s\n' 16.322 18.321)
 
-refused() { # words expected, arguments
+refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
     "${simgrid[@]}" "$@" >"$work/out" 2>&1 || status=$?
@@ -77,7 +77,7 @@ refused "cannot write $work/none/x: No such file or directory" --json "$work/non
 refused 'build Tutti first' --build "$work" barrier/p4 flat
 
 # The peer program alone.
-peer() { # words expected, arguments
+peer() { # peer TEXT ARGUMENT...: expects exit status 2 and an error that contains the text
     local words=$1 status=0
     shift
     "$TUTTI_BUILD/tests/simgrid-peer" "$@" >"$work/out" 2>&1 || status=$?

@@ -9,9 +9,10 @@ source "$(dirname "$0")/lib.sh"
 maker=$TUTTI_SOURCE/docs/man/page
 tutti=$(command -v tutti)
 
-# The lines of a page as a reader sees them, without the requests for bold and italic text.
+# Prints the lines of a page as a reader sees them, without the requests for bold and italic text.
 plain() { sed -e "s/\\\\(aq/'/g" -e 's/\\f[BIR]//g' -e 's/\\://g' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g' "$1"; }
-# The options of a page, and what --help prints, each as "--option=VALUE" with its short form.
+# Two functions that print the options of a page, and those in the output of --help, each as
+# "--option=VALUE" with its short form.
 options_of_page() { plain "$1" | grep -A1 '^\.TP' | grep -E '^--?[a-zA-Z]' | sort; }
 options_of_help() { sed -nE 's/^ {2,6}((-[a-zA-Z?], )?--[a-z][^ ]*|-x [^ ]+).*/\1/p' "$1" | sort; }
 

@@ -91,7 +91,7 @@ static void stay(void)
     for (;;) pause();
 }
 
-/* Gives the daemons time to detach. */
+/* Waits a second, so that the daemons have time to detach, and then lets the rank end. */
 static void go_away(void)
 {
     sleep(1);
@@ -149,8 +149,8 @@ static int add_until_peer_fails(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Rank 0 exits after a barrier without tutti_finalize. The other ranks wait for it in the next
- * barrier, or are still in the first barrier. Prints the error. */
+/* Lets rank 0 exit after a barrier without tutti_finalize. The other ranks wait for rank 0 in the
+ * next barrier, or are still in the first barrier. Prints the error. */
 static int desert(void)
 {
     static tutti_client *client; /* static, so that the leak check still finds it at the exit */
@@ -164,7 +164,7 @@ static int desert(void)
     return status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Rank 1 never joins the job. */
+/* Lets all ranks but rank 1 join the job. */
 static int stay_away(void)
 {
     tutti_client *client;
@@ -243,7 +243,7 @@ static int try_to_join(const char *when)
     return tutti_finalize(client) == TUTTI_OK;
 }
 
-/* Ranks 1 and 3 exit without tutti_finalize. The other ranks continue without them. */
+/* Lets ranks 1 and 3 exit without tutti_finalize. The other ranks continue without them. */
 static int exit_two(void)
 {
     tutti_client *client;

@@ -11,9 +11,9 @@ trouble=$TUTTI_BUILD/tests/trouble-rank
 # With the argument `nodes` the ranks of a script are on several simulated nodes: 3 ranks on two, 4
 # ranks on three.
 apart=${1-}
-# On one node of the full run, ranks wait as they do for a user. In all other runs they sleep after
-# a few yields, so that deaths meet ranks that poll and ranks that sleep; a job takes a third less
-# processor time then.
+# In the full run on one node, ranks use the default wait policy, except in forbidden.sh. In all
+# other runs ranks sleep after a few yields. So deaths meet ranks that poll and ranks that sleep.
+# With few yields a job takes a third less processor time.
 if [ -n "$apart$TUTTI_TEST_BRIEF" ]; then export TUTTI_YIELDS=20; fi
 on_nodes() {
     [ -n "$apart" ] || return 0

@@ -214,8 +214,8 @@ static int unsent(int argc, char **argv)
     return 0;
 }
 
-/* Calls one of several collectives, chosen by i. With `odd`, the call does not match the calls of
- * ranks without. */
+/* Calls one of several collectives, chosen by i. A call with `odd` set does not match a call with
+ * `odd` unset. */
 static tutti_status call_nth(tutti_team *team, int i, bool odd)
 {
     static double in[64], out[64];

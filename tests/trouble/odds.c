@@ -439,9 +439,9 @@ static void in_thread(tutti_client *client, void *arg)
     wrong++;
 }
 
-/* Returns whether tutti_finalize may return this error although the rank's own comparison passed.
- * Another rank may find the mismatch later; then a rank gets the error whose split was cut short,
- * or that neither sends nor expects the count that differs. */
+/* Returns whether tutti_finalize may return this error although the rank's own comparison passed,
+ * because another rank found the mismatch later. This can happen to a rank whose split was cut
+ * short, and to a rank that neither sends nor expects the count that differs. */
 static bool may_end_late(const struct a_case *k, tutti_status status)
 {
     if (status != TUTTI_ERR_MISMATCH) return false;

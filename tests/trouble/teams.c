@@ -2,10 +2,11 @@
  *
  * teams apart|inner: calls that do not match on parts of the world, with four ranks.
  *
- *   apart   ranks 2 and 3 differ on their team. Later ranks 0 and 1 differ on theirs, where rank 1
- *           waits for nobody in its call and continues with an agreement. The error at each rank
- *           must name the calls of its own team.
- *   inner   on the team of ranks 1-3, rank 2 differs: the message names it as rank 2 of the job
+ *   apart   the calls of ranks 2 and 3 on their team differ. Later the calls of ranks 0 and 1 on
+ *           their team differ; rank 1 waits for nobody in its call and continues with an agreement.
+ *           The error at each rank must name the calls of its own team.
+ *   inner   on the team of ranks 1-3, the call of rank 2 of the job differs: the message names
+ *           this rank
  *
  * Each rank prints the error of its first call that failed.
  */

@@ -112,8 +112,8 @@ static void kernels_convert_alike(void **state)
     }
 }
 
-/* Products of random halves fall anywhere between two halves, with all exponents, denormal or
- * overflowing. */
+/* Multiplies random halves. The products fall anywhere between two halves, with all exponents,
+ * denormal or overflowing: all kernels must round them alike. */
 static void kernels_round_alike(void **state)
 {
     const struct format *f = *state;
