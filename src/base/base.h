@@ -173,8 +173,10 @@ void tt_stream(void *to, const void *from, size_t n);
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
 
-/* Windows are filled by tt_stream, not by plain stores, on machines on which plain stores take more
- * than TT_STORES_SLOW times as long, and for pieces of at least TT_STREAM_LEAST bytes. */
+/* Each rank of a team measures plain stores during the run, and fills windows by tt_stream from
+ * then on if they take at least TT_STORES_SLOW times as long; it switches back if they are as fast
+ * (run/filling.c). TUTTI_FILL overrides that. tt_stream is used for pieces of at least
+ * TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */

@@ -735,8 +735,8 @@ static void mark(struct tt_fabric *f, int64_t stamp)
 
 /* The sums of the ranks and processors of several nodes with the same kernel, and the processors
  * that this kernel has online. Such nodes (containers) may share processors, so together they have
- * at most `online`. All ranks compute with the numbers in the terms, because containers may show
- * different numbers to their processes. */
+ * at most `online`. All ranks use the numbers that each node has sent in its terms (struct
+ * tt_terms), because containers may show different numbers to their processes. */
 struct kernel_use {
     int ranks, cores, online;
 };

@@ -256,7 +256,7 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written);
  * connection to the rank, or its process, has ended. Does nothing unless the launcher records how
  * ranks end (f->watch is NULL). Returns when the launcher has recorded the end of this rank, or the
  * rank has left the client; after 10 seconds at the latest; and after one second if the process
- * seems to live, or was collected by the launcher without a record. */
+ * seems to live, or the guard has collected it without a record. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
 /* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,

@@ -229,8 +229,8 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
 /* Asks a member to send its `done` when it has ended all executions that must end before this
  * one. */
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number);
-/* Sends the member the call of an execution under way, unless it has been sent already or the
- * member cannot take it now. */
+/* Sends the member the call signature of an execution under way, unless it was sent already or this
+ * rank may not send to the member yet (tt_remote_may_send). */
 void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m);
 /* Handles a message that says that a team is broken. */
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,

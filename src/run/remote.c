@@ -576,8 +576,8 @@ tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 
 /* ---- Recvs ---- */
 
-/* Takes the recv for this message off its end: the recv that was posted first. NULL: no recv is
- * posted, or the execution does not run. */
+/* Removes and returns the recv that was posted first on the receiving side (tt_end) of this
+ * message's channel. NULL: no recv is posted, or the execution does not run. */
 static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
                                 const struct tt_remote_head *head)
 {

@@ -837,7 +837,7 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
     free(text);
 }
 
-/* ---- The whole ---- */
+/* ---- Calling the roll ---- */
 
 /* Returns the text of a roll call, which the caller frees with free(); NULL: no memory. f: the
  * fabric of a rank that asks other hosts, too, or NULL. */
