@@ -114,7 +114,7 @@ static struct rank_bits own_bits(const char *why)
                             .undriven = !tt_mpi_drivable(),
                             .list = bits_of(list_number()),
                             .host = bits_of(host_number())};
-    /* If this fails, own.processors stays empty. */
+    /* If the system call fails, own.processors stays empty. */
     (void)sched_getaffinity(0, sizeof own.processors, &own.processors);
     return own;
 }

@@ -20,11 +20,11 @@
 /* ---- State ---- */
 
 static struct {
-    struct tt_mpi_map type; /* predefined types: numbers of names; guarded by tt_mpi_lock */
+    struct tt_mpi_map type; /* from predefined types to numbers of names; guarded by tt_mpi_lock */
     int derived, user;      /* the numbers of the texts for derived types and user operations */
     int64_t began_ns;
     bool prepares;                /* whether Tutti takes persistent calls */
-    struct tt_mpi_map persistent; /* requests: their struct persistent; guarded by tt_mpi_lock */
+    struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
 } state;
 
 /* ---- Types and operations ---- */
@@ -261,9 +261,10 @@ static bool keep_persistent(const MPI_Request *request, int function, enum tt_mp
     return false;
 }
 
-/* The communicator that the host is just freeing in a thread, as TT_MPI_KEY has it; NULL: none. It
- * is read only while some thread frees one. It is not a __thread variable, because there is little
- * room for those where the dynamic linker loads this library late. */
+/* `ending` holds, for each thread, the TT_MPI_KEY of the communicator that the host is just freeing
+ * in this thread; NULL: none. `ending` is read only while `endings`, the number of threads that are
+ * freeing a communicator, is not 0. It is not a __thread variable, because there is little room for
+ * __thread variables where the dynamic linker loads this library late. */
 static pthread_key_t ending;
 static pthread_once_t ending_made = PTHREAD_ONCE_INIT;
 static atomic_int endings;
@@ -572,7 +573,7 @@ static void begin(void)
     struct tt_mpi_all ranks;
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
-    if (all) tt_mpi_local_withdraw(); /* no rank needs the names any more */
+    if (all) tt_mpi_local_withdraw(); /* no rank needs the published names any more */
     if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Knows which ranks have attached a buffer for messages (MPI_Bsend), and hands over to the MPI's
+ * Records which ranks have attached a buffer for messages (MPI_Bsend), and hands over to the MPI's
  * transport the acknowledgements for which these ranks wait (buffered.h).
  */
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 /* What a rank needs to write into the memory of another rank. */
 struct access {
-    int there; /* 0: the rank has no such memory */
+    int there; /* 0: the rank has no memory for other ranks to write into */
     tutti_key key;
 };
 
@@ -19,7 +19,7 @@ static struct {
     tutti_client *client;
     MPI_Comm own;
     int rank, ranks;
-    struct access mine;    /* what the others need to write into the memory of this rank */
+    struct access mine;    /* what other ranks need to write into the memory of this rank */
     struct access *access; /* what each rank has put into its `mine`; NULL: not exchanged */
     int begun, written;    /* how many stores into the memory of other ranks were begun, and how
                             * many have ended */
@@ -97,10 +97,10 @@ void tt_mpi_buffered_set(bool has)
     if (has) write_all(0, &number[1]);
 }
 
-/* ---- The others ---- */
+/* ---- The ranks that have received messages from a buffer ---- */
 
 /* Sends an empty message to a rank, and waits until the host has sent it. The host sends to a rank
- * in order, so all that it had to send to this rank before is then sent, too. */
+ * in order, so everything that it had to send to that rank before is then sent, too. */
 static void hand_over(int rank)
 {
     enum { LOOKS = 100 };

@@ -9,21 +9,22 @@
  * sends from one rank to another in order: the messages of its collective arrive after the
  * acknowledgements. After a collective that Tutti does, it may not have happened, for two reasons:
  *
- *  1. The acknowledgements have arrived, but the sender has not looked. So a sender looks after
- *     each collective that Tutti does, while the program has a buffer.
+ *  1. The acknowledgements have arrived, but the sender has not called the host, which would handle
+ *     them. So, while the program has a buffer, a sender calls the host's progress after each
+ *     collective that Tutti does.
  *  2. The receiver has not sent the acknowledgements. UCX, over which MPICH moves its data, writes
  *     them into a queue of 64 places in the memory of the sender. If the sender does not run for a
  *     while, the queue is full, and the receiver keeps further acknowledgements until it calls the
- *     host again. Nothing that the sender does would bring them.
+ *     host again. The sender cannot do anything to receive these acknowledgements.
  *
  * Because of the second reason, each rank publishes whether it has a buffer. Before a collective
  * that Tutti does, a rank sends an empty message of the host to each other member that has a
- * buffer, and waits until the message is on its way; the acknowledgements before it are then on
- * their way, too. A rank with a buffer receives these messages when it looks. So a program without
- * such buffers pays one load for each call.
+ * buffer, and waits until the host has sent the message; the acknowledgements before this message
+ * are then sent, too. A rank with a buffer receives these empty messages when it calls the host's
+ * progress. A program without such buffers pays only one load for each call.
  *
- * A rank that attaches a buffer writes this into the memory of all other ranks. They see it before
- * they receive a message that needs room in the buffer.
+ * A rank that attaches a buffer writes a byte that says so into the memory of all other ranks. They
+ * see this byte before they receive a message that needs room in the buffer.
  *
  * Only hosts that cannot drive Tutti (MPICH) need this. All ranks of such a job are on one node.
  */
@@ -33,7 +34,8 @@
 #include "mpi/host.h"
 
 /* Allocates the memory into which other ranks write. `own`: a communicator with the ranks of the
- * world on which there are no other messages. Returns NULL, or why the rank cannot go on. Local. */
+ * world on which there are no other messages. Returns NULL, or a text that says why it fails.
+ * Local. */
 #define tt_mpi_buffered_open TT_MPI_OWN(buffered_open)
 const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own);
 /* Lets the ranks of the world write into each other's memory, after each has called

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Counts the program's calls: one row for each shape of call, found by a hash of the shape. A
- * program makes few different shapes, because sizes are counted by their magnitude (up to a factor
- * of two), all derived types under one name, and so are all operations of the program and all
- * communicators without a name. So the memory stays small however many calls, types and
- * communicators the program makes.
+ * program makes few different shapes: sizes are counted by their magnitude (up to a factor of two),
+ * all derived types have one name, all operations of the program have one name, and all
+ * communicators without a name count as one. So the memory stays small however many calls, types
+ * and communicators the program makes.
  */
 #include <stdlib.h>
 #include <string.h>

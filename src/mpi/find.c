@@ -17,7 +17,7 @@ enum { HOSTS = 4 };
 
 /* An MPI library that is loaded in this process: an object that defines PMPI_Init. */
 struct mpi_object {
-    void *handle; /* of dlopen */
+    void *handle; /* that dlopen returned */
     void *init;   /* the address of its PMPI_Init */
     char path[512];
 };
@@ -146,8 +146,9 @@ static void look_into(const char *path)
     }
 }
 
-/* Returns the MPI whose functions the dynamic linker finds next after those of this library; or, if
- * it finds none because each MPI was loaded by dlopen with its own scope, the first one. */
+/* Returns the MPI whose functions the dynamic linker finds next after those of this library. If it
+ * finds none, because each MPI was loaded by dlopen with its own scope, returns the first
+ * MPI in found.host. */
 static const struct mpi_object *next_host(void)
 {
     void *next = dlsym(RTLD_NEXT, "PMPI_Init");

@@ -137,7 +137,8 @@
     F(NAME##_init_c, (TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request), \
       (TT_MPI_OPEN ARGUMENTS, info, request), FACT, ROLES)
 
-/* All collective functions of MPI 3, and those that MPI 4 added, without and with persistent ones.
+/* The collective functions of MPI 3 (_3), and those that MPI 4 added (_4): the ones that begin a
+ * collective (IMMEDIATE), the persistent ones, which prepare one (PREPARED), and both.
  */
 #define TT_MPI_COLLECTIVES_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) \

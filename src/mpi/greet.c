@@ -3,8 +3,8 @@
  * Finds out, at the end of MPI_Init, whether all ranks have this library.
  *
  * A rank without the library makes none of our calls. So a collective of the MPI library could end
- * on no rank, and a message to such a rank would stay there until the program receives it by
- * mistake. What remains are names that one process publishes and other processes look up, without
+ * on no rank, and a message to such a rank would wait there until the program receives it by
+ * mistake. So the ranks use names, which one process publishes and other processes look up, without
  * waiting for each other. There are two places for names: the host that a rank runs on
  * (local-names.h), where a look takes microseconds, and the name service of the launcher
  * (MPI_Publish_name), which all hosts reach. (In this file a host is a computer.) A rank looks on
@@ -138,7 +138,7 @@ static void pause_for(int64_t ns)
 
 /* Waits for a name until `until_ns`; 0: for ever. Returns the first letter of its value, and in
  * *place where the name was found; 0: the name did not appear. The launcher has to answer all
- * ranks, so each rank asks it so seldom that it gets at most ten thousand questions a second. */
+ * ranks, so each rank asks so seldom that the launcher gets at most 10,000 questions a second. */
 static char wait_until(int rank, int64_t until_ns, enum name_place *place)
 {
     int64_t now_ns, next_ns = here.patient_until_ns;
@@ -192,8 +192,9 @@ static bool answer(void)
     return (publish(places, -1, value) || publish(AT_LAUNCHER, -1, value)) && all;
 }
 
-/* Gives up, because rank 0 does not have the library. One line about it is enough: a rank prints it
- * only if the rank before it is rank 0, or has published no name within a second. */
+/* Publishes that this rank gives up, because rank 0 does not have the library. Returns false. One
+ * line about rank 0 is enough, so a rank prints the line only if the rank before it is rank 0, or
+ * has published no name within a second. */
 static bool give_up(void)
 {
     enum name_place place;
@@ -211,7 +212,7 @@ static bool ask(void)
     return wait_until(-1, 0, &place) == 'y';
 }
 
-/* ---- The host ---- */
+/* ---- The job, and its places for names ---- */
 
 /* Returns a text that no other job of the same launcher has, equal on all ranks. NULL: this
  * launcher is not known to keep names. */

@@ -127,9 +127,9 @@ struct tt_mpi_comm {
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
     /* Only team.c sets these. */
     tutti_team *team; /* NULL: there is none, or none yet */
-    int64_t calls;    /* left to the host before there was a team, longer ones counted as several */
+    int64_t calls;    /* left to the host before there was a team; a long call counts as several */
     int64_t met_ns;   /* times of a trial are measured from here: when the ranks last met, or 0 */
-    bool inherits;    /* whether it has already inherited decisions before it had a team */
+    bool inherits;    /* whether it has inherited decisions already, without having a team */
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
     /* These are set when the members' ranks are found; for the world, when it gets its team. */
     bool one_node;                /* whether all members share memory, and so have one clock */
@@ -141,7 +141,7 @@ struct tt_mpi_comm {
      * are freed. */
     atomic_int started; /* nonblocking calls in flight */
     atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
-    int requests;       /* not freed yet; guarded by tt_mpi_lock */
+    int requests;       /* that are not freed yet; guarded by tt_mpi_lock */
     atomic_bool removed;
 };
 
@@ -193,7 +193,7 @@ struct tt_mpi_call {
     bool prepares;              /* the call is persistent: its request is made, but not started */
     tutti_request *request;     /* of a call that is started or prepared; not set for other calls */
     enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does the call */
-    bool user;                  /* whether it reduces by an operation of the program */
+    bool user;                  /* whether the call reduces by an operation of the program */
     int shape;                  /* tt_mpi_shape_of; -1: not computed */
     int measured;               /* the number in the trial under which its times are recorded; -1:
                                  * they are not */
@@ -206,7 +206,7 @@ struct tt_mpi_call {
     int code;
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
-    size_t used; /* bytes of `small`, from which short pieces of such memory are taken */
+    size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */
     _Alignas(64) char small[2048];
 };
 _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,

@@ -68,7 +68,7 @@ tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...)
     return tt_mpi_fail(status, "%s: %s", why, cause);
 }
 
-/* ---- Where ranks are ---- */
+/* ---- On which nodes the ranks are ---- */
 
 static int node_of(const int *ranks, const int *node, int i)
 {
@@ -132,7 +132,7 @@ static void print_problem(FILE *out, const struct tt_mpi_keep *keep)
     if (keep->layout[0]) fprintf(out, "@nodes:%s", keep->layout);
 }
 
-/* Returns whether *at begins with `text`, and if so, moves *at behind these characters. */
+/* Returns whether *at begins with `text`, and if so, moves *at past these characters. */
 static bool passes(const char **at, const char *text)
 {
     size_t n = strlen(text);

@@ -30,7 +30,7 @@ struct copies {
 
 struct tt_mpi_later {
     struct tt_mpi_call call;
-    struct tt_mpi_later *next; /* in the list */
+    struct tt_mpi_later *next; /* in list.fresh, or in the list from list.first on */
     MPI_Request host;
     bool has_host; /* whether `host` is made: freeing it frees this struct */
     struct copies packs, deliveries;
@@ -121,11 +121,11 @@ static void give_record(struct tt_mpi_comm *record)
 
 /* ---- The host's request ---- */
 
-/* Fills the status of the program's request: it has no source, tag or bytes, as after a nonblocking
+/* Fills the status of the program's request, with no source, tag or bytes, as after a nonblocking
  * collective of the host. The host calls this function where the program waits for the call, so an
  * error of the call is reported here, to the communicator's error handler. Open MPI then calls the
  * handler of MPI_COMM_WORLD with the code that this function returns; for a call on MPI_COMM_WORLD,
- * or on a communicator that was freed, it is the only one. */
+ * or on a communicator that was freed, no other handler is called. */
 static int query(void *state, MPI_Status *status)
 {
     struct tt_mpi_later *later = state;
@@ -266,8 +266,8 @@ static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool p
 
 static struct {
     MPI_Comm self;        /* a duplicate of MPI_COMM_SELF, for messages that complete stand-ins */
-    atomic_uint prepared; /* number of calls: each gets the next tag, so that tags differ until all
-                           * were used */
+    atomic_uint prepared; /* how many calls were prepared: each gets the next tag, so that tags
+                           * differ until all were used */
     unsigned tags;
     struct tt_mpi_later
         *failed; /* calls whose errors were not reported yet; guarded by tt_mpi_lock */
@@ -352,9 +352,9 @@ static void complete_stand_in(struct tt_mpi_later *later)
         tt_host.Request_free(&sent);
 }
 
-/* Returns the code for the program of a call that was not started. `ended` is a copy, because the
- * call is freed already: its error handler may jump out of this function. `request`: NULL if the
- * host does the call; then no error handler is called. */
+/* Returns the code for the program of a call that was not started. `ended` is a copy of the call,
+ * which is freed already, because the error handler may jump out of this function. `request`: NULL
+ * if the host does the call; no error handler is called in this case. */
 static int code_of_ended(const struct tt_mpi_call *ended, const MPI_Request *request)
 {
     return request && ended->status != TUTTI_OK ? tt_mpi_failed(ended, NULL) : ended->code;
@@ -378,14 +378,14 @@ int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
     return code_of_ended(&ended, request);
 }
 
-/* ---- The list ---- */
+/* ---- The list of calls in flight ---- */
 
 static struct {
     _Atomic(struct tt_mpi_later *) fresh; /* calls that were started since a thread last went
                                            * through the list, the latest first */
     atomic_bool walked;                   /* a thread is going through the list */
-    struct tt_mpi_later *first, **end;    /* the list itself, and where to append; only the thread
-                                           * that has set `walked` uses these */
+    struct tt_mpi_later *first, **end;    /* the list, and the place where to append to it; only the
+                                           * thread that has set `walked` uses these */
 } list;
 
 /* Returns whether the call has ended, perhaps with an error. Does not advance the call: the host's
@@ -410,8 +410,9 @@ static bool has_ended(struct tt_mpi_later *later)
     return later->failed_ns == 0;
 }
 
-/* Unpacks the data of a call that has ended, and completes the host's request. From then on another
- * thread may free the call. */
+/* Unpacks the data of a call that has ended, and completes the program's request: the generalized
+ * request of a nonblocking call, or the stand-in of a persistent call. From then on another thread
+ * may free the call. */
 static void end(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
@@ -463,7 +464,7 @@ static int push(void)
 
 struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
 
-/* Puts a call that was started among the fresh ones, which `push` appends to the list. */
+/* Pushes a call that was started onto list.fresh, from which `push` appends it to the list. */
 static void append(struct tt_mpi_later *later)
 {
     struct tt_mpi_later *before = atomic_load_explicit(&list.fresh, memory_order_relaxed);

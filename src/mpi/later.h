@@ -51,8 +51,8 @@ struct tt_mpi_call *tt_mpi_later_new(void);
 #define tt_mpi_later_begun TT_MPI_OWN(later_begun)
 int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request);
 
-/* Prepare this process for persistent calls, and free what that made. False: the host reported an
- * error. */
+/* tt_mpi_later_open prepares this process for persistent calls; false: the host reported an error.
+ * tt_mpi_later_close frees what tt_mpi_later_open has made. */
 #define tt_mpi_later_open TT_MPI_OWN(later_open)
 bool tt_mpi_later_open(void);
 #define tt_mpi_later_close TT_MPI_OWN(later_close)
@@ -79,8 +79,8 @@ extern struct tt_mpi_flights tt_mpi_in_flight;
 bool tt_mpi_outlives(struct tt_mpi_comm *record);
 
 /* Are called before and after Tutti's function that starts a collective. The first returns false if
- * there is an error. The second returns the status of the start; of a blocking call, it waits for
- * the end and returns the status of the call. */
+ * there is an error. The second returns the status of the start; for a blocking call, it waits for
+ * the end of the call and returns the status of the whole call. */
 #define tt_mpi_before_start TT_MPI_OWN(before_start)
 bool tt_mpi_before_start(struct tt_mpi_call *call);
 #define tt_mpi_after_start TT_MPI_OWN(after_start)

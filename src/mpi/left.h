@@ -10,9 +10,9 @@
  * All ranks still do the same. A call that agrees has a shape that is decided for the host, for as
  * long as the communicator exists, or it has a wrong argument. In both cases the host would do the
  * call anyway, and the call would not be counted in a trial. A handle must mean what it meant when
- * it was remembered. That of a communicator does until a communicator is freed, which tt_removed
- * counts. Of types, only predefined ones are remembered. Of an operation, it matters only whether
- * it is one of the program or of MPI.
+ * it was remembered. The handle of a communicator keeps its meaning until a communicator is freed,
+ * which tt_removed counts. Types are remembered only if they are predefined. For an operation, it
+ * matters only whether it is one of the program or of MPI.
  */
 #ifndef TT_MPI_LEFT_H
 #define TT_MPI_LEFT_H
@@ -23,15 +23,16 @@ struct tt_mpi_left {
     uint64_t comm, type, op; /* handles; 0: none */
     int64_t least;           /* the least count that agrees */
     uint64_t more;           /* counts from least up to least + more agree */
-    unsigned removed;        /* tt_removed at that time */
+    unsigned removed;        /* tt_removed when the call was remembered */
     int rank;                /* of this process in the communicator */
 };
 #define tt_left TT_MPI_OWN(left)
 extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
     __attribute__((tls_model("initial-exec")));
 
-/* For each function of MPI, from its arguments: the number of the collective, and what a call is
- * recognised by: a count, a type and an operation. RANK(NAME) is the rank of this process. */
+/* For each function of MPI, a macro that makes from the function's arguments the number of the
+ * collective, and what a call is recognised by: a count, a type and an operation. RANK(NAME) is the
+ * rank of this process. */
 /* clang-format off */
 #define TT_MPI_BY_NOTHING(NAME) TT_MPI_INDEX_##NAME, 0, 0, 0
 #define TT_MPI_BY_TYPE(NAME, N, T) TT_MPI_INDEX_##NAME, N, TT_MPI_KEY(T), 0

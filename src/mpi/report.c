@@ -241,7 +241,7 @@ static void print_json(FILE *out, const struct tt_mpi_report *report)
     fprintf(out, "}\n");
 }
 
-/* ---- Where to ---- */
+/* ---- Writing the report ---- */
 
 static bool is_json(const char *path)
 {

@@ -6,12 +6,12 @@
  *     program --> MPI_Allreduce (stub.c) --> table --> host's PMPI_Allreduce
  *                                                 \--> backend.c: counts, and calls the host's
  *
- * A stub knows no MPI: every argument is a pointer, an integer or a handle, and all of them are
- * passed as machine words, so that one stub serves every host. At the first call, find.c finds the
- * host and start.c fills the table. Only the files of a backend (host.h lists them) include an
- * mpi.h; they are compiled once for each host. count.c counts calls and report.c prints the counts.
- * trial.c decides which calls Tutti does and which the host does, and kept.c keeps these decisions
- * for the next program. None of these four files includes an mpi.h.
+ * A stub does not depend on an MPI: every argument is a pointer, an integer or a handle, and all of
+ * them are passed as machine words, so that one stub serves every host. At the first call, find.c
+ * finds the host and start.c fills the table. Only the files of a backend (host.h lists them)
+ * include an mpi.h; they are compiled once for each host. count.c counts calls and report.c prints
+ * the counts. trial.c decides which calls Tutti does and which the host does, and kept.c keeps
+ * these decisions for the next program. None of these four files includes an mpi.h.
  */
 #ifndef TT_MPI_SHIM_H
 #define TT_MPI_SHIM_H
@@ -120,8 +120,9 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
-/* The costs of a call if the host does it and if Tutti does it, as they were measured, and the time
- * that the calls that Tutti did have saved by these costs. All zero: nothing was measured. */
+/* What a call was measured to cost if the host does it (host_ns) and if Tutti does it (tutti_ns),
+ * and how much time the calls that Tutti did have saved, computed from these two costs. All zero:
+ * nothing was measured. */
 struct tt_mpi_costs {
     int64_t host_ns, tutti_ns, saved_ns;
 };
@@ -135,7 +136,7 @@ struct tt_mpi_row {
     int32_t choice;    /* tt_mpi_choice */
     char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
     int64_t calls, bytes, least, most, ns;
-    int64_t starts; /* of the requests of a persistent collective */
+    int64_t starts; /* how often the requests of a persistent collective were started */
     struct tt_mpi_costs costs;
 };
 
@@ -171,8 +172,8 @@ void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
  * each new text if there are very many different ones. */
 int tt_mpi_text(const char *text);
 
-/* Calls that are equal in all this are counted together. `communicator`, `type` and `operation` are
- * numbers of texts (tt_mpi_text). */
+/* Calls that are equal in all these members are counted together. `communicator`, `type` and
+ * `operation` are numbers of texts (tt_mpi_text). */
 struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;

@@ -3,8 +3,8 @@
  * The collectives in which each rank's piece has its own length: allgatherv, gatherv, scatterv,
  * alltoallv and alltoallw. For Tutti the pieces are bytes. If no type of a buffer's pieces has
  * gaps, the pieces are used where they are; otherwise they are packed, one after the other. As the
- * ranks do not know each other's counts, all calls of gatherv on a communicator are one shape
- * (trial.h), however long the pieces are; and so it is with scatterv, alltoallv and alltoallw.
+ * ranks do not know each other's counts, all calls of gatherv on a communicator have one shape
+ * (trial.h), however long the pieces are. The same holds for scatterv, alltoallv and alltoallw.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,8 @@ static bool allocate(struct tt_mpi_call *call, struct lengths *s)
     return true;
 }
 
-/* Moves the beginning of the buffer to its first piece if a displacement is negative, which Tutti
- * does not accept, and makes the displacements count from there. */
+/* If a displacement is negative, which Tutti does not accept, moves the beginning of the buffer to
+ * the first piece. Sets the displacements to count from the beginning of the buffer. */
 static void shift(struct lengths *s, int p)
 {
     int64_t least = 0;
@@ -125,7 +125,7 @@ static bool read_typed(struct tt_mpi_call *call, struct lengths *s, const void *
 
 /* ---- Data ---- */
 
-/* Makes Tutti use pieces that follow each other without gaps. */
+/* Sets s->at for memory in which the pieces follow each other without gaps. */
 static void line_up(struct lengths *s, int p)
 {
     int64_t at = 0;

@@ -259,7 +259,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     struct reduced d = {0};
     if (!tt_mpi_known(call)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
-    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* MPICH refuses it */
+    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* MPICH refuses the call */
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
         !tt_mpi_ready(call, d.bytes))
         return false;

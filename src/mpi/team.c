@@ -63,7 +63,7 @@ static struct {
     bool registered;                /* the host's progress drives Tutti */
     tutti_context *context;         /* the one that the host's progress advances */
     bool spread;                    /* the ranks are on several nodes: the host drives Tutti also if
-                                     * no call is in flight */
+                                     * no nonblocking call is in flight */
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
@@ -96,12 +96,12 @@ int tt_mpi_push_host(void)
     return events;
 }
 
-/* One call of the host's progress handles only a part of what has arrived. With Open MPI, repeats
- * it until it has nothing to do, but at most LOOKS times, because other ranks may send more all the
- * time. MPICH says only whether there was a message of buffered.h, so its progress is called until
- * BLIND calls in a row, counting the last one that received such a message, have passed: with each
- * call that handles as many items as UCX allows, UCX allows one more in the next call, up to 16,
- * and so gets through its queue. */
+/* Calls the host's progress several times, because one call handles only a part of what has
+ * arrived. With Open MPI, repeats the call until the progress has nothing to do, but at most LOOKS
+ * times, because other ranks may send more all the time. MPICH says only whether there was a
+ * message of buffered.h, so its progress is called until BLIND calls in a row, counting the last
+ * one that received such a message, have passed: with each call that handles as many items as UCX
+ * allows, UCX allows one more in the next call, up to 16, and so gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
@@ -174,8 +174,8 @@ struct rank_place {
     cpu_set_t processors;
 };
 
-/* Sets the number of processors by which decisions are kept: those in the set, at most one for each
- * of `ranks` ranks. */
+/* Sets the number of processors for which decisions are kept: those in the set, at most one for
+ * each of `ranks` ranks. */
 static void set_cores(const cpu_set_t *processors, int ranks)
 {
     int n = CPU_COUNT(processors);
@@ -290,8 +290,8 @@ struct rank_result {
     int32_t fails, known; /* whether the rank has no client; how many decisions rank 0 has read */
 };
 
-/* Returns whether all ranks have a client. `why`: why this rank has none; NULL: it has one. If all
- * have one, all ranks then have the decisions that rank 0 has read. */
+/* Returns whether all ranks have a client. If so, sends the decisions that rank 0 has read to all
+ * ranks. `why`: why this rank has no client; NULL: it has one. */
 static bool all_begin(const char *why, const struct tt_mpi_all *all)
 {
     const struct rank_result own = {.fails = why != NULL, .known = job.known.n};
@@ -342,7 +342,7 @@ void tt_mpi_end(void)
 {
     if (!job.client) return;
     tt_depth++;
-    /* Another rank may need this one until all of them are here. */
+    /* Another rank may need this rank's progress until all ranks have come to this function. */
     tt_mpi_meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
     if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     if (job.rank == 0) tt_mpi_kept_write(&job.place, &job.made);
@@ -397,15 +397,15 @@ struct inheritance {
     struct tt_mpi_decision decision[INHERITED];
 };
 
-/* Whether a decision of an earlier program is for communicators like this one: as many ranks, on
- * nodes in the same way. */
+/* Returns whether a decision of an earlier program is for communicators like this one: with as many
+ * ranks, which are spread over nodes in the same way. */
 static bool holds(const struct tt_mpi_keep *known, const struct tt_mpi_comm *record)
 {
     return record->keeps && known->ranks == record->members &&
            strcmp(known->layout, record->layout) == 0;
 }
 
-/* Adds the decisions of earlier programs on shapes that have none yet. */
+/* Adds the decisions of earlier programs on shapes for which `all` has no decision yet. */
 static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *record)
 {
     for (int k = 0; k < job.known.n && all->decisions < INHERITED; k++) {
@@ -643,7 +643,7 @@ static bool is_known(struct tt_mpi_call *call)
 }
 
 /* Lets the communicator inherit decisions once, when enough calls show that it is not short-lived.
- * MPI_COMM_WORLD never comes here with so many calls: it has a team from the beginning. */
+ * Does nothing for MPI_COMM_WORLD: it has a team from its first call on, so its `calls` stays 0. */
 static void inherit_early(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -665,7 +665,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (!has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM)) return false;
         if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
-        if (decided(call)) return for_tutti(call, bytes); /* now, or with the team */
+        if (decided(call)) return for_tutti(call, bytes); /* by now, or since the team was made */
     }
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
@@ -674,7 +674,7 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 
-/* Returns whether Tutti does the call. */
+/* Returns whether Tutti does the call: makes the team or the decision that this needs. */
 static bool is_taken(struct tt_mpi_call *call, int64_t bytes)
 {
     if (call->prepares) return has_own_team(call);

@@ -54,13 +54,15 @@ bool tt_mpi_lost(struct tt_mpi_call *call);
  * preparation of a persistent call makes a team for this call, so it is always collective. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
-/* Records the times of a call in a trial that has just ended, on Tutti's or the host's side. */
+/* Records the times of a call that belongs to a trial and has just ended, whether Tutti or the host
+ * did it. */
 #define tt_mpi_measured TT_MPI_OWN(measured)
 void tt_mpi_measured(struct tt_mpi_call *call);
-/* Frees the team of a persistent call. Waits for nobody. */
+/* Frees the team of a persistent call. Waits for no other rank. */
 #define tt_mpi_drop_prepared TT_MPI_OWN(drop_prepared)
 void tt_mpi_drop_prepared(tutti_team *team);
-/* Frees the team of a communicator that is about to be freed. Waits for nobody. */
+/* Frees the team, the decisions and the list of ranks of a record, but not the record itself. Waits
+ * for no other rank. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);
 /* Calls the error handler of call->comm, if that is a communicator, with the code of MPI for the

@@ -53,7 +53,7 @@ enum {
     TT_MPI_MAGNITUDES = 42,
     TT_MPI_SHAPES = 2 * TT_MPI_INDEXES * TT_MPI_MAGNITUDES,
     TT_MPI_RUN = 8,                         /* calls of a run */
-    TT_MPI_RUNS = 6,                        /* of both sides together, which alternate */
+    TT_MPI_RUNS = 6,                        /* runs of both sides together; the sides alternate */
     TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN /* calls of a trial whose times are kept */
 };
 
@@ -64,7 +64,7 @@ struct tt_mpi_trial {
     int64_t host_ns, tutti_ns;  /* what one call costs, once the decision is made */
 };
 
-/* Values of tt_mpi_trials.calls that are no number of calls, but a decision. */
+/* Values of tt_mpi_trials.calls that stand for a decision and not for a number of calls. */
 enum { TT_MPI_FOR_HOST = 254, TT_MPI_FOR_TUTTI = 255 };
 
 /* The trials and decisions of a communicator, by shape. All zero: no shape was called yet. */
@@ -80,7 +80,8 @@ static inline struct tt_mpi_trial *tt_mpi_trial_of(const struct tt_mpi_trials *a
     return at ? (struct tt_mpi_trial *)(intptr_t)*at : NULL;
 }
 
-/* Who does the next call of a shape; or the trial has ended, and a decision is to be made. */
+/* The side that does the next call of a shape. DECIDE: the trial has ended, and a decision is to be
+ * made. */
 enum tt_mpi_next { TT_MPI_NEXT_HOST, TT_MPI_NEXT_TUTTI, TT_MPI_NEXT_DECIDE };
 
 /* Returns the number of a shape. `user`: a reduction by an operation of the program. `bytes`: what

@@ -11,8 +11,8 @@
 struct tt_mpi_layout {
     MPI_Datatype type;
     int64_t size, extent;
-    bool bytes;         /* an element is `size` bytes, and neither elements nor the space between
-                         * them have gaps */
+    bool bytes;         /* an element is `size` bytes without gaps, and there are no gaps between
+                         * elements */
     bool relative;      /* the type is known not to contain absolute addresses (MPI_BOTTOM) */
     unsigned group;     /* the groups of type.c, by which operations are defined for the type; 0:
                          * none is */

@@ -7,7 +7,7 @@
  * An accord is the value on which the members agree: words of 64 bits. Word 0 is combined by AND,
  * all others by OR. Word 1 says which functions the members called (enum tt_agree_what). The next
  * words have one bit for each member, which is set if that member is gone: it has failed or left.
- * In the remaining words each member fills its own ones.
+ * Each of the remaining words belongs to one member, which sets it.
  *
  *     member            leader: the lowest member that is not known to be gone
  *        | --- COME ----> |     here I am, with my words

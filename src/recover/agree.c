@@ -51,8 +51,8 @@ struct tt_agree_message {
     uint64_t word[];
 };
 
-/* How many agreements there have been on a team. tt_agree_meet also has one for a key, in `team`.
- */
+/* How many agreements there have been on a team. For tt_agree_meet there is also such a count for
+ * each key, with the key as `team`. */
 struct tt_agree_count {
     uint64_t team;
     uint32_t number; /* agreements that have begun at this rank */
@@ -74,7 +74,7 @@ struct tt_agree {
     int n, room;
     struct meeting *meetings; /* the calls of tt_agree_meet that are under way */
     uint32_t questions;       /* the number of the last question that this rank has asked */
-    bool lost; /* a message was lost for lack of memory, so another rank may wait for ever for its
+    bool lost; /* a message was lost for lack of memory, so its sender may wait for ever for an
                 * answer */
 };
 
@@ -141,7 +141,7 @@ static struct tt_agree_count *find_count(const struct tt_agree *agree, uint64_t 
 }
 
 /* Finds the count of a team's agreements, or makes one that is 0. *count is valid until the next
- * call. Errors: MEMORY. */
+ * call of this function. Errors: MEMORY. */
 static tutti_status agree_count_of(struct tt_agree *agree, uint64_t team,
                                    struct tt_agree_count **count)
 {
@@ -469,9 +469,9 @@ static void differ(struct meeting *m, int r, uint32_t question)
 }
 
 /* Handles a question or an answer. Only a member without a proposal answers: it waits for all
- * members of its list to come. A member that holds a proposal does not wait for another rank's next
- * call, so its list does not matter any more. A rank that receives DIFFERS sends DIFFERS once more,
- * because the other rank does not know yet that the lists differ. */
+ * members of its list to come. A member that holds a proposal does not wait for the next call of
+ * another rank, so the list of that rank does not matter any more. A rank that receives DIFFERS
+ * sends DIFFERS once more, because the other rank does not know yet that the lists differ. */
 static void answer(struct meeting *m, const struct tt_agree_message *l)
 {
     int r = member_of(m, l->from);
@@ -501,7 +501,7 @@ static void read_lists(struct meeting *m)
     }
 }
 
-/* Sends END to all members, once: lists differ. */
+/* Sends END to all other members, unless this rank has sent it already, because lists differ. */
 static void end_meeting(struct meeting *m)
 {
     struct tt_agree_message_head head = m->head;

@@ -50,11 +50,12 @@ enum { TT_AGREE_OWN = 2 }; /* words that each member contributes to a shrink */
 tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agree_what what,
                       uint64_t value, const uint64_t *own, struct tt_accord **accord);
 
-/* Runs the agreement of ranks that meet to make a team. They have nothing in common yet but the
- * list of its members. `team` is a team that each rank has made alone; its id is computed from the
- * list and `key`, and its blocks are not used. Each member contributes own[TT_AGREE_OWN], as in a
- * shrink. `key` is equal in calls that match, whatever their lists. *number receives the number of
- * this agreement among those with this id, which is equal on all members.
+/* Runs the agreement of ranks that meet to make a team. These ranks have nothing in common yet
+ * except the list of the team's members. `team` is a team that each rank has made alone; its id is
+ * computed from the list and `key`, and its blocks are not used. Each member contributes
+ * own[TT_AGREE_OWN], as in a shrink. `key` is equal in calls that match, whatever their lists.
+ * *number receives the number of this agreement among those with this id, which is equal on all
+ * members.
  *
  * A member that has waited long asks the other ranks of its list whether they wait in a call with
  * the same key, but with a different list that contains this member, too. A question and its answer
@@ -71,7 +72,7 @@ tutti_status tt_agree_meet(struct tt_agree *agree, struct tt_team *team, uint64_
 /* Breaks the team: on this rank at once, and on the other members when a message arrives. Errors:
  * MEMORY, LIMIT, and those of sending. */
 tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *team);
-/* Applies to a team that has just got its id the revocations that arrived before. */
+/* Applies the revocations that arrived earlier to a team that has just got its id. */
 void tt_agree_know(struct tt_agree *agree, struct tt_team *team);
 
 #endif

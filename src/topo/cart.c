@@ -56,8 +56,8 @@ static void find_divisors(struct cart_search *s, int q)
 }
 
 /* Chooses now[i .. n-1] with product q, none of them larger than `most`, and keeps the choice in
- * `best` if the sum of all n dimensions is less than that of the best choice so far. `sum`: of
- * now[0 .. i-1]. */
+ * `best` if the sum of all n dimensions is less than that of the best choice so far. `sum`: the sum
+ * of now[0 .. i-1]. */
 static void search_dims(struct cart_search *s, int i, int n, int q, int most, int64_t sum)
 {
     double root = pow(q, 1.0 / (n - i));
@@ -100,8 +100,8 @@ bool tt_cart_balance(int p, int n, int *dims)
 
 /* ---- Places and ranks ---- */
 
-/* Returns the i-th dimension in the order in which ranks are numbered; in the last one, consecutive
- * ranks differ. */
+/* Returns the i-th dimension in the order in which ranks are numbered. Consecutive ranks differ in
+ * the last dimension of this order. */
 static int dim_at(const struct tt_cart *cart, int i)
 {
     return cart->first_fastest ? cart->n - 1 - i : i;
@@ -152,7 +152,7 @@ int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance)
 struct block_search {
     const struct tt_cart *cart;
     int now[TT_CART_DIMS], best[TT_CART_DIMS];
-    int64_t least; /* such pairs for `best`; INT64_MAX: no block is found yet */
+    int64_t least; /* how many such pairs `best` has; INT64_MAX: no block is found yet */
 };
 
 /* Returns how many pairs of neighbours in direction `dim` are in different blocks, if blocks have
@@ -165,7 +165,8 @@ static int64_t pairs_cut(const struct tt_cart *cart, int dim, int block)
 }
 
 /* Chooses now[i ..] with product `left`, each a divisor of its dimension, and keeps the choice in
- * `best` if it is better. `cut`: the pairs of neighbours that now[0 .. i-1] separate. */
+ * `best` if it separates fewer pairs of neighbours than `best`. `cut`: how many pairs now[0 .. i-1]
+ * separate. */
 static void search_block(struct block_search *s, int i, int left, int64_t cut)
 {
     const struct tt_cart *c = s->cart;

@@ -27,7 +27,7 @@ struct tt_map {
      * window, which is next to the signals, and the other bytes in the long window. A range that a
      * step uses must be in one of the two. */
     int64_t low_bytes;
-    int64_t line_bytes; /* how many of the low bytes are in the cache line of the signal */
+    int64_t line_bytes; /* how many of the first low_bytes bytes are in the signal's cache line */
     bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between

@@ -101,8 +101,8 @@ bool tt_net_valid(const struct tt_net *net);
 
 /* Sets how many numbers, at least and at most, the text of a network of this kind has. */
 void tt_net_numbers(enum tt_net_kind kind, int *least, int *most);
-/* Sets the members that follow from these. Returns NULL, or a static text that says what is wrong
- * with extent[*which]. */
+/* Sets the members that follow from kind, dims, extent and up. Returns NULL, or a static text that
+ * says what is wrong with extent[*which]. */
 const char *tt_net_shape(struct tt_net *net, int *which);
 /* Marks a node as missing. Errors: MEMORY. */
 tutti_status tt_net_remove(struct tt_net *net, int node);
