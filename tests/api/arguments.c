@@ -201,6 +201,10 @@ static void test_types(void **state)
     refused(tutti_type_vector(0, 1, 1, TUTTI_F64, &type), TUTTI_ERR_ARG, "0 blocks");
     refused(tutti_type_vector(2, 3, 2, TUTTI_F64, &type), TUTTI_ERR_ARG, "overlap");
     refused(tutti_type_vector(2, 1, INT64_MAX, TUTTI_F64, &type), TUTTI_ERR_ARG, "too large");
+    /* A vector of one block does not use the stride. */
+    assert_int_equal(tutti_type_vector(1, 3, INT64_MAX, TUTTI_F64, &type), TUTTI_OK);
+    assert_int_equal(tutti_type_extent(type), 24);
+    assert_int_equal(tutti_type_free(type), TUTTI_OK);
     refused(tutti_type_vector(2, 1, 2, (tutti_type)40, &type), TUTTI_ERR_ARG, "type 40");
     refused(tutti_type_vector(2, 1, 2, TUTTI_F64, NULL), TUTTI_ERR_ARG, "type is NULL");
     refused(tutti_type_free(TUTTI_F64), TUTTI_ERR_ARG, "not a live derived type");
