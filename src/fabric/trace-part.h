@@ -96,7 +96,7 @@ void tt_part_clock(char *name, size_t n);
 /* Whether these bytes are the beginning of a trace part. */
 bool tt_part_is_one(const void *bytes, size_t n);
 /* How far a rank had come when its part was read. A rank holds a write lock (fcntl) on its part, so
- * a reader can tell a rank that runs from one that was lost. */
+ * a reader can distinguish a rank that runs from a rank that was lost. */
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
 /* Prints the file as a Chrome trace, an array of events. Leaves out entries with impossible values.

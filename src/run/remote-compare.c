@@ -40,7 +40,8 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
 
 /* ---- Earlier calls ---- */
 
-/* Sends the member call k of this rank, one of the last calls. `last`: no further call follows. */
+/* Sends the member the signature of call k of this rank, one of the last calls. `last`: no further
+ * call follows. */
 static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, bool last)
 {
     const int slot = tt_team_slot(t, k);

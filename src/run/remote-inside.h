@@ -13,9 +13,10 @@
 
 enum { TT_NO_LANE = 0xff }; /* the message carries no signal, only the call signature */
 /* Flags of a message. SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver
- * is to answer with its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle.
- * EARLIER: the message contains an earlier call of the sender, because the earlier calls of sender
- * and receiver did not match (remote-compare.c); its `value` is 1 in the last such message. */
+ * is to answer with its `done`. SETTLES: the message with TT_REMOTE_ASKS, or the answer to such a
+ * message, belongs to tt_remote_settle. EARLIER: the message contains an earlier call of the
+ * sender, because the earlier calls of sender and receiver did not match (remote-compare.c); its
+ * `value` is 1 in the last such message. */
 enum tt_remote_flag {
     TT_REMOTE_SIGNATURE = 1,
     TT_REMOTE_ASKS = 2,
@@ -120,8 +121,8 @@ struct tt_mirror {
     uint64_t done; /* the member has ended all executions below this one */
     /* 1 + the last execution for which this rank has asked the member for its `done`; 0: none */
     uint64_t asked;
-    /* 1 + the last execution that the member has asked leave to begin; 0: it has asked for none, or
-     * has been answered */
+    /* 1 + the last execution that the member has asked for permission to begin; 0: the member has
+     * asked for none, or this rank has answered */
     uint64_t wanted;
     bool fresh;       /* the member has sent a message since this rank last sent it `my_done` */
     bool sent_broken; /* the member was notified that the team is broken */
@@ -210,7 +211,8 @@ void tt_arrival_free(struct tt_remote_teams *remote_teams,
 struct tt_opened {
     int64_t begin, end;
 };
-/* Returns that part of a buffer of this rank, which the plan must open. */
+/* Returns the part of a buffer of this rank that the members together may access. The plan must
+ * open the buffer. */
 struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 
 /* ---- Sending (remote.c) ---- */
@@ -229,8 +231,8 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
 /* Asks a member to send its `done` when it has ended all executions that must end before this
  * one. */
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number);
-/* Sends the member the call of an execution under way, unless it has been sent already or the
- * member cannot take it now. */
+/* Sends the member the call signature of an execution under way, unless it was sent already or this
+ * rank may not send to the member yet (tt_remote_may_send). */
 void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m);
 /* Handles a message that says that a team is broken. */
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,

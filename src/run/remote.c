@@ -70,8 +70,8 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
     return true;
 }
 
-/* Compares what this rank and the member have for each other, if the call that came contains that.
- * If it differs, breaks the team and returns false before any data of the message are stored. */
+/* Compares the counts that this rank and the member have for each other in a call of pairs. If they
+ * differ, breaks the team and returns false before any data of the message are stored. */
 static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 {
     tutti_status status = tt_step_pair(t, number, m->rank);
@@ -82,7 +82,7 @@ static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 /* Stores in the mirror what the member calls in an execution that this rank has begun, and compares
  * the call with this rank's. Returns false if the message is to be dropped: the slot belongs to a
  * newer execution, or the calls differ, which breaks the team. If the execution has ended on this
- * rank, the line of this rank still has its fingerprint. */
+ * rank, the signal line of this rank still has the fingerprint of the execution. */
 static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
 {
     uint64_t number = packet->head.number;
@@ -492,7 +492,7 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
     }
-    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending sets the rest */
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* `transfer` is set when it is sent */
     x->remote_teams = remote_teams;
     x->all = all;
     x->exec = exec;
@@ -542,9 +542,9 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* Takes the status ARG of an operation. If it moves bytes of a buffer that the peer opened, marks
- * it as closed and returns true: the peer closed the buffer because it has failed or left during
- * this execution. Another message reports that, and until then the step stays incomplete. */
+/* Handles the status ARG of an operation. If the operation moves bytes of a buffer that the peer
+ * opened, marks the operation as closed and returns true: the peer has failed or left in this
+ * execution. Another message reports that, and until then the step stays incomplete. */
 static bool is_closed(struct tt_operation *x)
 {
     x->closed = x->exec && x->opened;
@@ -564,7 +564,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     tt_operation_free(x);
 }
 
-/* Returns OK for PEER, but keeps the error's text: other code reports ranks that failed or left. */
+/* Ends an operation whose start failed. Returns OK for PEER: other code reports lost ranks. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
@@ -576,8 +576,8 @@ tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 
 /* ---- Recvs ---- */
 
-/* Takes the recv for this message off its end: the recv that was posted first. NULL: no recv is
- * posted, or the execution does not run. */
+/* Removes and returns the recv that was posted first on the receiving side (tt_end) of this
+ * message's channel. NULL: no recv is posted, or the execution does not run. */
 static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
                                 const struct tt_remote_head *head)
 {
@@ -850,8 +850,8 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Withdraws what would write to the buffers of the execution. Transfers that only read the buffers
- * continue without the execution, as a reader in shared memory would. */
+/* Withdraws the recvs, and detaches the transfers that only read the buffers of the execution:
+ * these transfers continue without the execution, as a reader in shared memory would. */
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;
@@ -880,8 +880,8 @@ void tt_remote_forget(struct tt_exec *exec)
     tt_remote_release(exec);
 }
 
-/* Whether the operation is a signal. An execution does not count as waiting for the receiver of a
- * signal, which may have left without taking it; if it has died, the network ends the operation. */
+/* Whether the operation is a signal. An execution does not wait for the receiver of a signal, which
+ * may have left; if the receiver has died, the network ends the operation. */
 static bool is_signal(const struct tt_operation *x)
 {
     return !x->message && !x->left;
