@@ -318,8 +318,7 @@ enum { TT_COST_BYTES = 128 << 10 };
  * value replaces the measured multiples. The three steps take about 200 us in all. One process
  * writes a block of shared memory (begin). Another process copies it and reports the times (take).
  * The first process writes the block again and computes the cost (end). If block is NULL or
- * `taking` is 0, there is no other process, and the steps measure with the caches of this process
- * alone. */
+ * `taking` is 0, there is no other process, and only copies within this process are measured. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);

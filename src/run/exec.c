@@ -17,7 +17,8 @@
 /* The trace events of a call: what is called and when it begins, when its caller waits for it, and
  * when it ends. Only execs that are traced use this. */
 
-/* A barrier has no elements, and so no type. */
+/* Returns the name of the element type of a call; "" for a call without elements, such as a
+ * barrier. */
 static const char *type_of(const struct tt_call_signature *signature)
 {
     if (signature->coll == TT_COLL_barrier || signature->coll >= TT_COLLS) return "";

@@ -270,8 +270,9 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (copy != a) tt_free(copy);
 }
 
-/* Handles a message, or keeps it: while an earlier message of the member waits for its payload,
- * later messages wait, too. No sender may be further ahead than the number of slots. */
+/* Handles a message; or keeps the message if this rank has not begun its execution, its payload has
+ * not come, or an earlier message of the member waits for a payload. Drops a message whose sender
+ * is ahead by the number of slots or more, which no correct sender is. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {
@@ -321,8 +322,7 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
     return lane && (head->number == TT_REMOTE_LEFT || head->behind <= head->number);
 }
 
-/* Returns the mirror of the member that sent a message; NULL: no remote member of this team sent
- * it. */
+/* Returns the mirror of a message's sender; NULL: no remote member sent it, or no memory. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
     if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
@@ -701,7 +701,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uin
     return NULL;
 }
 
-/* Returns the end at which the recvs of the lane from this member wait. NULL: no memory. */
+/* Returns the queue of the recvs of the lane from this member, and makes it. NULL: no memory. */
 static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
 {
     struct tt_end **ends = &m->ends[lane];
@@ -837,7 +837,7 @@ void tt_remote_end(struct tt_exec *exec)
     if (sweep) remote->swept = t->my_done;
 }
 
-/* Withdraws the recvs whose messages have not come, from the ends at which they wait. */
+/* Removes from their queues (struct tt_end) the recvs whose messages have not come. */
 static void withdraw(struct tt_exec *exec)
 {
     struct tt_end **link = &exec->ends, *end;

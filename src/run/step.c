@@ -618,7 +618,8 @@ static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int 
 }
 
 /* Reads the counts that both ranks published for each other when they began the call. The execution
- * may have ended on this rank. If the words agree, the function looks at nothing else. */
+ * may have ended on this rank. If the words of the two ranks (tt_team_word) agree, the function
+ * looks at nothing else. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
