@@ -677,8 +677,8 @@ static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_
     return owner && status == TUTTI_ERR_UNSUPPORTED ? ask_for(c, r, begin, bytes) : status;
 }
 
-/* Reads a piece of a message within this node where the kernel can. AGAIN: the origin was asked to
- * send it. */
+/* Gets a piece of a message within this node, as pull_local does. AGAIN: the origin was asked to
+ * send the piece. */
 static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece)
 {
     int64_t begin = piece_begin(&r->pieces, piece);

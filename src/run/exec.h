@@ -34,8 +34,8 @@ struct tt_lane_run {
 struct tt_operation;
 struct tt_exec_remote {
     struct tt_operation *moving; /* list of the operations under way */
-    /* by buffer (IN, OUT, TMP): its registration with the network while it is open to other
-     * nodes */
+    /* by buffer (IN, OUT, TMP): the buffer's registration with the network while the buffer is open
+     * to other nodes */
     tutti_region *region[3];
     int64_t region_at[3]; /* by buffer: the byte of the buffer at which its region begins */
 };
@@ -91,7 +91,8 @@ struct tt_exec {
      * and all windows that it may read are known. The steps of a plain exec take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
-    /* some long window that it may read is not known yet, and must be found before it is read */
+    /* some long window that the exec may read is not known yet, and must be found before the exec
+     * reads it */
     bool finds_windows;
     bool blocks; /* the caller waits from the start on (tt_exec_block) */
     /* the execution belongs to a request that is under way (tt_exec_owe) */

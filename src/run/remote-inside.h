@@ -127,11 +127,13 @@ struct tt_mirror {
     bool fresh;       /* the member has sent a message since this rank last sent it `my_done` */
     bool sent_broken; /* the member was notified that the team is broken */
     bool doubted;     /* the member was asked which earlier call did not match */
-    /* the member's question for `wanted` belongs to tt_remote_settle, so the answer must say so */
+    /* the member has asked for permission (`wanted`) in tt_remote_settle, so the answer must say
+     * so */
     bool settles;
-    /* this rank has sent the member its last call, and the question of tt_remote_settle */
+    /* in tt_remote_settle, this rank has sent the member its last call, and has asked the member to
+     * answer when it has ended as many calls */
     bool named_last;
-    bool settled; /* the member has answered the question of tt_remote_settle */
+    bool settled; /* the member has answered tt_remote_settle */
     /* the low 32 bits of the number of calls that the member made, once it has left the team */
     uint32_t left_after;
     /* by slot: the fingerprint of the call whose signature this rank has sent to the member */

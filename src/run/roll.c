@@ -199,7 +199,7 @@ static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_acti
     return false;
 }
 
-/* Reads what rank r waits for in a client. Returns false if it does not wait there. */
+/* Reads what rank r waits for in a client. Returns false if the rank waits in no call. */
 static bool read_activity(const struct tt_source *s, const struct tt_roll *roll,
                           const struct tt_common *common, int r, struct tt_activity *is)
 {
@@ -627,8 +627,7 @@ struct group {
     const struct tt_roll *roll;
     const char *text; /* TEXT_SIZE bytes for each rank */
     bool *members, *awaited;
-    /* how long the ranks of the group have waited, or have been outside the library; most_ns -1:
-     * not known */
+    /* how long the ranks have waited, or have been outside the library; most_ns -1: not known */
     int64_t least_ns, most_ns;
     bool waits;  /* the ranks of the group wait */
     bool others; /* the ranks of the group wait for more ranks than `awaited` has */

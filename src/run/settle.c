@@ -220,8 +220,8 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
 }
 
 /* Compares the calls of this rank with those of the members of this node. To members of other nodes
- * it only sends this rank's last call: they compare it later, and a member that finds a mismatch
- * breaks the team. */
+ * this rank only sends its last call: those members compare the call later, and a member that finds
+ * a mismatch breaks the team. */
 tutti_status tt_team_compare(struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
