@@ -199,7 +199,7 @@ static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_acti
     return false;
 }
 
-/* Reads what rank r waits for in a client. Returns false if the rank waits in no call. */
+/* Reads what rank r waits for in a client; returns false if r waits in no call of this client. */
 static bool read_activity(const struct tt_source *s, const struct tt_roll *roll,
                           const struct tt_common *common, int r, struct tt_activity *is)
 {
