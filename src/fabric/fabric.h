@@ -254,9 +254,9 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Waits until it is recorded how a rank of this node ended. The caller has noticed that the
  * connection to the rank, or its process, has ended. Does nothing unless the launcher records how
- * ranks end (f->watch is NULL). Returns when the launcher has recorded the end of this rank, or the
- * rank has left the client; after 10 seconds at the latest; and after one second if the process
- * seems to live, or the guard has collected it without a record. */
+ * ranks end (f->watch is NULL). Returns when the end of this rank is recorded, or the rank has left
+ * the client; after 10 seconds at the latest; and after one second if the process still has its
+ * memory, or was collected by the guard (its parent) without a record. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
 /* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,
@@ -318,7 +318,7 @@ enum { TT_COST_BYTES = 128 << 10 };
  * value replaces the measured multiples. The three steps take about 200 us in all. One process
  * writes a block of shared memory (begin). Another process copies it and reports the times (take).
  * The first process writes the block again and computes the cost (end). If block is NULL or
- * `taking` is 0, there is no other process, and the process' own cache stands for the other's. */
+ * `taking` is 0, there is no other process, and only copies within this process are measured. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);

@@ -26,8 +26,8 @@
 typedef ssize_t cma_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                        unsigned long, unsigned long);
 
-/* Writes one byte of each page into a pipe and reads it back, since the kernel reports bad
- * addresses. */
+/* Writes one byte of each page into a pipe and reads the byte back (to its place, if `written`):
+ * the kernel returns an error if an address is bad. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written)
 {
     int ends[2];

@@ -11,7 +11,7 @@
 enum { TT_TALLY_WORD = 32, TT_TALLY_ROWS = 512 };
 
 /* The calls of one shape by one algorithm. The time of a call lasts from its start to its end; if
- * it does not block, the program may have computed meanwhile. */
+ * the call does not block, the program may have computed meanwhile. */
 struct tt_tally_row {
     char coll[TT_TALLY_WORD], algorithm[TT_TALLY_WORD], type[TT_TALLY_WORD], op[TT_TALLY_WORD];
     int64_t bytes;

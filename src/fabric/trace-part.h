@@ -93,10 +93,10 @@ _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 /* Stores the kernel's boot id, which identifies the clock, because the clock counts from the start
  * of the kernel. */
 void tt_part_clock(char *name, size_t n);
-/* Whether these bytes are the beginning of a trace part. */
+/* Whether these bytes are the beginning of a .part file. */
 bool tt_part_is_one(const void *bytes, size_t n);
-/* How far a rank had come when its part was read. A rank holds a write lock (fcntl) on its part, so
- * a reader can tell a rank that runs from one that was lost. */
+/* How far a rank had come when its .part file was read. A rank holds a write lock (fcntl) on this
+ * file, so a reader can distinguish a rank that runs from a rank that was lost. */
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
 /* Prints the file as a Chrome trace, an array of events. Leaves out entries with impossible values.

@@ -328,7 +328,7 @@ static bool print_json(const struct trace *trace, const char *path)
     return !(ferror(file) | fclose(file));
 }
 
-/* Removes the part only if it is this rank's: another job may have reused the names. */
+/* Removes the .part file, but only if it is this rank's: another job may have reused the names. */
 static void remove_part(const struct trace *trace, const char *part)
 {
     struct stat own, named;
@@ -336,7 +336,7 @@ static void remove_part(const struct trace *trace, const char *part)
         unlink(part);
 }
 
-/* Renames the complete JSON file into place and then removes the part, which is valid until
+/* Renames the complete JSON file into place and then removes the .part file, which is valid until
  * then. */
 static void save(const struct trace *trace)
 {
@@ -391,15 +391,17 @@ static void fill_head(const struct trace *trace, const struct tt_fabric *f)
     fill_run(trace, f);
 }
 
-/* Locks the part, by which readers know that its rank runs. The system drops the lock when the
- * process ends, in whatever way. A child that the process forks does not have the lock. */
+/* Locks the .part file: by the lock, readers know that the rank still runs. The system drops the
+ * lock when the process ends, in whatever way. A child that the process forks does not have the
+ * lock. */
 static void lock_part(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     (void)fcntl(fd, F_SETLK, &all);
 }
 
-/* Creates and maps the part. Leaves the mapping out of core dumps, like the other shared memory. */
+/* Creates and maps the .part file. Leaves the mapping out of core dumps, like the other shared
+ * memory. */
 static bool map_file(struct trace *trace, const struct tt_fabric *f)
 {
     char part[PATH_MAX + 128];
@@ -437,8 +439,9 @@ static bool find_folder(const char *dir, struct trace *trace, const struct tt_fa
     return map_file(trace, f);
 }
 
-/* Publishes where the part is, for the launcher, in case the process ends without removing the
- * part. If there is no memory for the path, pictures of the trace lack only how the rank ended. */
+/* Publishes the path of the .part file for the launcher, in case the process ends without removing
+ * this file. If there is no memory for the path, pictures of the trace lack only how the rank
+ * ended. */
 static void publish_path(const struct trace *trace, struct tt_fabric *f)
 {
     int64_t at;
@@ -477,8 +480,8 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
 
 /* ---- The launcher ---- */
 
-/* Opens the part of a rank. The path comes from memory that the rank could write, so it may be
- * anything. -1: the file is not the part of that rank in this job. */
+/* Opens the .part file of a rank. The path comes from memory that the rank could write, so it may
+ * be anything. -1: the file is not the .part file of that rank in this job. */
 static int open_part(const char *path, const struct tt_job_page *job, int rank)
 {
     struct tt_part_head head;
@@ -493,9 +496,9 @@ static int open_part(const char *path, const struct tt_job_page *job, int rank)
     return -1;
 }
 
-/* Reads the paths of the parts from the arena of the rank. Its process has ended, and only that
- * process allocates in this arena, so a path does not change while it is read. A client that the
- * rank has left is left out: its memory may contain something else by now. */
+/* Reads the paths of the .part files from the arena of the rank. Its process has ended, and only
+ * that process allocates in this arena, so a path does not change while it is read. A client that
+ * the rank has left is left out: its memory may contain something else by now. */
 void tt_trace_ended(const struct tt_segment *segment, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(segment);

@@ -103,10 +103,12 @@ enum { UCX_HEADS = 13 };
 /* Returns the gap between a header of this many bytes and its data.
  *
  * TCP copies what is sent into pages, and the first byte of a packet mostly to the beginning of a
- * page. On some processors (AMD's Zen 4) a copy takes four times as long if the destination's
- * offset in its page is above the source's offset by less than 16 bytes, and unaligned copies are
- * slower on most. With the gap the data have the same offset in a cache line in the copy as they
- * have here. */
+ * page. On some processors (AMD's Zen 4) the kernel's copy takes several times as long if the
+ * destination's offset in its page is above the source's offset by 1 to 15 bytes
+ * (bench/results/2026-11-22-amd-epyc-zen4.md). Without a gap the destination's offset would be the
+ * number of bytes before the data (`before`), so data whose offset is a little smaller would be
+ * copied slowly. With the gap the data have the same offset in a cache line in the copy as they
+ * have here, so the two offsets never differ by 1 to 15 bytes. */
 static size_t gap_before(const void *data, size_t head_bytes)
 {
     size_t before = UCX_HEADS + sizeof(struct tt_packet_head) + head_bytes;
@@ -382,7 +384,7 @@ bool tt_ucx_link_is_idle(const struct tt_link *link)
            tt_ring_empty(&link->in_flush) && link->keys == 0;
 }
 
-/* ---- The part of advance ---- */
+/* ---- Links, in an advance of their port ---- */
 
 static void notify(struct tt_link *link)
 {

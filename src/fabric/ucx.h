@@ -143,7 +143,8 @@ struct tt_port {
     uint64_t pass; /* packets to this port without this number are refused: ucx-order.h */
     struct tt_list links, completed;
     unsigned advances;
-    /* the worker's epoll set: its wake descriptor, by which its sockets are found, too */
+    /* the worker's epoll set: the wake descriptor of the port, and the way to find the worker's
+     * sockets */
     int descriptor;
     struct tt_ucx_watch watch;
     bool failed;            /* a link failed while operations were under way on it */

@@ -104,16 +104,17 @@ bool tt_msg_is_idle(const tutti_context *context)
 /* ---- Clients ---- */
 
 /* Returns the bytes of the largest eager message: what TUTTI_EAGER asks for, or else `unasked`, but
- * no more than a packet holds. */
+ * no more than a packet holds and no less than TUTTI_IMMEDIATE_BYTES. */
 static int64_t whole(int64_t unasked, int64_t packet)
 {
     int64_t most = tt_setting_int_or("TUTTI_EAGER", unasked);
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, packet));
 }
 
-/* Returns the bytes of the largest message that goes through a packet ring. Where rings are
- * somewhat faster than reading, and are filled by the faster method, messages of a few packets go
- * through them. Longer messages are moved by split copies, which halve the time of reading. */
+/* Returns the bytes of the largest message that goes through a packet ring: no limit where reading
+ * is slow (tt_reads_dearly); else 256 KiB, a few packets, where moving the bytes through shared
+ * memory is faster than reading and rings are filled by the faster method; else 0. Longer messages
+ * are moved by split copies, which halve the time of reading. */
 static int64_t rings_most(const struct tt_msg *msg)
 {
     const struct tt_fabric *f = msg->f;

@@ -62,8 +62,8 @@ enum tt_pending_kind {
     TT_PENDING_PUT,
     TT_PENDING_FENCE
 };
-/* The functions of an operation that tt_pending_end does not end: of a pull or a split copy
- * (pull.c). */
+/* The functions that handle the acknowledgement and the loss of a pull or a split copy (pull.c),
+ * which tt_pending_end does not end. */
 struct tt_pending_handlers {
     /* Handles an acknowledgement. False: the operation expects none, so the packet is wrong. */
     bool (*answered)(tutti_context *context, struct tt_pending *pending, tutti_status status);
@@ -385,8 +385,8 @@ tutti_status tt_send_peer(tutti_context *context, const tutti_endpoint *to, stru
 
 struct tt_pending *tt_pending_new(tutti_context *context, enum tt_pending_kind kind,
                                   struct tt_peer *peer);
-/* Returns the operation with this id if its peer is a context of peer's rank; NULL: there is none,
- * so the packet is wrong or late. */
+/* Returns the operation with this id, if that is an operation with a context of the rank of `peer`;
+ * NULL: there is no such operation, so the packet that names it is wrong or late. */
 struct tt_pending *tt_pending_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
 void tt_pending_free(tutti_context *context, struct tt_pending *pending);
 /* Records that the network and the packet rings read the lent data no more. */

@@ -68,7 +68,8 @@ uint64_t tt_packet_mark(const struct tt_packet *p);
 /* Returns the number of bytes that follow this mark in one piece; the last of them are the data.
  * Does not check the mark. */
 size_t tt_packet_length(uint64_t mark);
-/* Writes args and header to `to`, which must have room for them. Returns their bytes. */
+/* Writes args and header to `to`, which must have room for them. Returns how many bytes were
+ * written. */
 size_t tt_packet_write(const struct tt_packet *p, char *to);
 
 /* Decodes a packet of which `bytes` bytes follow the mark. The pointers in *p refer to these bytes.

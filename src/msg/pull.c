@@ -167,7 +167,7 @@ static bool ask_split(tutti_context *c, struct tutti_pending *r)
 }
 
 /* Asks the origin to help with this message, if that would pay and the origin was not asked yet.
- * False: not possible now, because a claim word, room or memory is missing. */
+ * Returns false if that is not possible now, because a claim word, room or memory is missing. */
 static bool split_ask(tutti_context *c, struct tutti_pending *r)
 {
     bool ends = r->peer->gone || c->msg->leaving ||
@@ -677,8 +677,8 @@ static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_
     return owner && status == TUTTI_ERR_UNSUPPORTED ? ask_for(c, r, begin, bytes) : status;
 }
 
-/* Reads a piece of a message within this node where the kernel can. AGAIN: the origin was asked to
- * send it. */
+/* Gets a piece of a message within this node, as pull_local does. AGAIN: the origin was asked to
+ * send the piece. */
 static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece)
 {
     int64_t begin = piece_begin(&r->pieces, piece);
@@ -743,7 +743,7 @@ static void give_back(struct tutti_pending *r, int piece)
     tt_work_post(r->context, &back->work);
 }
 
-/* ---- The whole message ---- */
+/* ---- Advancing and starting pulls ---- */
 
 /* Claims a piece of this context's own portions and takes a reference to the message. For the last
  * piece of a portion, this is the reference that the portion held. */

@@ -127,7 +127,7 @@ static tutti_status unpack(const struct tt_layout *l, const char *packed, char *
     return TUTTI_OK;
 }
 
-/* Stores a payload that is here completely. */
+/* Stores a payload that has arrived completely. */
 static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t bytes)
 {
     int64_t take = 0;

@@ -181,8 +181,9 @@ const void *tt_in_body(const struct tt_in *in, size_t n)
     return in->bulk + (place(in->bulk_at, lines(n), in->bulk_bytes) & (in->bulk_bytes - 1));
 }
 
-/* Publishes the positions when they have moved by a quarter of a lap. So a writer that writes less
- * than half of the bulk area at a time never waits for bytes that were read but not published. */
+/* Moves past a packet, and publishes the positions when they have moved by a quarter of a lap since
+ * they were last published. So a writer that writes less than half of the bulk area at a time never
+ * waits for bytes that were read but not published. */
 bool tt_in_next(struct tt_in *in, size_t n)
 {
     in->position++;

@@ -404,9 +404,10 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
 /* How links between nodes end. If a rank is known to have died, its link is made to fail; the
  * operations on it then end with PEER once nobody reads their buffers any more. If a rank has left,
  * or cannot go on but still runs, its link is closed in order once it is idle. That rank closes its
- * side in the same way: each side needs the other one for this. UCX does not notify a live process
- * of a link that the other side made to fail. Such a process stops at an assertion (UCX 1.13,
- * ucp_ep_update_remote_id) if it is still setting up its side of the link. */
+ * side in the same way, because neither side can close a link in order without the other side. UCX
+ * does not notify a live process of a link that the other side made to fail. Such a process stops
+ * at an assertion (UCX 1.13, ucp_ep_update_remote_id) if it is still setting up its side of the
+ * link. */
 
 #define SETTING_UP_NS INT64_C(500000000)
 

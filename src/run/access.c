@@ -377,8 +377,9 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
 }
 
 /* Returns how many bytes are reduced at once before they are stored past the caches: as many whole
- * lines as fit a block, if possible. Returns 0 if this is not to be done: an element is larger than
- * a block, or the window overlaps an operand, so that the window is in the cache of this rank. */
+ * lines as fit a block, if possible. Returns 0 if the operands are not to be reduced block by
+ * block: an element is larger than a block, or the window overlaps an operand, so that the window
+ * is in the cache of this rank. */
 static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, const void *const *at,
                                 int k, int64_t len)
 {
@@ -398,7 +399,8 @@ struct reducing {
     int64_t at_once;
 };
 
-/* Reduces the next n bytes. */
+/* Reduces the next n bytes of the operands into `to`, and moves r->at and r->to past these
+ * bytes. */
 static void reduce_next(struct reducing *r, char *to, int64_t n)
 {
     reduce_here(r->exec, to, r->at, r->k, n);
@@ -428,7 +430,8 @@ static void store_reduced(void *what, bool past, int64_t n)
         reduce_next(r, r->to, n);
 }
 
-/* Reduces into a window. Afterwards the addresses in `at` may point behind the operands. */
+/* Reduces into a window. Afterwards the addresses in `at` may point past the ends of the
+ * operands. */
 static void reduce_into_window(struct tt_exec *exec, char *to, const void **at, int k, int64_t len)
 {
     struct reducing r = {exec, to, at, k, streamed_at_once(exec, to, at, k, len)};
@@ -595,7 +598,8 @@ static tutti_status find_memory(struct remote_access *w, const struct tt_range *
     return TUTTI_OK;
 }
 
-/* Starts all pieces. If `local` is NULL, the local memory begins at w->here and has no gaps. */
+/* Starts the transfers of all pieces of the access. If `local` is NULL, the local memory begins at
+ * w->here and has no gaps. */
 static tutti_status go(const struct remote_access *w, const struct tt_range *remote,
                        const struct tt_range *local, int64_t len)
 {

@@ -17,7 +17,8 @@
 /* The trace events of a call: what is called and when it begins, when its caller waits for it, and
  * when it ends. Only execs that are traced use this. */
 
-/* A barrier has no elements, and so no type. */
+/* Returns the name of the element type of a call; "" for a call without elements, such as a
+ * barrier. */
 static const char *type_of(const struct tt_call_signature *signature)
 {
     if (signature->coll == TT_COLL_barrier || signature->coll >= TT_COLLS) return "";
@@ -144,8 +145,8 @@ static bool is_shared(const struct tt_exec *exec)
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
-/* Returns the offset at which private scratch of so many bytes ends, and at which the record begins
- * that is kept with it while it is parked (tt_fabric_park). */
+/* Returns the offset of the record (struct tt_parked) that follows private scratch of so many bytes
+ * in the same memory. tt_fabric_park needs the record. */
 static int64_t parked_at(int64_t bytes)
 {
     return tt_round_up(bytes, _Alignof(struct tt_parked));
@@ -493,9 +494,9 @@ void tt_exec_owe(struct tt_exec *exec)
     count_request(exec->team, 1);
 }
 
-/* Clears `owed` of the slot only if it still has the number of this execution: a newer execution
- * may have the slot now, and may have stored its own number. An execution that failed may have had
- * no slot. */
+/* Clears `owed` of the slot only if `owed` still has the number of this execution: a newer
+ * execution may have the slot now, and may have stored its own number. An execution that failed may
+ * have had no slot. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;
@@ -581,8 +582,8 @@ void tt_exec_start(struct tt_exec *exec)
     tt_assert(tt_team_valid(t) && tt_exec_valid(exec));
 }
 
-/* Records that an execution has ended: raises my_done over all executions that have ended, as far
- * as no older one is missing, and publishes my_done. */
+/* Records that an execution has ended: raises my_done to the first execution that has not ended,
+ * and publishes my_done. */
 static void count_end(struct tt_team *t, uint64_t number)
 {
     t->ended[number & (t->slots - 1)] = true;
@@ -590,7 +591,7 @@ static void count_end(struct tt_team *t, uint64_t number)
         *ended = false;
     atomic_store_explicit(tt_team_done(t, t->me), t->my_done, memory_order_release);
     /* An older execution is still under way, so `my_done` does not show that this one has ended:
-     * publishes that nobody waits for this one. */
+     * publishes that the caller does not wait for this one any more. */
     if (tt_unlikely(number >= t->my_done)) publish_blocks(t, number, false);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The execution of a plan: start, advance, complete. Blocking, nonblocking and persistent calls all
- * use it.
+ * run as executions.
  */
 #ifndef TT_EXEC_H
 #define TT_EXEC_H
@@ -15,13 +15,13 @@
  * still in use. */
 enum tt_exec_state { TT_EXEC_IDLE, TT_EXEC_QUEUED, TT_EXEC_RUNNING };
 
-/* The state of one lane. A plan with loops keeps its current step in `step`; in a straight plan
+/* The state of one lane. `step` is the current step of a plan with loops; in a plan without loops,
  * iter.at is the index of the step. */
 struct tt_lane_run {
     struct tt_iter iter;
     struct tt_plain step;
     void *memory;                /* the iterator's working memory */
-    struct tt_message *messages; /* TT_IN_FLIGHT entries for each id of a starting step */
+    struct tt_message *messages; /* TT_IN_FLIGHT entries for each operation id */
     bool has_step, ended;
     struct tt_fetch *fetch; /* the operands of the current step that are fetched from other nodes */
     /* how many bytes of the current reduction were done when the system refused an operand */
@@ -34,10 +34,10 @@ struct tt_lane_run {
 struct tt_operation;
 struct tt_exec_remote {
     struct tt_operation *moving; /* list of the operations under way */
-    /* by buffer (IN, OUT, TMP): its registration with the network while it is open to other
-     * nodes */
+    /* by buffer (IN, OUT, TMP): the buffer's registration with the network while the buffer is open
+     * to other nodes */
     tutti_region *region[3];
-    int64_t region_at[3]; /* by buffer: the byte of it at which its region begins */
+    int64_t region_at[3]; /* by buffer: the byte of the buffer at which its region begins */
 };
 
 enum { TT_FETCHED = TT_BUFFERS }; /* index in tt_exec.buffer of operands that had to be fetched */
@@ -62,8 +62,9 @@ struct tt_pair_words {
 };
 
 /* A plan bound to a team and to buffers; the same exec can be started again and again. The caller
- * sets the members above the line before tt_exec_start and must not change them until the state is
- * IDLE again. Invariant (tt_exec_valid): RUNNING means team->running[slot] == this. */
+ * sets the members that precede `state` and then calls tt_exec_start; the caller must not change
+ * these members until the state is IDLE again. Invariant (tt_exec_valid): RUNNING means
+ * team->running[slot] == this. */
 struct tt_exec {
     struct tt_team *team;
     const struct tt_plan *plan;
@@ -90,12 +91,13 @@ struct tt_exec {
      * and all windows that it may read are known. The steps of a plain exec take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
-    /* some long window that it may read is not known yet, and must be found before it is read */
+    /* some long window that the exec may read is not known yet, and must be found before the exec
+     * reads it */
     bool finds_windows;
     bool blocks; /* the caller waits from the start on (tt_exec_block) */
     /* the execution belongs to a request that is under way (tt_exec_owe) */
     bool owed;
-    /* any two members compare their counts for each other, in this call of pairs */
+    /* this is a call of pairs: any two members compare their counts for each other */
     bool pairs;
     struct tt_partners partners; /* in a call that opens segments; set from the first start on */
     struct tt_pair_words words;
@@ -191,8 +193,9 @@ tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank
 /* Whether this rank still knows the call in which the two ranks differ, so that the text of
  * tt_step_mismatch can name it. */
 bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
-/* Writes " (on the team of ...)" if a member's rank in the team differs from its rank in the job,
- * by which error messages name it; else writes nothing. Returns the buffer. */
+/* Writes " (on the team of ...)" into a buffer of n bytes if the rank of some member in the team
+ * differs from its rank in the job; else writes an empty text. Error messages name members by their
+ * ranks in the job. Returns the buffer. */
 enum { TT_WHICH_TEXT = 128 };
 char *tt_step_which_team(const struct tt_team *t, char *text, size_t n);
 /* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
@@ -225,7 +228,8 @@ struct tt_reach {
 tutti_status tt_step_messages(struct tt_exec *exec);
 /* Advances all lanes as far as possible without waiting. */
 tutti_status tt_step_lanes(struct tt_exec *exec);
-/* Does up to `steps` steps of one lane. Returns how many it did. */
+/* Does up to `steps` steps of one lane. Returns how many were done, and in *status the status of
+ * the last step. */
 int tt_step_some(struct tt_exec *exec, uint32_t lane, int steps, tutti_status *status);
 
 /* ---- access.c ---- */

@@ -2,12 +2,12 @@
  *
  * How a rank fills its windows: by plain stores, or by stores that bypass the caches.
  *
- * Plain stores to lines that another rank has read wait until its cache gives them up. Between
- * processors that share no cache this takes several times as long as storing past the caches. The
- * ranks measure both when they meet (fabric/cost.c). But a process may be moved to another
- * processor, and a host may move the processors of a virtual machine. So a team measures again:
- * from time to time it stores pieces by both kinds of stores, and goes on with the better kind. No
- * other rank needs to know, because the bytes are the same.
+ * Plain stores to lines that another rank has read wait until that rank's cache gives up the lines.
+ * Between processors that share no cache this takes several times as long as storing past the
+ * caches. The ranks measure both when they meet (fabric/cost.c). But a process may be moved to
+ * another processor, and a host may move the processors of a virtual machine. So a team measures
+ * again: from time to time it stores pieces by both kinds of stores, and goes on with the better
+ * kind. No other rank needs to know, because the bytes are the same.
  */
 #ifndef TT_RUN_FILLING_H
 #define TT_RUN_FILLING_H

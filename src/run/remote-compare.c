@@ -40,7 +40,8 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number)
 
 /* ---- Earlier calls ---- */
 
-/* Sends the member call k of this rank, one of the last calls. `last`: no further call follows. */
+/* Sends the member the signature of call k of this rank, one of the last calls. `last`: no further
+ * call follows. */
 static void name_earlier(struct tt_team *t, struct tt_mirror *m, uint64_t k, bool last)
 {
     const int slot = tt_team_slot(t, k);
@@ -182,8 +183,8 @@ void tt_remote_compare(struct tt_team *t, int rank)
 }
 
 /* Asks the receiver to answer when it has ended all calls that this rank has made. A message with
- * TT_REMOTE_ASKS asks for leave to begin execution `number`, for which the receiver must have ended
- * execution `number` - S (S: the slots). So `number` is S more than the last call's. */
+ * TT_REMOTE_ASKS asks for permission to begin execution `number`, for which the receiver must have
+ * ended execution `number` - S (S: the slots). So `number` is S more than the last call's. */
 static void ask_last(struct tt_team *t, struct tt_mirror *m)
 {
     const uint64_t number = t->next - 1 + t->slots;

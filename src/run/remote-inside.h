@@ -13,9 +13,10 @@
 
 enum { TT_NO_LANE = 0xff }; /* the message carries no signal, only the call signature */
 /* Flags of a message. SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver
- * is to answer with its `done`. SETTLES: the question, or the answer, belongs to tt_remote_settle.
- * EARLIER: the message contains an earlier call of the sender, because the earlier calls of sender
- * and receiver did not match (remote-compare.c); its `value` is 1 in the last such message. */
+ * is to answer with its `done`. SETTLES: the message with TT_REMOTE_ASKS, or the answer to such a
+ * message, belongs to tt_remote_settle. EARLIER: the message contains an earlier call of the
+ * sender, because the earlier calls of sender and receiver did not match (remote-compare.c); its
+ * `value` is 1 in the last such message. */
 enum tt_remote_flag {
     TT_REMOTE_SIGNATURE = 1,
     TT_REMOTE_ASKS = 2,
@@ -120,17 +121,19 @@ struct tt_mirror {
     uint64_t done; /* the member has ended all executions below this one */
     /* 1 + the last execution for which this rank has asked the member for its `done`; 0: none */
     uint64_t asked;
-    /* 1 + the last execution that the member has asked leave to begin; 0: it has asked for none, or
-     * has been answered */
+    /* 1 + the last execution that the member has asked for permission to begin; 0: the member has
+     * asked for none, or this rank has answered */
     uint64_t wanted;
     bool fresh;       /* the member has sent a message since this rank last sent it `my_done` */
     bool sent_broken; /* the member was notified that the team is broken */
     bool doubted;     /* the member was asked which earlier call did not match */
-    /* the member's question for `wanted` belongs to tt_remote_settle, so the answer must say so */
+    /* the member has asked for permission (`wanted`) in tt_remote_settle, so the answer must say
+     * so */
     bool settles;
-    /* this rank has sent the member its last call, and the question of tt_remote_settle */
+    /* in tt_remote_settle, this rank has sent the member its last call, and has asked the member to
+     * answer when it has ended as many calls */
     bool named_last;
-    bool settled; /* the member has answered the question of tt_remote_settle */
+    bool settled; /* the member has answered tt_remote_settle */
     /* the low 32 bits of the number of calls that the member made, once it has left the team */
     uint32_t left_after;
     /* by slot: the fingerprint of the call whose signature this rank has sent to the member */
@@ -210,7 +213,8 @@ void tt_arrival_free(struct tt_remote_teams *remote_teams,
 struct tt_opened {
     int64_t begin, end;
 };
-/* Returns that part of a buffer of this rank, which the plan must open. */
+/* Returns the part of a buffer of this rank that the members together may access. The plan must
+ * open the buffer. */
 struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 
 /* ---- Sending (remote.c) ---- */

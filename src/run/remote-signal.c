@@ -262,9 +262,10 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
     return TUTTI_OK; /* the caller finds the failure in the job's page, like any other */
 }
 
-/* A call with contents (TT_SIGNATURE_CONTENTS) has made the extension, with an entry for each
- * member. In a neighbourhood collective the entry for a member that is no neighbour is left from an
- * older call, which `begun` shows. */
+/* Copies the signature into the packet; in a call with contents (TT_SIGNATURE_CONTENTS), also the
+ * contents of the pieces of this rank and the member for each other. Such a call has made the
+ * extension, with an entry for each member. In a neighbourhood collective the entry for a member
+ * that is no neighbour is left from an older call, which `begun` shows. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet)
 {
@@ -276,7 +277,7 @@ void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t numbe
     memcpy(packet->signature, &w, sizeof w);
 }
 
-/* ---- Leave to send ---- */
+/* ---- Permission to send ---- */
 
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
@@ -290,9 +291,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
     return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* Returns whether the caller waits in vain for a member: the member left the team before this call
- * and has also left the client or failed. A member that has left only this team, because the team
- * is broken, does not count: a notice, from that member or of a failure, ends the wait. */
+/* Whether the member has left the team without making this call, and has also left the client or
+ * failed, so that this rank would wait for the member in vain. A member that has left only this team, because the team is
+ * broken, does not count: a notice, from that member or of a failure, ends the wait. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;

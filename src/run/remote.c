@@ -70,8 +70,8 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
     return true;
 }
 
-/* Compares what this rank and the member have for each other, if the call that came contains that.
- * If it differs, breaks the team and returns false before any data of the message are stored. */
+/* Compares the counts that this rank and the member have for each other in a call of pairs. If they
+ * differ, breaks the team and returns false before any data of the message are stored. */
 static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 {
     tutti_status status = tt_step_pair(t, number, m->rank);
@@ -82,7 +82,7 @@ static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 /* Stores in the mirror what the member calls in an execution that this rank has begun, and compares
  * the call with this rank's. Returns false if the message is to be dropped: the slot belongs to a
  * newer execution, or the calls differ, which breaks the team. If the execution has ended on this
- * rank, the line of this rank still has its fingerprint. */
+ * rank, the signal line of this rank still has the fingerprint of the execution. */
 static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
 {
     uint64_t number = packet->head.number;
@@ -270,8 +270,9 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (copy != a) tt_free(copy);
 }
 
-/* Handles a message, or keeps it: while an earlier message of the member waits for its payload,
- * later messages wait, too. No sender may be further ahead than the number of slots. */
+/* Handles a message; or keeps the message if this rank has not begun its execution, its payload has
+ * not come, or an earlier message of the member waits for a payload. Drops a message whose sender
+ * is ahead by the number of slots or more, which no correct sender is. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {
@@ -321,8 +322,7 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
     return lane && (head->number == TT_REMOTE_LEFT || head->behind <= head->number);
 }
 
-/* Returns the mirror of the member that sent a message; NULL: no remote member of this team sent
- * it. */
+/* Returns the mirror of a message's sender; NULL: no remote member sent it, or no memory. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
     if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
@@ -492,7 +492,7 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
     }
-    memset(x, 0, offsetof(struct tt_operation, transfer)); /* sending sets the rest */
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* `transfer` is set when it is sent */
     x->remote_teams = remote_teams;
     x->all = all;
     x->exec = exec;
@@ -542,9 +542,9 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* Takes the status ARG of an operation. If it moves bytes of a buffer that the peer opened, marks
- * it as closed and returns true: the peer closed the buffer because it has failed or left during
- * this execution. Another message reports that, and until then the step stays incomplete. */
+/* Handles the status ARG of an operation. If the operation moves bytes of a buffer that the peer
+ * opened, marks the operation as closed and returns true: the peer has failed or left in this
+ * execution. Another message reports that, and until then the step stays incomplete. */
 static bool is_closed(struct tt_operation *x)
 {
     x->closed = x->exec && x->opened;
@@ -564,7 +564,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
     tt_operation_free(x);
 }
 
-/* Returns OK for PEER, but keeps the error's text: other code reports ranks that failed or left. */
+/* Ends an operation whose start failed. Returns OK for PEER: other code reports lost ranks. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
@@ -701,7 +701,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uin
     return NULL;
 }
 
-/* Returns the end at which the recvs of the lane from this member wait. NULL: no memory. */
+/* Returns the queue of the recvs of the lane from this member, and makes it. NULL: no memory. */
 static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
 {
     struct tt_end **ends = &m->ends[lane];
@@ -837,7 +837,7 @@ void tt_remote_end(struct tt_exec *exec)
     if (sweep) remote->swept = t->my_done;
 }
 
-/* Withdraws the recvs whose messages have not come, from the ends at which they wait. */
+/* Removes from their queues (struct tt_end) the recvs whose messages have not come. */
 static void withdraw(struct tt_exec *exec)
 {
     struct tt_end **link = &exec->ends, *end;
@@ -850,9 +850,8 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Withdraws the recvs whose messages have not come. Operations that write to the buffers now stay
- * listed until they have ended, and the result is true until then. Transfers that only read the
- * buffers continue without the execution, as a reader in shared memory would. */
+/* Withdraws the recvs, and detaches the transfers that only read the buffers of the execution. The
+ * operations that write to them stay listed until they end, and the result is true until then. */
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;
@@ -881,8 +880,8 @@ void tt_remote_forget(struct tt_exec *exec)
     tt_remote_release(exec);
 }
 
-/* Whether the operation is a signal. An execution does not count as waiting for the receiver of a
- * signal, which may have left without taking it; if it has died, the network ends the operation. */
+/* Whether the operation is a signal. An execution does not wait for the receiver of a signal, which
+ * may have left; if the receiver has died, the network ends the operation. */
 static bool is_signal(const struct tt_operation *x)
 {
     return !x->message && !x->left;

@@ -90,10 +90,9 @@ tutti_status tt_remote_fetch(struct tt_exec *exec, uint32_t lane, struct tt_plai
 /* Frees the copies that tt_remote_fetch made, once the step is done. */
 void tt_remote_fetched(struct tt_exec *exec, uint32_t lane);
 
-/* Handles the messages that have come for the execution, which begins. */
+/* Handles the messages that came for an execution before this rank began it. */
 void tt_remote_begin(struct tt_exec *exec);
-/* Called when the execution has ended: releases what it used, and sends `done` to the members that
- * need it. */
+/* Releases what an ended execution used, and sends `done` to the members that need it. */
 void tt_remote_end(struct tt_exec *exec);
 /* Called for an execution that failed: withdraws its recvs, and detaches the operations that only
  * read its buffers. Returns true while some operation still writes to the buffers of the execution:
@@ -108,8 +107,8 @@ void tt_remote_forget(struct tt_exec *exec);
  * message to it. Awaits and shared memory do not count. */
 bool tt_remote_waits_for(const struct tt_exec *exec, int rank);
 
-/* After a long wait: sends the call of this rank to the remote members that the execution waits
- * for. */
+/* After a long wait: sends the call signature of the execution to the remote members for which it
+ * waits. */
 void tt_remote_send_call(struct tt_exec *exec);
 /* Whether a call of pairs (tt_coll_pairs) has ended in which counts may differ without this rank
  * noticing: a member on another node that expects nothing from this rank finds only later what this
@@ -130,8 +129,8 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank);
 void tt_remote_compare(struct tt_team *t, int rank);
 /* Whether the rank has notified this rank that it has left the team. */
 bool tt_remote_has_left(const struct tt_team *t, int rank);
-/* Whether this rank has got from the remote rank which buffers that rank opens to it in this
- * execution. */
+/* Whether a message of the remote rank has come that says which buffers the remote rank opens to
+ * this rank in execution `number`. */
 bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number);
 /* Notifies the remote members that know this rank as a partner that the team broke because of rank
  * t->culprit of the job. */

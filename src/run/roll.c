@@ -199,7 +199,7 @@ static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_acti
     return false;
 }
 
-/* Reads what rank r waits for in a client. Returns false if it does not wait there. */
+/* Reads what rank r waits for in a client; returns false if r waits in no call of this client. */
 static bool read_activity(const struct tt_source *s, const struct tt_roll *roll,
                           const struct tt_common *common, int r, struct tt_activity *is)
 {
@@ -395,7 +395,8 @@ static bool names_request(const struct tt_roll *roll, const struct tt_roll_rank 
 }
 
 /* Adds the requests that the rank has started and its program has not completed, except a request
- * that the text already names. Gives the call of one of these requests if it is still in a slot. */
+ * that the text already names. Names the call of one of these requests if a slot still holds the
+ * call. */
 static void add_requests(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -626,10 +627,10 @@ struct group {
     const struct tt_roll *roll;
     const char *text; /* TEXT_SIZE bytes for each rank */
     bool *members, *awaited;
-    /* how long its ranks have waited, or have been outside the library; most_ns -1: not known */
+    /* how long the ranks have waited, or have been outside the library; most_ns -1: not known */
     int64_t least_ns, most_ns;
     bool waits;  /* the ranks of the group wait */
-    bool others; /* they wait for more ranks than `awaited` has */
+    bool others; /* the ranks of the group wait for more ranks than `awaited` has */
 };
 
 static const char *text_of(const struct group *g, int rank)
@@ -753,7 +754,7 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
     return buffer;
 }
 
-/* ---- On stderr ---- */
+/* ---- All clients ---- */
 
 int tt_roll_clients(const struct tt_job_page *page)
 {
@@ -808,8 +809,8 @@ struct hosts {
     FILE *out;
 };
 
-/* Prints the answer of another node, `text`; or, if it is NULL, what this node knows of the ranks
- * of that node. asked: the node was asked. */
+/* Prints the answer of another node, `text`; or, if `text` is NULL, what this node knows of the
+ * ranks of that node. asked: the node was asked. */
 static void print_answer(void *arg, int node, bool asked, const char *text)
 {
     const struct hosts *all = arg;
@@ -837,10 +838,10 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
     free(text);
 }
 
-/* ---- Calling the roll ---- */
+/* ---- Printing or sending the roll ---- */
 
-/* Returns the text of a roll call, which the caller frees with free(); NULL: no memory. f: the
- * fabric of a rank that asks other hosts, too, or NULL. */
+/* Returns the text of a roll call, of *n bytes, which the caller frees with free(); NULL: no
+ * memory. f: the fabric of a rank that asks other hosts, too, or NULL. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {

@@ -219,7 +219,8 @@ static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum t
     return status;
 }
 
-/* For members of other nodes, this only sends the call: they answer later, and a member that finds
+/* Compares the calls of this rank with those of the members of this node. To members of other nodes
+ * this rank only sends its last call: those members compare the call later, and a member that finds
  * a mismatch breaks the team. */
 tutti_status tt_team_compare(struct tt_team *t)
 {

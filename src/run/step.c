@@ -273,7 +273,8 @@ static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const str
     return &exec->lane[lane].messages[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT];
 }
 
-/* Advances one end of a byte ring, and describes its errors in the terms of the call. */
+/* Advances one end of a byte ring. For the errors MISMATCH and ARG, sets a text that names the
+ * calls that differ, or the argument in which the bad address lies. */
 static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
 {
     if (tt_unlikely(!end->place) && !find_place(exec, end)) return TUTTI_OK;
@@ -358,7 +359,7 @@ static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const stru
 
 static const struct tt_reach reach_node = {.send = post, .recv = post, .access = start_access};
 
-/* Starts a message or transfer, on this node or to another one. */
+/* Starts a send, recv, put or get, within this node or between nodes. */
 static tutti_status start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     const struct tt_team *t = exec->team;
@@ -617,7 +618,8 @@ static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int 
 }
 
 /* Reads the counts that both ranks published for each other when they began the call. The execution
- * may have ended on this rank. If the words agree, the function looks at nothing else. */
+ * may have ended on this rank. If the words of the two ranks (tt_team_word) agree, the function
+ * looks at nothing else. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -778,8 +780,8 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
     return TUTTI_OK;
 }
 
-/* Does a step of a straight plan. Steps that are frequent in small collectives run directly from
- * the plan; any other step is converted to struct tt_plain first. */
+/* Does a step of a plan without loops. Steps that are frequent in small collectives run directly
+ * from the plan; any other step is converted to struct tt_plain first. */
 static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                          const struct tt_step *s)
 {
@@ -791,7 +793,7 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
         if (s->kind == TT_SIGNAL) return signal_local(exec, lane, s->peer, s->value);
         if (s->kind == TT_AWAIT) return await_pair(exec, s->peer, s->sub, s->value);
     }
-    /* a wait may be looked at very often, so it has a shorter path */
+    /* this step may be tried very often, so it has a shorter path */
     if (s->kind == TT_WAIT && !exec->traced)
         return exec->lane[lane].messages[s->value * TT_IN_FLIGHT].complete ? TUTTI_OK : TUTTI_AGAIN;
     if (exec->own && !exec->traced) {
@@ -833,7 +835,7 @@ static int unrolled_steps(struct tt_exec *exec, uint32_t i, int most, tutti_stat
     return done;
 }
 
-/* Takes the error of a step. If the system refused an access of a plain exec (`plain` in exec.h),
+/* Handles the error of a step. If the system refused an access of a plain exec (`plain` in exec.h),
  * the exec asks the owners of the memory for the bytes from now on, and AGAIN is returned. Returns
  * other errors as they are. */
 static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)

@@ -72,7 +72,8 @@ static struct tt_block layout(int p, int64_t slots)
     return b;
 }
 
-/* Returns the layout of the mirror of such a block. A team with mirrors is not crowded. */
+/* Returns the layout of the mirror of a member's block in a team of p ranks. A team with mirrors is
+ * not crowded. */
 static struct tt_block layout_of_mirror(int p)
 {
     const int64_t windows = tt_team_windows(p);
@@ -103,8 +104,8 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
     return take_block(f, most, offset);
 }
 
-/* The contents of the windows are undefined at first. The entries and words after the windows are
- * 0. */
+/* Makes the extension. The contents of the windows are undefined at first; the entries and words
+ * after the windows are 0. */
 tutti_status tt_team_extend(struct tt_team *t)
 {
     const struct tt_block *b = &t->layout;
@@ -138,7 +139,7 @@ bool tt_team_find_windows(struct tt_team *t)
     return all;
 }
 
-/* The mixing function is that of splitmix64. */
+/* Mixes the three arguments by the function of splitmix64. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first)
 {
     uint64_t z = of + 0x9e3779b97f4a7c15u * (2 * n + 1) + (uint64_t)first;
@@ -428,8 +429,8 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     if (culprit >= 0) tt_watch_notify(t->fabric);
 }
 
-/* Whether an error of this status may be the fault of another member. If so, all members report its
- * text. */
+/* Whether an error of this status may be the fault of another member. If so, all members report the
+ * error's text. */
 static bool has_reason(tutti_status status)
 {
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM ||
@@ -474,7 +475,8 @@ static bool hear_error(struct tt_team *t)
     return false;
 }
 
-/* If the failed rank reported why it cannot go on, appends its text to the cause of its failure. */
+/* If the failed rank reported why it cannot go on, appends that reason to `text`, which contains
+ * the cause of its failure. */
 static void add_reason(const struct tt_failure *failure, char *text, size_t n)
 {
     size_t used = strlen(text);
@@ -586,7 +588,7 @@ static void look_for_left(struct tt_team *t, struct tt_exec *exec)
 
 /* Compares the calls under way if a member has left with a call under way. Such a member found no
  * difference between its own counts and those of others, but the counts of two other members may
- * differ (settle.h). In that case the mismatch is the error to report, not that the member left. */
+ * differ (settle.c). In that case the mismatch is the error to report, not that the member left. */
 static void look_for_differences(struct tt_team *t)
 {
     bool left = false;

@@ -4,8 +4,8 @@
  *
  * Each member owns a block in its arena. All members of its node map the block:
  *
- *   head                           executions ended here; members that have left the team; where
- *                                  the extension is; what the roll call reads (roll.h)
+ *   head                           how many executions the owner has ended; how many members have
+ *                                  left the team; where the extension is; data for the roll call
  *   S times  { line | window }     the signal of lane 0, and the short window that begins in its
  *                                  line
  *   S times  { opening, signature }
@@ -111,7 +111,8 @@ static inline int64_t tt_team_words(int p)
 }
 
 /* Sets how many bytes of WIN lie in the short window (low_bytes), and how many of these in the
- * signal line (line_bytes), in calls of pairs. low_bytes is at most `most`. map->p is set. */
+ * signal line (line_bytes), in calls of pairs. low_bytes is at most `most`. The caller has set
+ * map->p. */
 static inline void tt_team_divide(struct tt_map *map, int64_t most)
 {
     int64_t words = tt_team_words(map->p), line = TT_LINE - (int64_t)TT_WINDOW_AT - words;
@@ -310,7 +311,7 @@ bool tt_team_find_windows(struct tt_team *t);
 /* Adds the team to the list that the roll call reads, once its id is known. The world must be the
  * first team in the list. */
 void tt_team_list(struct tt_team *t);
-/* Removes the team from that list, before it is freed. */
+/* Removes the team from the list that the roll call reads, before the team is freed. */
 void tt_team_unlist(struct tt_team *t);
 /* Breaks the team here because rank `by` of the job has revoked it. */
 void tt_team_revoke(struct tt_team *t, int by);
@@ -329,7 +330,7 @@ void tt_team_release(struct tt_team *t, bool shared);
 
 /* Puts a team into the circular list of the client's teams, in which `other` is. */
 void tt_team_enter_ring(struct tt_team *t, struct tt_team *other);
-/* Takes a team out of that list. */
+/* Takes a team out of the circular list of the client's teams. */
 void tt_team_leave_ring(struct tt_team *t);
 
 /* Advances all executions in flight. An error ends the executions concerned and is not returned
@@ -338,15 +339,14 @@ void tt_team_advance(struct tt_team *t);
 /* Advances all teams of the client: a rank that waits on one team must not keep the members of
  * another team waiting. */
 void tt_team_advance_all(struct tt_team *t);
-/* A waiting caller calls this each time it has looked in vain. It looks for members that have
- * failed, and for members that have left but are still waited for. At intervals, or at once if
- * `long_wait`, it also compares the calls of the members. Sets t->broken if it finds a fault.
- * Returns true if it did the comparison this time. */
+/* Checks the team for a caller that waits and has just found no progress: looks for members that
+ * have failed, and for members that have left although this rank still waits for them. At
+ * intervals, or at once if `long_wait`, also compares the calls of the members. Sets t->broken if a
+ * fault is found. Returns whether the calls were compared this time. */
 bool tt_team_check(struct tt_team *t, bool long_wait);
-/* Returns whether the member, for which this rank waits, has left the team or the client. If so,
- * marks it as failed for all ranks. But if some member has failed already, that may be why this
- * member left, and it has done nothing wrong: then it is not marked, and the next check of the team
- * finds the earlier failure. */
+/* Returns whether member r, for which this rank waits, has left the team or the client. If so,
+ * marks member r as failed for all ranks, unless another member has failed already: that failure
+ * may be the reason why member r left, and the next check of the team finds it. */
 bool tt_team_miss(struct tt_team *t, int r);
 /* Breaks the team with `status` and the text of tutti_error(). Unless the cause is the failure of
  * another member (PEER), also marks this rank as failed in the job's page, so that the other ranks

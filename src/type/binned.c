@@ -216,10 +216,10 @@ tutti_status tutti_sum_local(tutti_binned *sums, int64_t n, tutti_type type, con
 
 /* ---- The result ---- */
 
-/* The exact sum of the bins is a whole number of at most 61 + 56 bits. It is rounded once, when it
- * is converted to a double. The multiplication by a power of two (ldexp) rounds nothing, because
- * its result is a multiple of 2^-1074 with at most 53 significant bits; a result beyond all doubles
- * becomes an infinity. */
+/* Returns the sum as a double. The exact sum of the bins is a whole number of at most 61 + 56 bits.
+ * It is rounded once, when it is converted to a double. The multiplication by a power of two
+ * (ldexp) rounds nothing, because its result is a multiple of 2^-1074 with at most 53 significant
+ * bits; a result beyond all doubles becomes an infinity. */
 double tutti_sum_value(const tutti_binned *sum)
 {
     struct tt_bins bins;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Converts arrays of f16 and bf16 to f32 and back. If the processor can convert f16, the including
- * file defines how to convert F16_LANES elements at once (F16_WIDEN, F16_NARROW); this gives the
- * same bits.
+ * file defines how to convert F16_LANES elements at once (F16_WIDEN, F16_NARROW); those conversions
+ * give the same bits as the loops here.
  */
 #include <string.h>
 

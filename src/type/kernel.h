@@ -12,7 +12,7 @@
  *     out = acc + in7                 the remaining operands; only the last sweep writes the result
  *
  * An element of `out` is written only after the same element of every input was read, except
- * perhaps in the same turn of the same loop. So `out` may be any one of the inputs.
+ * perhaps in the same iteration of the same loop. So `out` may be any one of the inputs.
  */
 #include <string.h>
 

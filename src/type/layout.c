@@ -31,7 +31,8 @@ tutti_type tt_layout_sequence(const struct tt_layout *l, int64_t n)
     return (tutti_type)(TUTTI_TYPE_USER_END + (uint32_t)(h >> 36));
 }
 
-/* If the layout has one basic type only, the type and the number of bytes determine the hash. */
+/* Computes the hash from the type and the number of bytes if the layout has one basic type only,
+ * and otherwise from the signatures of n elements. */
 uint32_t tt_layout_hash(const struct tt_layout *l, int64_t n)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u;

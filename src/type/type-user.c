@@ -64,7 +64,7 @@ struct tt_layout *tt_layout_hold(tutti_type type)
 }
 
 /* Returns the number of the basic type if an element of `type` is a single basic element, wherever
- * in the element that lies. */
+ * in the element the basic element lies. */
 tutti_type tt_type_shape(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return type;
