@@ -292,8 +292,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
 }
 
 /* Whether the member has left the team without making this call, and has also left the client or
- * failed, so that this rank would wait for the member in vain. A member that has left only this team, because the team is
- * broken, does not count: a notice, from that member or of a failure, ends the wait. */
+ * failed, so that this rank would wait for the member in vain. A member that has left only this
+ * team, because the team is broken, does not count: a notice, from that member or of a failure,
+ * ends the wait. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
