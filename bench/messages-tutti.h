@@ -132,8 +132,8 @@ static inline void messages_send(void)
     port_check(tutti_message_send(messages.context, &send));
 }
 
-/* Sends `count` messages from rank 0 to rank 1. Rank 1 sends a ball back when it has all of
- * them. */
+/* Sends `count` messages from rank 0 to rank 1. Rank 1 sends one message back when it has
+ * all of them. */
 static inline void messages_stream(int64_t count)
 {
     if (port_rank() == 0) {

@@ -159,8 +159,10 @@ struct tt_proof_lane {
     struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
     struct tt_given *given;
     uint32_t given_n, given_room;
-    struct tt_begun *begun; /* TT_IN_FLIGHT entries for each id */
-    uint64_t *counts;       /* by id: the number of instances so far */
+    /* the last TT_IN_FLIGHT instances of each start id of the lane: entry id * TT_IN_FLIGHT +
+     * instance % TT_IN_FLIGHT */
+    struct tt_begun *begun;
+    uint64_t *counts; /* by start id: the number of instances so far */
     uint32_t under_way;
     /* by rank: the lane's time at its first await of the rank; NULL: not needed */
     uint32_t *opened;

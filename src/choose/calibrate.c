@@ -89,7 +89,8 @@ static void settle(void)
 #endif
 }
 
-/* Removes the blocks of a run from the caches. */
+/* Removes from the caches the buffers of one run of copies: run_of(bytes) buffers of `bytes` bytes
+ * each, stride_of(bytes) apart, from `memory` on. */
 static void flush(char *memory, int64_t bytes)
 {
 #ifdef __x86_64__

@@ -529,9 +529,10 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
-/* Returns the earliest time at which the calls that count can have ended: `begin`, when the last
- * call that all ranks have ended was over; or, if all calls are going to be followed, at least
- * `now`, because the calls that have not ended end at `now` or later. */
+/* Returns a lower bound of the time at which the last of the timed calls (those after the warm-up)
+ * ends. `begin`: when the last call ended that all ranks have ended. If the predictor is going to
+ * follow all calls to their end, the bound is not below `now` either, because a call that has not
+ * ended ends at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
 {
     bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;

@@ -26,9 +26,10 @@ struct bundles {
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
     int64_t *row;       /* for each mate, and one more: where the mate's row begins in `rows` */
-    int64_t *part;      /* for mate i of this node, where in its row the part for node k begins, [i
-                         * * n + k] of n nodes */
-    int64_t *from;      /* for each rank: where in TMP its next piece for this node begins */
+    /* for mate i of this node: where in its row the part for node k begins, [i * n + k] of n
+     * nodes */
+    int64_t *part;
+    int64_t *from; /* for each rank: where in TMP its next piece for this node begins */
     struct tt_range rows;
 };
 
@@ -88,7 +89,7 @@ static void pack(const struct bundles *f, struct tt_range row)
     }
 }
 
-/* Copies what this rank receives out of a row. */
+/* Copies the pieces that this rank receives from a row to OUT. */
 static void unpack(const struct bundles *f, struct tt_range row)
 {
     for (int i = 0; i < f->nodes.first[f->nodes.n]; i++) {

@@ -49,8 +49,10 @@ static const char lacks[] = "does not have this library; the program runs withou
                             "LD_PRELOAD)";
 
 static struct {
-    const char *job; /* a text that only the names of this job at the launcher contain */
-    bool is_local;   /* whether names on this host can be used; they contain `local_job`, which no
+    /* a part of every name that a rank of this job publishes at the launcher; names of other jobs
+     * do not have it */
+    const char *job;
+    bool is_local; /* whether names on this host can be used; they contain `local_job`, which no
                       * other job has */
     uint64_t local_job;
     int rank, ranks;

@@ -185,7 +185,7 @@ static void shape(struct tt_reader *in, struct tt_net *net)
         tt_reader_wrong(in, where[which], "%s", wrong);
 }
 
-/* ---- What is missing ---- */
+/* ---- Missing nodes ---- */
 
 static const char axes[] = "xyzuvw";
 

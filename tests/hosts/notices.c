@@ -133,7 +133,7 @@ static int spread(int nodes, const bool *silent, bool *knows)
 }
 
 /* Checks that a notice of node 0 reaches every node that is left. Makes as many nodes fail as the
- * protocol tolerates, among them nodes to which node 0 sends itself. With more than TT_NOTICE_ALL
+ * protocol tolerates, among them nodes to which node 0 sends directly. With more than TT_NOTICE_ALL
  * nodes each node sends to a few other nodes only. */
 static void test_spreading(int nodes, unsigned seed)
 {
@@ -147,7 +147,7 @@ static void test_spreading(int nodes, unsigned seed)
     for (int i = 0; i < reported - 1 && fallen < nodes - 1; i++) {
         seed = seed * 1664525u + 1013904223u;
         int r = 1 + (int)(seed >> 8) % (nodes - 1);
-        if (i % 2) /* one of the nodes to which node 0 sends itself */
+        if (i % 2) /* one of the nodes to which node 0 sends directly */
             for (r = 1; r < nodes && (silent[r] || !tt_notice_goes(0, r, nodes));) r++;
         if (r >= nodes || silent[r]) continue;
         silent[r] = true;

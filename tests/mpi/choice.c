@@ -107,8 +107,8 @@ static void reduce_some(int n, MPI_Datatype type, MPI_Op op)
     for (int k = 0; k < n; k++) EXPECT((real ? y[k] : j[k]) == (op == MPI_SUM ? 3 + 2 * k : 2 + k));
 }
 
-/* Makes a gather of n doubles from each rank, and checks the result. Arguments that count only at
- * the root have another length at the other ranks. */
+/* Makes a gather of n doubles from each rank, and checks the result. At the other
+ * ranks, the receive count, which is significant only at the root, has another value. */
 static void gather_some(int n, int root)
 {
     double x[2] = {me, me + 10}, y[4] = {0};
