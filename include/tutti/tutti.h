@@ -517,19 +517,21 @@ enum {
  *                                             tutti_start as often as it wants
  *
  * Collective: every rank of the team calls the same collectives (or starts the same requests) in
- * the same order, with the same root, type, operation, flags and, except in alltoallv,
- * alltoallw, gatherv and scatterv, the same counts. Preparing a request is local. A team may have
- * any number of collectives in flight, completed in any order: at least thirty-two advance at the
- * same time (fewer on teams of more than 32 ranks), and later ones wait inside the library. When a
- * collective has completed, this rank's output is valid and the buffers belong to the caller again.
- * Only the completion of a barrier says something about the other ranks. From start to completion
- * the library borrows all buffers: the caller may read inputs but not write them, and must not
- * touch outputs. A request keeps the addresses of its buffers, and copies of counts and
- * displacements. Counts and displacements must not be negative, not even those of empty pieces.
- * After PEER or MISMATCH other members may still read inputs and write outputs of collectives that
- * were in flight, until they see the error too (within a second). A buffer may be NULL if nothing
- * is read from it or written to it. `in` and `out` must not overlap, but elements of derived types
- * may interleave. Results have the same bits on every rank and in every run.
+ * the same order, with the same root, type, operation, flags and, except in alltoallv, alltoallw,
+ * gatherv and scatterv, the same counts. Preparing a request is local, unless TUTTI_ALGORITHM
+ * forces an algorithm before which the ranks exchange their counts (alltoallv, alltoallw, gatherv,
+ * scatterv): then it is collective and blocks. A team may have any number of collectives in flight,
+ * completed in any order: at least thirty-two advance at the same time (fewer on teams of more than
+ * 32 ranks), and later ones wait inside the library. When a collective has completed, this rank's
+ * output is valid and the buffers belong to the caller again. Only the completion of a barrier says
+ * something about the other ranks. From start to completion the library borrows all buffers: the
+ * caller may read inputs but not write them, and must not touch outputs. A request keeps the
+ * addresses of its buffers, and copies of counts and displacements. Counts and displacements must
+ * not be negative, not even those of empty pieces. After PEER or MISMATCH other members may still
+ * read inputs and write outputs of collectives that were in flight, until they see the error too
+ * (within a second). A buffer may be NULL if nothing is read from it or written to it. `in` and
+ * `out` must not overlap, but elements of derived types may interleave. Results have the same bits
+ * on every rank and in every run.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).

@@ -29,7 +29,8 @@ tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* Collective over the job, after the ranks have met: publishes the network address of this rank's
  * client. A rank without an address (bytes 0) must call it, too. Does nothing for a job on one
- * node, except to leave PMIx if TUTTI_DETACH asks for it. Errors: BOOT, MEMORY, LIMIT. */
+ * node, except to copy the rankings, and to leave PMIx if TUTTI_DETACH asks for it. Errors: BOOT,
+ * MEMORY, LIMIT. */
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* A request for the network address of another rank. To be zeroed before the first call of
  * tt_boot_address or tt_boot_context_address. */

@@ -19,8 +19,8 @@
  * process' rank. Errors: as tt_boot_attach. */
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
 /* Ends this process' use of the PMIx server. To be called when its last client ends. If `status` is
- * an error, nodes that still wait for this node get the error. Does nothing if this process has
- * joined no job by PMIx or by the caller's allgather. */
+ * an error, nodes that still wait for this node get the error (if it is OK, BOOT). Does nothing if
+ * this process has joined no job by PMIx or by the caller's allgather. */
 void tt_machines_leave(tutti_status status);
 /* Begins to use the PMIx server again, for another client after tt_machines_leave. Errors: BOOT. */
 tutti_status tt_machines_return(void);
