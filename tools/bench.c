@@ -50,7 +50,7 @@ struct bench_arguments {
     const char *nodes; /* NULL: the ranks are on one node */
 };
 
-/* What the cases have produced so far. */
+/* The results of the cases so far. */
 struct bench_outcome {
     const struct bench_arguments *a;
     cJSON *rows;

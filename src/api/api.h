@@ -22,7 +22,7 @@ struct tt_graph {
     int rank[];
 };
 
-/* What a `tutti_team *` points to. `run` is the part of the team that src/run uses. */
+/* The object behind a `tutti_team *`. `run` is the part of the team that src/run uses. */
 struct tutti_team {
     struct tt_handle head;
     struct tt_team run;
@@ -39,7 +39,7 @@ struct tutti_team {
     struct tt_graph *graph;
 };
 
-/* What a `tutti_client *` points to. */
+/* The object behind a `tutti_client *`. */
 struct tutti_client {
     struct tt_handle head;
     struct tt_seat seat;
@@ -64,7 +64,7 @@ struct tutti_client {
 #define TT_CONTEXT_LOCK(c)                                                                         \
     (tt_msg_client(c)->lock && tt_msg_index(c) == 0 ? tt_msg_client(c)->lock : NULL)
 
-/* What a `tutti_request *` points to: a collective that is started or prepared. */
+/* The object behind a `tutti_request *`: a collective that is started or prepared. */
 struct tutti_request {
     struct tt_handle head;
     struct tt_packed *packed; /* for a call that packs its elements (packed.h); else NULL */

@@ -25,9 +25,9 @@ const struct tt_known_setting tt_settings[] = {
 enum { SETTINGS = sizeof tt_settings / sizeof *tt_settings };
 const int tt_settings_n = SETTINGS;
 
-/* What may follow TUTTI_ in variables that are no settings: names with which environment modules,
- * package managers and build systems set the paths of an installation, and with which the tests of
- * Tutti find its build. */
+/* Words that may follow TUTTI_ in variables that are no settings: names with which environment
+ * modules, package managers and build systems set the paths of an installation, and with which the
+ * tests of Tutti find its build. */
 static const char *const places[] = {"BIN",     "BUILD",    "DIR",     "HOME",   "INC",
                                      "INCLUDE", "LIB",      "LIBRARY", "PATH",   "PREFIX",
                                      "ROOT",    "SANITIZE", "SOURCE",  "VERSION"};

@@ -58,7 +58,7 @@ struct tt_follow_lane {
     bool has_step, ended;
 };
 
-/* What a rank does: the step at which each lane is, and what the rank waits for. */
+/* The state of a rank: the step at which each lane is, and what the rank waits for. */
 struct tt_follow {
     struct tt_call own; /* the call of this rank, whose counts may be known to it alone */
     struct tt_plan *plan;

@@ -36,7 +36,7 @@ struct tt_stage_team {
                                * rows use them */
 };
 
-/* What one rank does in one stage: an algorithm runs on the part that contains the rank, or the row
+/* The work of one rank in a stage: an algorithm runs on the part that contains the rank, or the row
  * appends steps of its own. */
 struct tt_stage {
     const struct tt_algorithm *algorithm; /* NULL: the rank does nothing, or only `build` */

@@ -33,7 +33,7 @@ struct logical_layout {
     int64_t up, down; /* where the slices going up and down begin in WIN */
 };
 
-/* What one rank does in the tree. */
+/* The work of one rank in the tree. */
 struct logical_part {
     const struct logical_layout *layout;
     struct tt_logical_place at;

@@ -20,7 +20,7 @@
  */
 #include "coll/composed.h"
 
-/* What TMP keeps, one after the other: the reduction of the nodes before, the reduction of this
+/* The parts of TMP in their order: the reduction of the nodes before, the reduction of this
  * node, and in an exscan in place the last rank's input. */
 enum { BEFORE, NODE, INPUT, KEPT };
 

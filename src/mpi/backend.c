@@ -60,7 +60,7 @@ static int operation_of(MPI_Op op)
 
 /* ---- What a call moves ---- */
 
-/* What a call of a collective moves, for the counts of a report. `bytes` are the bytes that this
+/* The data that a collective moves, for the counts of a report. `bytes` are the bytes that this
  * rank contributes; for a scatter, those that it receives. */
 struct fact {
     struct tt_mpi_comm c;
@@ -235,7 +235,7 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
 
 /* ---- Persistent requests ---- */
 
-/* What is known of a persistent request of a collective. The program starts and frees requests of
+/* The properties of a persistent request of a collective. The program starts and frees requests of
  * all kinds by the same functions; requests that are not in state.persistent are not of a
  * collective. */
 struct persistent {

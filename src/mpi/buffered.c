@@ -9,7 +9,7 @@
 #include "mpi/buffered.h"
 #include "mpi/meet.h"
 
-/* What a rank needs to write into the memory of another rank. */
+/* The data with which a rank writes into the memory of another rank. */
 struct access {
     int there; /* 0: the rank has no memory for other ranks to write into */
     tutti_key key;

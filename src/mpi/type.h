@@ -7,7 +7,7 @@
 
 #include "mpi/host.h"
 
-/* What Tutti has to know of a type of MPI. */
+/* The properties of an MPI type that Tutti needs. */
 struct tt_mpi_layout {
     MPI_Datatype type;
     int64_t size, extent;

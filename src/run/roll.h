@@ -54,7 +54,7 @@ struct tt_roll_team {
     struct tt_roll_call now, failed;
 };
 
-/* What one rank does. */
+/* The state of one rank. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
     char state; /* as tt_roll_process; 0 also if the rank is on another host */
