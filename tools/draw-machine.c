@@ -52,7 +52,7 @@ static bool find_allowed(struct draw_machine_machine *m)
 
 static bool open_machine(struct draw_machine_machine *m)
 {
-    if (hwloc_topology_init(&m->topology) != 0) return false;
+    if (tt_topology_init(&m->topology) != 0) return false;
     hwloc_topology_set_icache_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_io_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_flags(m->topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);

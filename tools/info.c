@@ -23,6 +23,7 @@
 #include "choose/rankings.h"
 #include "choose/wisdom.h"
 #include "launch-guard.h"
+#include "launch-places.h"
 #include "boot/pmix.h"
 #include "command.h"
 #include "fabric/fabric.h"
@@ -176,7 +177,7 @@ static void say_machine(void)
     long page = sysconf(_SC_PAGESIZE);
     begin_section("machine");
     if (uname(&host) == 0) line("system", "%s %s, %s", host.sysname, host.release, host.machine);
-    if (hwloc_topology_init(&topology) != 0) return;
+    if (tt_topology_init(&topology) != 0) return;
     if (hwloc_topology_load(topology) == 0) {
         say_cores(topology);
         say_caches(topology);

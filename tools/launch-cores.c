@@ -28,7 +28,7 @@ struct tt_cores {
 static bool load(struct tt_cores *c)
 {
     static const hwloc_obj_type_t kept[] = {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_CORE};
-    if (hwloc_topology_init(&c->topology) != 0) return false;
+    if (tt_topology_init(&c->topology) != 0) return false;
     hwloc_topology_set_all_types_filter(c->topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         hwloc_topology_set_type_filter(c->topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);

@@ -291,3 +291,14 @@ void tt_places_print(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *
     snprintf(text, n, "processor%s %s%s%s%s", hwloc_bitmap_weight(set) > 1 ? "s" : "", list,
              *in ? " (" : "", in, *in ? ")" : "");
 }
+
+int tt_topology_init(hwloc_topology_t *topology)
+{
+    static const char path[] = "HWLOC_PLUGINS_PATH";
+    /* hwloc reads XML that other programs have written only with its plugin. */
+    bool given = getenv(path) || getenv("HWLOC_XMLFILE");
+    if (!given) setenv(path, "", 1);
+    int failed = hwloc_topology_init(topology);
+    if (!given) unsetenv(path);
+    return failed;
+}

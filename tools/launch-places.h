@@ -53,6 +53,12 @@ bool tt_places_make(struct tt_places *places, hwloc_topology_t topology,
                     const struct tt_places_wish *wish);
 void tt_places_free(struct tt_places *places);
 
+/* Begins a topology like hwloc_topology_init, but without hwloc's plugins, unless the environment
+ * says otherwise. Debian's plugins find graphics cards and OpenCL devices and read XML. The command
+ * uses none of this, and loading them takes 3 of the 12 ms in which a job of four ranks starts and
+ * ends. Changes the environment for a moment, so no other thread may run. */
+int tt_topology_init(hwloc_topology_t *topology);
+
 /* Writes "processors 1,5 (core 1, package 0)". Names the NUMA node or package if the topology has
  * several. */
 void tt_places_print(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *text, size_t n);

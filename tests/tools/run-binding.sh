@@ -205,6 +205,15 @@ end one
 run -n "$n"
 [ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'a job that has ended takes something'
 
+# The launcher reads the topology without hwloc's plugins, and leaves no trace of that in the ranks'
+# environment. The dynamic linker lists the files that each process has loaded.
+# shellcheck disable=SC2016
+LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded tutti run -n 1 sh -c 'echo "${HWLOC_PLUGINS_PATH-unset}"' >out 2>err
+[ "$(cat out)" = unset ] || fail 'a rank finds HWLOC_PLUGINS_PATH in its environment'
+cat loaded.* >loaded
+grep -q 'libhwloc\.so' loaded || fail 'the launcher does not load hwloc'
+grep -q 'file=[^ ]*/hwloc_' loaded && fail 'the launcher loads plugins of hwloc'
+
 # As many jobs as there are processors (at most 8) start at the same moment, and no two of them may
 # share a processor.
 cores=$(python3 -c 'import glob
