@@ -101,14 +101,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Opens /dev/null on standard descriptors that are closed. Otherwise a file opened later would
- * become the standard output. */
+ * become the standard output. A standard output that was closed is opened for reading only, so that
+ * the command reports, as for a full disk, that it cannot write its output. */
 static void open_standard_descriptors(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) close(fd);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
 /* Returns whether the command starts ranks. If so, the first rank warns about unknown TUTTI_

@@ -169,6 +169,41 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
                                           .g_ps = 200000,
                                           .big_g_ps = 100};
 
+enum { SIMPLE = 1 << TT_MODEL_simple, LOGGP = 1 << TT_MODEL_loggp, LINKS = 1 << TT_MODEL_links };
+
+/* Returns whether the user has chosen a model, a bit of `of`, to which this option belongs. If not,
+ * prints the error. */
+static bool belongs(const struct tt_model *model, unsigned of, const char *option,
+                    const char *command)
+{
+    if (of & 1U << model->kind) return true;
+    fprintf(stderr, "%s: %s is not an option of --model %s, which computes the times here\n",
+            command, option, tt_model_name(model->kind));
+    return false;
+}
+
+/* Returns whether the chosen model uses each option that differs from its default. */
+static bool options_belong(const struct tt_model *model, const char *command)
+{
+    static const struct {
+        int key;
+        unsigned of;
+    } times[] = {{OPTION_TS, SIMPLE | LINKS}, {OPTION_TW, SIMPLE | LINKS}, {OPTION_HOP, LINKS},
+                 {OPTION_LATENCY, LOGGP},     {OPTION_OVERHEAD, LOGGP},    {OPTION_GAP, LOGGP},
+                 {OPTION_BYTE_GAP, LOGGP}};
+    struct tt_model given = *model, usual = tt_model_default;
+    const char *name;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        int64_t time = *time_of(&given, times[i].key, &name);
+        if (time != *time_of(&usual, times[i].key, &name) &&
+            !belongs(model, times[i].of, name, command))
+            return false;
+    }
+    if (model->stores && !belongs(model, LINKS, "--store-and-forward", command)) return false;
+    if (model->node_ports && !belongs(model, SIMPLE | LOGGP, "--ports node", command)) return false;
+    return !model->all_ports || belongs(model, SIMPLE | LINKS, "--ports all", command);
+}
+
 /* Returns whether --tw-both, the time of a byte while the rank also transfers in the other
  * direction, is not given or is allowed: with the simple model and one port, and from --tw to twice
  * --tw. If it is not allowed, prints the error. */
@@ -206,7 +241,7 @@ bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char
                      const char *text)
 {
     if (model->kind == TT_MODELS) model->kind = c->map.net ? TT_MODEL_links : TT_MODEL_simple;
-    if (!both_directions_fit(model, command)) return false;
+    if (!options_belong(model, command) || !both_directions_fit(model, command)) return false;
     if (model->kind == TT_MODEL_links && !c->map.net) {
         fprintf(stderr, "%s: --model links wants a network, as in %s@torus:...\n", command, text);
         return false;

@@ -31,6 +31,18 @@ for problem in barrier/p9 bcast/u8/1K/p9 reduce/f64/sum/1K/p9/root=4 allreduce/f
     python3 -c 'import json, sys; rows = json.load(open("out")); assert rows and all(r["time_ps"] > 0 for r in rows)'
     expect 0 tutti sim "$problem@torus:4x3-wall(x=2)" --gamma 0.5ns --tr 20ps --hop 3ns --ports all
 done
+# An option that the model does not use is refused.
+unused() {
+    local option=$1 model=$2
+    shift 2
+    expect 2 tutti sim "$@"
+    says err "^tutti sim: $option is not an option of --model $model, which computes the times here\$"
+}
+unused --hop simple barrier/p4 --hop 1us
+unused --latency links barrier/p4@torus:2x2 --latency 2us
+unused --ts loggp barrier/p4 --model loggp --ts 2us
+unused '--ports node' links barrier/p4@torus:2x2 --ports node
+unused --store-and-forward simple barrier/p4 --store-and-forward
 expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
 expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
 says out '^mesh +104\.304000 +55\.152000 +49\.152000 '

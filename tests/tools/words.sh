@@ -85,6 +85,8 @@ if [ -e /dev/full ]; then
         says err '^tutti: cannot write the output$'
     done
 fi
+expect 1 bash -c 'exec tutti list >&-'
+says err '^tutti: cannot write the output$'
 
 # Lists of collectives and algorithms (tutti list).
 expect 0 tutti list
