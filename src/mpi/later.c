@@ -247,10 +247,13 @@ void tt_mpi_deliver(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
         tt_mpi_unpack(call, layout, from, count, to);
 }
 
-/* Packs data before a call (`packs`), or unpacks them after it. */
-static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool packs)
+/* Packs data before a call (`packs`), or unpacks them after it. Does nothing if the call has
+ * failed. */
+static void do_copies(struct tt_mpi_later *later, const struct copies *all, bool packs)
 {
+    struct tt_mpi_call *call = &later->call;
     MPI_Comm comm = call->comm;
+    if (!well(call)) return;
     call->comm = tt_handle.world; /* the program may have freed its communicator */
     for (int i = 0; well(call) && i < all->n; i++) {
         const struct copy *c = &all->copy[i];
@@ -260,6 +263,14 @@ static void do_copies(struct tt_mpi_call *call, const struct copies *all, bool p
             tt_mpi_unpack(call, &c->layout, c->from, c->count, c->to);
     }
     call->comm = comm;
+    if (!well(call))
+        snprintf(later->error, sizeof later->error, "MPI cannot %s its data",
+                 packs ? "pack" : "unpack");
+}
+
+static void keep_error(struct tt_mpi_later *later)
+{
+    snprintf(later->error, sizeof later->error, "%s", tt_mpi_tutti.error());
 }
 
 /* ---- The stand-in of a persistent call ---- */
@@ -405,7 +416,7 @@ static bool has_ended(struct tt_mpi_later *later)
     }
     if (status == TUTTI_AGAIN) return false;
     call->status = status;
-    if (status != TUTTI_OK) snprintf(later->error, sizeof later->error, "%s", tt_mpi_tutti.error());
+    if (status != TUTTI_OK) keep_error(later);
     if (status == TUTTI_ERR_PEER) later->failed_ns = tt_mpi_now_ns();
     return later->failed_ns == 0;
 }
@@ -416,7 +427,7 @@ static bool has_ended(struct tt_mpi_later *later)
 static void end(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
-    do_copies(call, &later->deliveries, false);
+    do_copies(later, &later->deliveries, false);
     atomic_fetch_sub_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
     if (call->prepares) {
         complete_stand_in(later);
@@ -504,14 +515,15 @@ void tt_mpi_later_start(struct tt_mpi_later *later)
     later->failed_ns = 0;
     later->error[0] = '\0';
     atomic_store_explicit(&later->active, true, memory_order_relaxed);
-    do_copies(call, &later->packs, true);
-    if (well(call)) call->status = tt_mpi_tutti.start(call->request);
+    do_copies(later, &later->packs, true);
     if (well(call)) {
-        append(later);
-        return;
+        call->status = tt_mpi_tutti.start(call->request);
+        if (call->status != TUTTI_OK) keep_error(later);
     }
-    snprintf(later->error, sizeof later->error, "%s", tt_mpi_tutti.error());
-    complete_stand_in(later);
+    if (well(call))
+        append(later);
+    else
+        complete_stand_in(later);
 }
 
 void tt_mpi_later_free(struct tt_mpi_later *later)
