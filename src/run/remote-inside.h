@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this rank keeps about members on other nodes, and the layout of the messages between them.
- * Only the files that implement remote.h include this.
+ * The mirrors that this rank keeps of members on other nodes, and the layout of the messages
+ * between them. Only the files that implement remote.h include this file.
  */
 #ifndef TT_REMOTE_INSIDE_H
 #define TT_REMOTE_INSIDE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this rank keeps about members on other nodes and what it sends them besides data.
+ * The mirrors that this rank keeps of members on other nodes, and the messages without data that it
+ * sends to them.
  */
 #include "run/remote-inside.h"
 
