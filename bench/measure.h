@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the measuring programs share: a clock, memory, lists of numbers, the memory in use, the
- * median, and an error exit.
+ * Functions that the measuring programs share: a clock, memory, lists of numbers, the memory in
+ * use, the median, and an error exit.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H

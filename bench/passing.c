@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a call of an MPI program costs: a barrier on a communicator of one rank, the cheapest
- * collective there is. Prints the least time of a call over many batches, in ns.
+ * Measures the cost of a call of an MPI program: a barrier on a communicator of one rank, the
+ * cheapest collective there is. Prints the least time of a call over many batches, in ns.
  * bench/commands/passing.py runs it with and without libtutti_mpi.so.
  */
 #include <mpi.h>

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What tests know about faults of UCX.
+# Functions by which tests recognise faults of UCX.
 
 # ucx_stopped FILE...: returns whether UCX stopped a rank whose output is in one of these files. UCX
 # 1.13 sometimes stops a survivor at an assertion of its own after a peer has died (docs/open.md).

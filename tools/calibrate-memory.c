@@ -59,7 +59,8 @@ enum {
     PS_OF_NS = 1000
 };
 
-/* What a helper does with the run of blocks in its pools when this process orders it to. */
+/* The orders that this process gives to a helper. The helper carries out an order on a run of
+ * blocks in its pools. */
 enum order {
     ORDER_NONE,
     ORDER_END,

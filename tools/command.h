@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the command `tutti` share. A subcommand is a function like main: its argv[0] is
- * "tutti NAME" and its result is the exit code.
+ * Declarations that the files of the command `tutti` share. A subcommand is a function like main:
+ * its argv[0] is "tutti NAME" and its result is the exit code.
  */
 #ifndef TT_COMMAND_H
 #define TT_COMMAND_H

@@ -40,7 +40,8 @@ struct tt_places {
     int each; /* how many cores or processors a rank has */
 };
 
-/* What the user asks for, on these processors. `taken` may be NULL; binding.cores of 0 means 1. */
+/* The places that the user asks for, on these processors. `taken` may be NULL; binding.cores of 0
+ * means 1. */
 struct tt_places_wish {
     hwloc_const_bitmap_t allowed, taken;
     struct tt_binding binding;

@@ -30,7 +30,7 @@ enum {
     TT_LAUNCH_SIGNAL = 128 /* plus the number of the signal */
 };
 
-/* What happens to the other ranks, and to the job's exit code, when a rank fails. */
+/* The consequences of a rank's failure for the other ranks and for the job's exit code. */
 enum tt_on_failure {
     /* the other ranks are ended; the code is the code of the rank that failed first */
     TT_ON_FAILURE_END,

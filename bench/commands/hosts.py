@@ -159,7 +159,7 @@ def hold(chosen, folder):
 
 
 def inside(chosen, _):
-    """What runs inside the hosts: measures, and leaves the figures for the script outside."""
+    """Runs inside the hosts: measures, and leaves the figures for the script outside."""
     output.write(os.path.join(chosen.inside, MEASURED), command.json_text(measure(chosen, chosen.inside)))
     return 0
 

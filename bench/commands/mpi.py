@@ -52,7 +52,7 @@ def options():
 
 
 class Measured:
-    """What was measured over a host: {(collective, ranks, bytes, buffers): rows of the starts}, the
+    """The measurements over a host: {(collective, ranks, bytes, buffers): rows of the starts}, the
     points that were left out, and the calls that Tutti took.
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What libtutti_mpi.so adds to a call of an MPI program, over Open MPI and MPICH: passing.c with the
-library and without, in turn. The target is 15 ns for a call that is passed through.
+"""Measures the time that libtutti_mpi.so adds to a call of an MPI program, over Open MPI and MPICH:
+passing.c with the library and without, in turn. The target is 15 ns for a call that is passed through.
 """
 import argparse
 import os

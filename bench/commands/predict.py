@@ -62,7 +62,8 @@ class Predictions:
         self.line = None  # time of exchanging a line in the last calibration
 
     def run(self, words, settings=None):
-        """What a command prints, as JSON; None after an error, which is printed."""
+        """Returns the output of a command, parsed if it is JSON, else as lines; None after an error, which is
+        printed."""
         result = process.run([self.tutti, *words], self.chosen.timeout, {**self.settings, **(settings or {})})
         if result.failure:
             say(f"tutti {' '.join(words)} {result.failure}: {' '.join(result.words)}")
@@ -136,7 +137,7 @@ def summary_of(rows):
 
 
 def losses_of(rows, picked):
-    """What each way to choose costs at each point: {way: [time / time of the fastest]}."""
+    """Returns the cost of each way to choose at each point: {way: [time / time of the fastest]}."""
     times, losses = {}, {"table": [], "estimate": []}
     for row in rows:
         key = (row["collective"], row["bytes"], row["ranks"])

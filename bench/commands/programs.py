@@ -66,7 +66,7 @@ class Timed:
         return sorted(set.intersection(*(set(run.parts) for runs in self.runs.values() for run in runs)))
 
     def difference(self):
-        """What a run with Tutti printed that no run without does; None if there is nothing."""
+        """Returns the first difference of a run with Tutti from the runs without Tutti; None: there is none."""
         found = (programs.difference(self.texts, run.text, self.entry.varies) for run in self.runs["with"])
         return next((words for words in found if words), None)
 

@@ -26,7 +26,7 @@ TITLES = {"line": "line exchange", "memcpy": "memcpy", "cma": "CMA", "sockets": 
 
 
 class Machine:
-    """What the machine itself can do, measured by bench/machine.c without rotation, as for
+    """The limits of the machine itself, measured by bench/machine.c without rotation, as for
     messages.
 
     Limits have the names in TITLES. They are in microseconds.

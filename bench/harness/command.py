@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the commands that measure have in common: kinds of options, the output, the way they end."""
+"""Functions that the commands that measure share: kinds of options, the output, the way they end."""
 import argparse
 import json
 import os

@@ -73,7 +73,7 @@ class Pulling(OnHosts):
 
 
 class Sockets(OnHosts):
-    """What sockets alone allow for an alltoall (bench/sockets.c); a source of limits like
+    """The limit that sockets alone set for an alltoall (bench/sockets.c); a source of limits like
     among.Machine.
     """
 

@@ -57,7 +57,7 @@ class Trial:
         return Run(test.judge(result), result.seconds, report)
 
     def broken(self):
-        """What counts against Tutti: {part: reason}."""
+        """Returns the parts that failed only with Tutti: {part: reason}."""
         before = set().union(*(run.failed for run in self.without))
         if WHOLE in before:
             return {}
@@ -76,7 +76,7 @@ class Trial:
 
 
 def status(result):
-    """What every test fails if it does not end well, with the first words of the program."""
+    """Returns the failure of every test whose program does not end well, with its first words."""
     if not result.failure:
         return {}
     said = [line.strip() for line in result.lines + result.errors if re.search(r"\w", line)]

@@ -76,7 +76,8 @@ enum {
 
 /* Makes n contexts of the client and stores them in contexts[0..n-1]. A client starts with context
  * 0, which collectives use; new contexts get the next numbers. tutti_finalize frees them. Errors:
- * ARG, LIMIT (TUTTI_CONTEXTS per client), MEMORY. Local; one thread per client at a time. */
+ * ARG, LIMIT (TUTTI_CONTEXTS per client, or no file descriptors are left for the network), MEMORY,
+ * SYSTEM (the network). Local; one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int n,
                                                        tutti_context **contexts);
 
@@ -85,11 +86,13 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 
 /* Advances everything that the context has under way, without blocking: incoming and outgoing
  * messages, posted work, and, for context 0, collectives in flight on the client's teams. *events
- * receives the number of events if events is not NULL. If a team is broken, the function returns
- * the error once, and only if no call on that team has returned it before. (Calls on the team
- * return it each time.) The function also returns the first error of a message since the last call,
- * if there is no completion function for that message, such as ARG for a dispatch id that has no
- * handler. One thread per context at a time. */
+ * receives the number of events if events is not NULL, also if the function returns an error of a
+ * team or a message. If a team is broken, the function returns the error once, and only if no call
+ * on that team has returned it before. (Calls on the team return it each time.) The function also
+ * returns the first error of a message since the last call, if there is no completion function for
+ * that error: ARG for a message whose dispatch id has no handler; MEMORY or LIMIT for a message
+ * that waits because it could not be sent or received yet (a later call tries again). One thread
+ * per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
@@ -98,10 +101,10 @@ TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
 /* Advances the context as tutti_advance does, and blocks until there was an event, until some rank
- * has died or left, or until timeout_ms have passed (then AGAIN; a negative timeout_ms never ends
- * the wait). If the error of a broken team was returned before, this team does not end the wait.
- * The function spins, yields and sleeps as collectives do; tutti_post of another thread wakes
- * it. */
+ * has died or left (then OK, perhaps without an event), or until timeout_ms have passed (then
+ * AGAIN; a negative timeout_ms never ends the wait). Sets *events as tutti_advance does. If the
+ * error of a broken team was returned before, this team does not end the wait. The function spins,
+ * yields and sleeps as collectives do; tutti_post of another thread wakes it. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
 /* Posts `work` to a context from any thread. The thread that advances the context next calls it
@@ -138,8 +141,9 @@ TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-/* A completion function. The library calls it once, while the context of the operation is
- * advanced. */
+/* A completion function. The library calls it once, with the context of the operation, the argument
+ * that the caller gave with it, and the status of the operation: OK or an error. The top of this
+ * file says when, and which functions it may call. */
 typedef void tutti_done_fn(tutti_context *context, void *arg, tutti_status status);
 
 /* A message that its handler has put off. It belongs to the library and lasts until
@@ -166,8 +170,9 @@ typedef struct tutti_receive {
     void *to;        /* memory of the caller; NULL: the library drops the payload */
     int64_t count;   /* how many elements there is room for */
     tutti_type type; /* the type of the elements */
-    /* Called when the data have arrived. May be NULL. It gets TRUNCATED if the message was longer;
-     * the library drops the rest. */
+    /* Called when the data have arrived; may be NULL. It gets TRUNCATED if the message was longer
+     * (the library drops the rest), PEER if the origin failed before, ARG if a buffer at either end
+     * is not valid memory, and MEMORY if the data could not be unpacked. */
     tutti_done_fn *done;
     void *arg;   /* the argument of `done` */
     int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
@@ -187,8 +192,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int
                                                        tutti_message_fn *fn, void *arg);
 
 /* Receives a message that its handler put off, in the context of that handler. The function ignores
- * receive->put_off. If `to` is NULL, it drops the message. Errors: ARG; the message is still
- * pending then. Local. */
+ * receive->put_off. If `to` is NULL, it drops the message. Errors: ARG, MEMORY; after both the
+ * message is still pending. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *context,
                                                               tutti_pending *pending,
                                                               const tutti_receive *receive);
@@ -210,15 +215,17 @@ typedef struct tutti_send {
     void *arg; /* the argument of both functions */
 } tutti_send;
 
-/* Sends a message. If it returns ARG, TYPE, MEMORY or PEER (the rank is known to have failed or
+/* Sends a message. If the function returns ARG, MEMORY or PEER (the rank is known to have failed or
  * left), it has sent nothing. `sent` and `delivered` get OK or PEER; `delivered` may also get ARG
- * (the target has no handler for the dispatch id, or a buffer at either end is not valid memory)
- * and TRUNCATED. The library may call both before the function returns. */
+ * (the target has no handler for the dispatch id, or a buffer at either end is not valid memory),
+ * MEMORY (the target could not unpack the data) and TRUNCATED. The library may call both before the
+ * function returns. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *context,
                                                            const tutti_send *send);
 
-/* Sends a header and a few bytes in one packet, which it copies before it returns. AGAIN: there is
- * no room, and nothing was sent; advance the context and try again. Errors: ARG, PEER. */
+/* Sends a header and data of at most TUTTI_IMMEDIATE_BYTES together in one packet. The function
+ * copies both before it returns. AGAIN: there is no room, and nothing was sent; advance the context
+ * and try again. Errors, after which nothing was sent, either: ARG, MEMORY, PEER. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_immediate(tutti_context *context,
                                                                 tutti_endpoint *to, int dispatch,
                                                                 const void *header,
@@ -235,8 +242,8 @@ typedef struct tutti_key {
 } tutti_key;
 
 /* Registers memory[0..bytes-1], which belongs to the caller and must outlive the region. The region
- * belongs to the client; tutti_finalize frees it at the latest. Errors: ARG, MEMORY, LIMIT (of the
- * job's memory), SYSTEM. Does not block. Local, one thread per client at a time. */
+ * belongs to the client; tutti_finalize frees it at the latest. Errors: ARG, MEMORY, LIMIT (the
+ * job's shared memory is used up). Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *client, void *memory,
                                                               size_t bytes, tutti_region **region);
 /* Ends the registration; the memory stays as it is. No get or put of the region may be under way:
@@ -247,22 +254,24 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *clie
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
 /* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
  * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
- * SYSTEM (the network provides no key). Does not block. Local, one thread per client at a time. */
+ * MEMORY, SYSTEM (the network provides no key). Does not block. Local, one thread per client at a
+ * time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 
-/* Copies `bytes` from `offset` in a region to `to`. The endpoint's rank owns the region. The
- * library calls `done` when the bytes have arrived, with OK, PEER, or ARG (the region, on another
- * node, was freed). If the function returns ARG, MEMORY or PEER, it has started nothing. ARG: the
- * range lies outside the region, the key is invalid or belongs to another rank, the region was
- * freed (on the same node; tutti_finalize frees it, too), or the kernel finds the memory unmapped.
- * If neither the node nor the network can access memory by itself, the owner must go on advancing
- * its context. */
+/* Copies `bytes` bytes from byte `offset` of a region to `to`, which the library borrows until
+ * `done`. The endpoint's rank owns the region. The library calls `done`, unless it is NULL, when
+ * the bytes have arrived, with OK, PEER, or ARG (the region, on another node, was freed). If the
+ * function returns ARG, MEMORY or PEER, it has started nothing. ARG: the range lies outside the
+ * region, the key is invalid or belongs to another rank, the region was freed (on the same node;
+ * tutti_finalize frees it, too), or the kernel finds the memory unmapped. If neither the node nor
+ * the network can access memory by itself, the owner must go on advancing its context. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);
-/* Copies `bytes` from `from` to `offset` in a region, with the errors of tutti_get. The library
- * calls `done` when the bytes are in place, and after that the caller may use `from` again. */
+/* Copies `bytes` bytes from `from` to byte `offset` of a region, with the errors of tutti_get. The
+ * library calls `done` when the bytes are in place, and after that the caller may use `from`
+ * again. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_endpoint *owner,
                                                   const void *from, const tutti_key *key,
                                                   int64_t offset, int64_t bytes,

@@ -20,7 +20,10 @@ extern "C" {
 #define TUTTI_MUST_CHECK
 #endif
 
-/* The status codes, grouped by what does not work any more afterwards. X(name, text). */
+/* The status codes: X(name, text). They are grouped by what usually does not work any more
+ * afterwards. Exceptions: MEMORY and LIMIT from a collective break its team; TRUNCATED ends a
+ * message that the caller has received in part; PEER for a message or a one-sided access says only
+ * that the other rank has failed or left. The comments of functions state further exceptions. */
 #define TUTTI_STATUS_LIST(X)                                                                       \
     X(OK, "done")                                                                                  \
     X(AGAIN, "not complete yet: ask again")                                                        \

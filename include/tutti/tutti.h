@@ -84,10 +84,10 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  *     BOOT, VERSION, MEMORY, SYSTEM */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 
-/* Gathers `bytes` bytes from each rank: on every rank, stores what rank r passed in `in` at byte
- * r * bytes of `out`, and returns 0. Blocks until it has done so. Any other value means that it
- * failed. If it fails at one rank, the call at the other ranks must end, too, and so must later
- * calls: with an error, or with the bytes that the ranks pass then. */
+/* Gathers `bytes` bytes from each rank: on every rank, stores the `in` of rank r in `out`, from
+ * byte r * bytes on, and returns 0. Blocks until it has done so. Any other value means that it
+ * failed. If the call fails at one rank, the calls of the other ranks and all later calls must
+ * still return: with an error, or with the bytes that the ranks pass. */
 typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *arg);
 
 /* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: the ranks find
@@ -123,13 +123,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * a context and has not run. It waits for ranks that go on and have not received the messages that
  * this rank sent to them (tutti/message.h, Leaving).
  *
- * At the latest, this function reports calls that do not match. If the last call on a team did not
- * make this rank wait for all members (a bcast, reduce, gather(v), scatter(v), scan or alltoallv, a
- * call with n = 0, or a call that is still in flight), the function waits until the members have
- * made as many calls as this rank, have failed or left, or none of them has made progress for five
- * seconds. It does not wait for them to finalize, and after a barrier or an allreduce it does not
- * wait at all. If this rank leaves before another rank makes one call too many, only that other
- * rank gets an error. Errors:
+ * This function reports calls that do not match, unless an earlier call has reported them. If the
+ * last call on a team did not make this rank wait for all members (a bcast, reduce, gather(v),
+ * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight), the
+ * function waits until the members have made as many calls as this rank, have failed or left, or
+ * none of them has made progress for five seconds. It does not wait for them to finalize, and after
+ * a barrier or an allreduce it does not wait at all. If this rank leaves before another rank makes
+ * one call too many, only that other rank gets an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned that before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
@@ -208,8 +208,10 @@ typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
 /* Runs fn in n new threads of this process, which form a job of n ranks. The collectives and their
  * guarantees are the same as between processes. The library finalizes each thread's client when fn
- * returns. Blocks until all threads have ended. Errors: ARG (n < 1, fn is NULL), MEMORY, LIMIT;
- * MISMATCH and PEER are the errors of the first tutti_finalize that failed. Local, any thread. */
+ * returns. Blocks until all threads have ended. Errors: ARG (n < 1, or fn is NULL), MEMORY, LIMIT
+ * (no more threads or address space); otherwise the error of the thread of the lowest rank that
+ * could not join or leave the job (the errors of tutti_init and tutti_finalize). Local, any
+ * thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* Runs fn in n new threads of this process, which form one job with the threads of all other ranks
@@ -229,8 +231,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
  *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
  *                  thread was started
- *     MISMATCH     the calls on the team do not match (no thread was started), or the first
- *                  tutti_finalize of a thread of this process that failed returned this
+ *     MISMATCH     the calls on the team do not match (no thread was started), or
+ *                  tutti_finalize returned this in the first thread of this process that failed
  *     MEMORY, LIMIT, SYSTEM, PEER */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,
                                                            tutti_thread_fn *fn, void *arg);
@@ -445,6 +447,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  *     MISMATCH  other members called tutti_team_shrink; or they called a collective or
  *               tutti_team_free on a team that had not failed, and the team is broken now
  *     ARG       value is NULL: this rank took part with the value 0
+ *     LIMIT     the team has more than 65535 members
  *     MEMORY */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64_t *value,
                                                          int *failed);
@@ -467,17 +470,17 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutt
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_revoke(tutti_team *team);
 
 /* Lists the failed members of the team, by their ranks in it and in ascending order, as the last
- * tutti_team_agree or tutti_team_shrink that succeeded on the team has agreed; the list is empty
- * before. Stores the first n of them in ranks, and their number in *count if count is not NULL.
- * Errors: ARG. Local, does not block. */
+ * tutti_team_agree or tutti_team_shrink that succeeded on the team has agreed; before such a call
+ * the list is empty. Stores the first n of these ranks in ranks, and the length of the list in
+ * *count if count is not NULL. Errors: ARG. Local, does not block. One thread per team. */
 TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count);
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 /* Allocates memory that the other ranks of this node map, so that they read buffers in it directly,
  * without a system call. The memory is page-aligned and zeroed; tutti_free or tutti_finalize frees
- * it. Errors: ARG (0 bytes, or more than INT64_MAX), MEMORY, LIMIT. Local, one thread per client at
- * a time, does not block. */
+ * it. Errors: ARG (memory is NULL, or bytes is 0 or more than INT64_MAX), MEMORY, LIMIT (the job's
+ * shared memory is used up). Local, one thread per client at a time, does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
 /* Frees memory of tutti_alloc. No collective in flight may use the memory, and no request that uses
@@ -531,15 +534,21 @@ enum {
  * read inputs and write outputs of collectives that were in flight, until they see the error too
  * (within a second). A buffer may be NULL if nothing is read from it or written to it. `in` and
  * `out` must not overlap, but elements of derived types may interleave. Results have the same bits
- * on every rank and in every run.
+ * on every rank, and in every run with the same number and placement of ranks and the same
+ * algorithms.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).
  *
  * All forms return ARG (the text names the argument and the fault: null, negative, overflow,
- * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY and LIMIT. Calls
- * that wait also return PEER, with the rank and the cause, and MISMATCH, with both calls: "rank 1
- * called bcast(n=5 of f64, root 2) where rank 0 called bcast(n=5 of f64, root 1)".
+ * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY, LIMIT, and
+ * UNSUPPORTED: TUTTI_ALGORITHM forces an algorithm that does not apply to the call, or, in a
+ * nonblocking form, one before which the ranks exchange their counts. After ARG, TYPE and
+ * UNSUPPORTED this rank has started nothing (except for the buffers below), and ranks whose
+ * arguments are right wait for this rank. MEMORY and LIMIT from a blocking or nonblocking form
+ * break the team, and the other members get PEER. Calls that wait also return PEER, with the rank
+ * and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of f64, root 2) where rank
+ * 0 called bcast(n=5 of f64, root 1)".
  *
  * If a buffer is not valid memory and another rank accesses it by a system call, the call returns
  * ARG with the name of the argument, the team breaks, and the other members get an error that names
@@ -634,11 +643,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const 
 /* Does the same as tutti_alltoallv, with types and displacements of its own for each rank: sends
  * in_counts[r] elements of in_types[r] that begin in_displs[r] bytes into `in` to rank r, and
  * stores what rank r sends as out_counts[r] elements of out_types[r], out_displs[r] bytes into
- * `out`. What this rank sends to r must pack to the same basic elements as what r expects from it;
- * the library compares the number of bytes. A type whose count is 0 is ignored. Output pieces must
- * not overlap. If `in` is TUTTI_IN_PLACE, `out` with its lists is also the input; the other in_...
- * arguments are then ignored, and other ranks need not do the same. Types may be freed after the
- * call, also while a request lives. */
+ * `out`. The pieces that this rank sends to rank r must pack to the same sequence of basic types as
+ * those that rank r expects; if not, the two ranks get MISMATCH. A type whose count is 0 is
+ * ignored. Output pieces must not overlap. If `in` is TUTTI_IN_PLACE, `out` with its lists is also
+ * the input; the other in_... arguments are then ignored, and other ranks need not do the same.
+ * Types may be freed after the call, also while a request lives. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status
 tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
                 const int64_t *in_displs, const tutti_type *in_types, void *out,
@@ -646,8 +655,8 @@ tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
 /* The neighbourhood collectives, on a team that tutti_team_cart or tutti_team_graph made (else:
  * ARG) or on a duplicate of one. Each rank sends a piece to each of its destinations and receives a
  * piece from each of its sources, in the order of tutti_team_destinations and tutti_team_sources.
- * Pieces for TUTTI_NO_RANK are ignored, with all that the lists say of them. What a rank sends to
- * another one must be as long as what that rank expects from it. If a rank has another rank as a
+ * The library ignores pieces for TUTTI_NO_RANK and their entries in the lists. A sender and a
+ * receiver must give their piece the same sequence of basic types. If a rank has another rank as a
  * neighbour several times, their pieces match in the order of the lists; in a grid, a piece that a
  * rank sends to its lower neighbour in a dimension is, at that neighbour, the piece from its higher
  * neighbour. TUTTI_IN_PLACE is not allowed.
@@ -760,7 +769,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ineighbor_alltoallw(
     const tutti_type *out_types, tutti_request **request);
 
 /* Persistent forms. *request is prepared, not started, and belongs to the caller. Local, does not
- * block. */
+ * block, unless TUTTI_ALGORITHM forces an algorithm before which the ranks exchange their
+ * counts. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_barrier_init(tutti_team *team, unsigned flags,
                                                            tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_bcast_init(tutti_team *team, void *buffer, int64_t n,
@@ -851,6 +861,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
 /* A request is under way from tutti_start (or tutti_iX) until its owner has completed it: until
  * tutti_wait has returned, or tutti_test or tutti_request_check has returned anything but AGAIN.
  * Whether a request is under way therefore does not depend on other ranks or on their speed.
+ * Functions of requests return ARG for a request that was freed. One thread per team at a time.
  *
  * Starts a request that is not under way. Collective over the team, as the collective itself; does
  * not block. Errors: ARG (request is NULL or under way). */
@@ -862,7 +873,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
  * of tests lets other ranks run between them. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
 /* Does what tutti_test does, but advances nothing. A program with many requests advances all of
- * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local.
+ * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local,
+ * does not block.
  */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_request_check(tutti_request *request);
 /* Blocks until the request is complete, and advances everything else that the client's teams have

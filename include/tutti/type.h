@@ -174,13 +174,12 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  * address that it gets. If there are gaps between the basic elements, or they lie in another order
  * than the fields, the library packs inputs before the start: basic elements follow each other
  * without gaps, in the order of the fields. The call that finds the collective complete (the
- * blocking call, tutti_wait or tutti_test) unpacks the result. The library neither reads nor writes
- * the gaps between the fields.
+ * blocking call, tutti_wait, tutti_test or tutti_request_check) unpacks the result. The library
+ * neither reads nor writes the gaps between the fields.
  *
  * Ranks may pass different types in one call if these pack to the same sequence of basic types;
  * with a user-defined operation, this must hold for each element. If the packed sequences differ,
- * the library reports calls that do not match. In an alltoallv, whose ranks do not know each
- * other's counts, it reports this only if all elements of one rank have one basic type.
+ * the library reports calls that do not match.
  *
  * A built-in operation needs a derived type whose basic elements all have one type, and combines
  * each of them. A user-defined operation gets n packed elements of tutti_type_size bytes each, and

@@ -8,9 +8,9 @@
 enum tag { MESSAGE, SIGNAL, PUT, ASK, ANSWER };
 enum { SMALL = 8 };
 
-/* What rank `at` has to do for a step of rank `from`: answer a get (ASK), receive a put (PUT) or
- * receive a signal (SIGNAL). */
-struct far {
+/* The counterpart of a step of rank `from`, which rank `at` does: the answer to a get (ASK), or the
+ * receive of a put (PUT) or of a signal (SIGNAL). */
+struct counterpart {
     int at, from;
     uint8_t tag, lane;
     bool heard;
@@ -23,7 +23,7 @@ struct goal {
     int p;
     int64_t copy_ps, reduce_ps;
     FILE *out;
-    struct far *far;
+    struct counterpart *counterpart;
     size_t n, room;
     tutti_status status;
 };
@@ -48,50 +48,50 @@ static void no_memory(struct goal *g)
 
 /* ---- What other ranks have to do ---- */
 
-static void add_far(struct goal *g, struct far far)
+static void add_counterpart(struct goal *g, struct counterpart c)
 {
     if (g->n == g->room) {
         size_t room = g->room ? 2 * g->room : 1024;
-        struct far *more = tt_realloc(g->far, room * sizeof *more);
+        struct counterpart *more = tt_realloc(g->counterpart, room * sizeof *more);
         if (!more) {
             no_memory(g);
             return;
         }
-        g->far = more;
+        g->counterpart = more;
         g->room = room;
     }
-    far.order = (uint32_t)g->n;
-    g->far[g->n++] = far;
+    c.order = (uint32_t)g->n;
+    g->counterpart[g->n++] = c;
 }
 
 static void add_signal(struct goal *g, int me, int lane, const struct tt_plain *s)
 {
-    struct far far = {
+    struct counterpart c = {
         .from = me, .tag = SIGNAL, .lane = (uint8_t)lane, .value = s->value, .bytes = SMALL};
     if (s->peer >= 0) {
-        far.at = s->peer;
-        add_far(g, far);
+        c.at = s->peer;
+        add_counterpart(g, c);
     } else if (s->peer == TT_ALL) {
-        for (far.at = 0; far.at < g->p; far.at++)
-            if (far.at != me) add_far(g, far);
+        for (c.at = 0; c.at < g->p; c.at++)
+            if (c.at != me) add_counterpart(g, c);
     } else {
         for (uint32_t i = 0; i < s->nops; i++) {
-            far.at = s->set[i];
-            add_far(g, far);
+            c.at = s->set[i];
+            add_counterpart(g, c);
         }
     }
 }
 
 static void add_step(struct goal *g, int me, int lane, const struct tt_plain *s)
 {
-    struct far far = {.at = s->peer, .from = me, .lane = (uint8_t)lane, .bytes = s->len};
+    struct counterpart c = {.at = s->peer, .from = me, .lane = (uint8_t)lane, .bytes = s->len};
     if (s->kind == TT_SIGNAL) add_signal(g, me, lane, s);
-    far.tag = s->kind == TT_PUT ? PUT : ASK;
-    if (s->kind == TT_PUT || s->kind == TT_GET) add_far(g, far);
+    c.tag = s->kind == TT_PUT ? PUT : ASK;
+    if (s->kind == TT_PUT || s->kind == TT_GET) add_counterpart(g, c);
     if (s->kind != TT_COPY && s->kind != TT_REDUCE) return;
     for (uint32_t i = 1; i < s->nops; i++) {
-        far.at = s->range[i].rank;
-        if (far.at != TT_SELF) add_far(g, far);
+        c.at = s->range[i].rank;
+        if (c.at != TT_SELF) add_counterpart(g, c);
     }
 }
 
@@ -119,7 +119,7 @@ static void collect_step(struct writer *w, const struct tt_plain *s)
 
 static int by_place(const void *a, const void *b)
 {
-    const struct far *x = a, *y = b;
+    const struct counterpart *x = a, *y = b;
     if (x->at != y->at) return x->at < y->at ? -1 : 1;
     return x->order < y->order ? -1 : 1;
 }
@@ -132,17 +132,18 @@ static void collect(struct goal *g)
             each_step(&w, collect_step);
         }
     }
-    if (g->n) qsort(g->far, g->n, sizeof *g->far, by_place);
+    if (g->n) qsort(g->counterpart, g->n, sizeof *g->counterpart, by_place);
 }
 
-/* Returns the index in g->far of the first thing that rank `at` has to do for rank `from`. */
-static size_t first_far(const struct goal *g, int at, int from)
+/* Returns the index in g->counterpart of the first operation that rank `at` does for rank
+ * `from`. */
+static size_t first_counterpart(const struct goal *g, int at, int from)
 {
     size_t low = 0, high = g->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        const struct far *far = &g->far[middle];
-        if (far->at < at || (far->at == at && far->from < from))
+        const struct counterpart *c = &g->counterpart[middle];
+        if (c->at < at || (c->at == at && c->from < from))
             low = middle + 1;
         else
             high = middle;
@@ -221,13 +222,13 @@ static void calc_op(struct writer *w, int64_t ps)
 static void hear(struct writer *w, const struct tt_plain *s)
 {
     struct goal *g = w->g;
-    for (size_t i = first_far(g, w->me, s->peer); i < g->n; i++) {
-        struct far *far = &g->far[i];
-        if (far->at != w->me || far->from != s->peer) return;
-        if (far->tag != SIGNAL || far->lane != s->lane || far->heard) continue;
-        if (far->value > s->value) return;
-        far->heard = true;
-        require(w, recv_op(w, SIGNAL, far->from, far->lane, SMALL));
+    for (size_t i = first_counterpart(g, w->me, s->peer); i < g->n; i++) {
+        struct counterpart *c = &g->counterpart[i];
+        if (c->at != w->me || c->from != s->peer) return;
+        if (c->tag != SIGNAL || c->lane != s->lane || c->heard) continue;
+        if (c->value > s->value) return;
+        c->heard = true;
+        require(w, recv_op(w, SIGNAL, c->from, c->lane, SMALL));
     }
 }
 
@@ -246,14 +247,14 @@ static void work_ops(struct writer *w, const struct tt_plain *s)
 {
     const struct goal *g = w->g;
     int64_t ps = s->kind == TT_COPY ? g->copy_ps * s->len : g->reduce_ps * s->len * (s->nops - 2);
-    bool far = false;
+    bool remote = false;
     for (uint32_t i = 1; i < s->nops; i++) {
         if (s->range[i].rank == TT_SELF) continue;
         int got = get_op(w, s->range[i].rank, s->len);
         require(w, got);
-        far = true;
+        remote = true;
     }
-    if (s->kind == TT_COPY ? !far : s->nops > 2) calc_op(w, ps);
+    if (s->kind == TT_COPY ? !remote : s->nops > 2) calc_op(w, ps);
 }
 
 static void write_step(struct writer *w, const struct tt_plain *s)
@@ -296,14 +297,14 @@ static void write_lane(struct goal *g, int me, int lane, int *label)
  * step form a chain that depends on no step of this rank. */
 static void serve(struct goal *g, int me, int *label)
 {
-    for (size_t i = first_far(g, me, 0); i < g->n && g->far[i].at == me; i++) {
-        const struct far *far = &g->far[i];
-        struct writer w = {.g = g, .me = me, .lane = far->lane, .label = label};
-        if (far->tag == PUT || (far->tag == SIGNAL && !far->heard))
-            recv_op(&w, (enum tag)far->tag, far->from, far->lane, far->bytes);
-        if (far->tag != ASK) continue;
-        require(&w, recv_op(&w, ASK, far->from, far->lane, SMALL));
-        send_op(&w, ANSWER, far->from, far->bytes);
+    for (size_t i = first_counterpart(g, me, 0); i < g->n && g->counterpart[i].at == me; i++) {
+        const struct counterpart *c = &g->counterpart[i];
+        struct writer w = {.g = g, .me = me, .lane = c->lane, .label = label};
+        if (c->tag == PUT || (c->tag == SIGNAL && !c->heard))
+            recv_op(&w, (enum tag)c->tag, c->from, c->lane, c->bytes);
+        if (c->tag != ASK) continue;
+        require(&w, recv_op(&w, ASK, c->from, c->lane, SMALL));
+        send_op(&w, ANSWER, c->from, c->bytes);
         tt_free(w.required);
     }
 }
@@ -322,6 +323,6 @@ tutti_status tt_plan_goal(struct tt_plan *const *plans, int p, int64_t copy_ps, 
         serve(&g, r, &label);
         fprintf(out, "}\n");
     }
-    tt_free(g.far);
+    tt_free(g.counterpart);
     return g.status;
 }

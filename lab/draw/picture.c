@@ -77,22 +77,22 @@ static int find_root(const struct tt_picture *picture)
 
 /* ---- Edges ---- */
 
-/* The pairs of ranks as a graph. The neighbours of rank r are near[first[r] .. first[r + 1] - 1],
- * in ascending order. */
-struct near {
-    int *first, *near, *queue;
+/* The pairs of ranks as a graph. The neighbours of rank r are neighbor[first[r] .. first[r + 1] -
+ * 1], in ascending order. `queue` and `seen` serve to visit the ranks breadth first. */
+struct adjacency {
+    int *first, *neighbor, *queue;
     bool *seen;
 };
 
-static void each_end(const struct tt_picture *picture, int *first, int *near)
+static void each_end(const struct tt_picture *picture, int *first, int *neighbor)
 {
     for (size_t i = 0; i < picture->pairs.room; i++) {
         if (!picture->pairs.key[i]) continue;
         uint64_t key = picture->pairs.key[i] - 1;
         int a = (int)(key / (uint64_t)picture->ranks), b = (int)(key % (uint64_t)picture->ranks);
-        if (near) {
-            near[first[a + 1]++] = b;
-            near[first[b + 1]++] = a;
+        if (neighbor) {
+            neighbor[first[a + 1]++] = b;
+            neighbor[first[b + 1]++] = a;
         } else {
             first[a + 2]++;
             first[b + 2]++;
@@ -105,31 +105,31 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static void find_near(const struct tt_picture *picture, struct near *near)
+static void find_neighbors(const struct tt_picture *picture, struct adjacency *graph)
 {
     int p = picture->ranks;
-    each_end(picture, near->first, NULL);
-    for (int r = 2; r <= p; r++) near->first[r + 1] += near->first[r];
-    each_end(picture, near->first, near->near);
+    each_end(picture, graph->first, NULL);
+    for (int r = 2; r <= p; r++) graph->first[r + 1] += graph->first[r];
+    each_end(picture, graph->first, graph->neighbor);
     for (int r = 0; r < p; r++)
-        qsort(near->near + near->first[r], (size_t)(near->first[r + 1] - near->first[r]),
-              sizeof *near->near, ascending);
+        qsort(graph->neighbor + graph->first[r], (size_t)(graph->first[r + 1] - graph->first[r]),
+              sizeof *graph->neighbor, ascending);
 }
 
 /* Visits the ranks breadth first from the root, and records the edges on the way. Returns how many
  * ranks it has visited. */
-static int walk(struct tt_picture *picture, struct near *near, int root)
+static int walk(struct tt_picture *picture, struct adjacency *graph, int root)
 {
     int n = 0, edges = 0;
-    near->queue[n++] = root;
-    near->seen[root] = true;
+    graph->queue[n++] = root;
+    graph->seen[root] = true;
     for (int i = 0; i < n; i++) {
-        int r = near->queue[i];
-        for (int k = near->first[r]; k < near->first[r + 1]; k++) {
-            int child = near->near[k];
-            if (near->seen[child]) continue;
-            near->seen[child] = true;
-            near->queue[n++] = child;
+        int r = graph->queue[i];
+        for (int k = graph->first[r]; k < graph->first[r + 1]; k++) {
+            int child = graph->neighbor[k];
+            if (graph->seen[child]) continue;
+            graph->seen[child] = true;
+            graph->queue[n++] = child;
             picture->edge[edges][0] = r;
             picture->edge[edges++][1] = child;
         }
@@ -142,17 +142,17 @@ static tutti_status picture_tree(struct tt_picture *picture, int root)
 {
     size_t p = (size_t)picture->ranks;
     if (picture->pairs.many || picture->pairs.n != picture->ranks - 1 || p < 2) return TUTTI_OK;
-    struct near near = {tt_calloc(p + 2, sizeof(int)), tt_calloc(2 * p, sizeof(int)),
-                        tt_calloc(p, sizeof(int)), tt_calloc(p, sizeof(bool))};
+    struct adjacency graph = {tt_calloc(p + 2, sizeof(int)), tt_calloc(2 * p, sizeof(int)),
+                              tt_calloc(p, sizeof(int)), tt_calloc(p, sizeof(bool))};
     picture->edge = tt_calloc(p, sizeof *picture->edge);
-    bool room = near.first && near.near && near.queue && near.seen && picture->edge;
-    if (room) find_near(picture, &near);
-    if (room && walk(picture, &near, root < 0 ? find_root(picture) : root) == picture->ranks)
+    bool room = graph.first && graph.neighbor && graph.queue && graph.seen && picture->edge;
+    if (room) find_neighbors(picture, &graph);
+    if (room && walk(picture, &graph, root < 0 ? find_root(picture) : root) == picture->ranks)
         picture->edges = picture->ranks - 1;
-    tt_free(near.first);
-    tt_free(near.near);
-    tt_free(near.queue);
-    tt_free(near.seen);
+    tt_free(graph.first);
+    tt_free(graph.neighbor);
+    tt_free(graph.queue);
+    tt_free(graph.seen);
     return room ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a tree of %zu ranks", p);
 }
 

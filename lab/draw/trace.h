@@ -68,7 +68,7 @@ struct tt_trace_call {
     bool blocks, open, blocked;
 };
 
-/* What a rank reports about itself, and what others report about it. */
+/* The facts that a rank's own trace and the traces of other ranks report about the rank. */
 struct tt_trace_rank {
     int32_t rank, client, node, pid, lost_steps, lost_calls;
     int64_t wall_ns, last_us; /* last: when the rank was last seen */

@@ -15,7 +15,7 @@ NAME = re.compile(r"\btt_\w+")
 
 
 def blank(found):
-    """What takes the place of text: a word for a word, and as many lines, so that places remain."""
+    """Returns what replaces a text: a word for a word, and as many lines, so that places remain."""
     return ("T" if found.group()[0] in "seu" else " ") + "\n" * found.group().count("\n")
 
 

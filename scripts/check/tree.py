@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks share: the list of the project's files, and the end of a check.
+"""Functions that the checks share: the list of the project's files, and the end of a check.
 
 The first argument of a check is the root of a source tree; the default is the tree of the check
 itself. A check prints one line for each fault, `file:line: what is wrong`. It exits with 0 if there

@@ -56,7 +56,7 @@ struct tutti_client {
     struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
     struct tt_lock *lock; /* for a client that threads share; else NULL */
-    int64_t tested_ns;    /* when tutti_test last returned AGAIN (tutti_test) */
+    int64_t tested_ns;    /* when tutti_test last returned AGAIN, if ranks share processors */
 };
 
 /* Returns the lock that a call on context `c` takes, or NULL if it takes none. Each context other
@@ -72,7 +72,8 @@ struct tutti_request {
     struct tt_prepared *prepared;
     struct tt_exec *exec;
     struct tt_call call;
-    bool under_way; /* started, and not yet completed by tutti_wait or tutti_test */
+    bool under_way; /* started, and not yet completed by tutti_wait, tutti_test or
+                     * tutti_request_check */
     /* The signature of a call with a derived type. It belongs to this request alone, although
      * `prepared` may be shared. */
     struct tt_call_signature signature;
@@ -104,7 +105,7 @@ void tt_helpers_end(tutti_client *client);
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n);
 
-/* Frees a request, in whatever state it is. */
+/* Frees a request in any state, even one that is under way. */
 void tt_request_delete(tutti_request *request);
 
 /* The arguments of a collective call. */
@@ -135,8 +136,8 @@ struct tt_args {
     /* a neighbourhood collective, which is like an alltoallw with in_n pieces for the ranks
      * in_ranks[] and out_n pieces from the ranks out_ranks[]; NULL: piece r is for or from rank r.
      * If a rank sends several pieces to another rank, the k-th of them in the sender's list matches
-     * the k-th piece from the sender in the receiver's list; `crossed`: entries 2i and 2i + 1 of
-     * the receiver's list change places before that. */
+     * the k-th piece from the sender in the receiver's list. If `crossed` (in a grid), the
+     * receiver's list is taken with its entries 2i and 2i + 1 exchanged. */
     const int *in_ranks, *out_ranks;
     int in_n, out_n;
     bool crossed;
@@ -149,8 +150,8 @@ struct tt_args {
 /* Checks all arguments except the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
 /* Sets *in and *out to the ranges, in bytes from the start of each buffer, in which the pieces of a
- * checked call lie. *in is empty for a call in place. Both ranges are empty if the call has no
- * pieces; a reduce_scatter has none. */
+ * checked call lie. *in is empty for a call in place. Both ranges are empty if the collective has
+ * no pieces, as a reduce_scatter. */
 void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
                      struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by an algorithm that needs more than this

@@ -274,7 +274,8 @@ static tutti_status list(const tutti_team *team, bool sources, int *ranks, int n
         return tt_fail(TUTTI_ERR_ARG, "the team has no neighbours: tutti_team_cart and "
                                       "tutti_team_graph make teams that have");
     if (n < 0 || (n > 0 && !ranks))
-        return tt_fail(TUTTI_ERR_ARG, n < 0 ? "n is %d" : "ranks is NULL, n is %d", n);
+        return tt_fail(TUTTI_ERR_ARG,
+                       n < 0 ? "n is %d (allowed: 0 or more)" : "ranks is NULL, n is %d", n);
     int all = cart ? 2 * cart->n : sources ? g->sources : g->destinations;
     for (int i = 0; i < n && i < all; i++)
         ranks[i] = cart ? tt_cart_shift(cart, team->run.me, i / 2, i % 2 ? 1 : -1)

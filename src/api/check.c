@@ -17,7 +17,7 @@ static tutti_status check_common(const tutti_team *team, struct tt_call *c)
     c->sz = (int64_t)tutti_type_size(c->type);
     if (tt_unlikely(c->sz == 0))
         return tt_fail(TUTTI_ERR_ARG,
-                       "type %d is none of the %d basic types, nor a live derived one",
+                       "type %d is unknown (allowed: the %d basic types and live derived types)",
                        (int)c->type, TUTTI_TYPES);
     if (tt_unlikely(c->n < 0))
         return tt_fail(TUTTI_ERR_ARG, "n is negative: %lld", (long long)c->n);
@@ -50,13 +50,14 @@ static tutti_status check_place(const tutti_team *team, const struct tt_args *ar
 {
     const struct tt_call *c = &args->call;
     if (args->out == TUTTI_IN_PLACE)
-        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
+        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (!c->in_place) return TUTTI_OK;
     if (!tt_coll_has_place(c->coll))
         return tt_fail(TUTTI_ERR_ARG, "%s cannot be done in place", tt_coll_name(c->coll));
     if (tt_coll_is_roots(c->coll) && c->root != team->run.me)
-        return tt_fail(TUTTI_ERR_ARG, "TUTTI_IN_PLACE is for the root (%d) of a %s alone",
+        return tt_fail(TUTTI_ERR_ARG,
+                       "in is TUTTI_IN_PLACE (allowed only at the root, rank %d, of a %s)",
                        (int)c->root, tt_coll_name(c->coll));
     return TUTTI_OK;
 }
@@ -246,8 +247,10 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
     TT_TRY(check_list(out, c->out_counts, c->out_displs, args->out, p, c->sz, &ascend));
     int me = team->run.me;
     if (pairs && c->in_counts[me] != c->out_counts[me])
-        return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %lld elements and expects %lld",
-                       (long long)c->in_counts[me], (long long)c->out_counts[me]);
+        return tt_fail(TUTTI_ERR_ARG,
+                       "in_counts[%d] is %lld and out_counts[%d] is %lld: they must be equal at "
+                       "rank %d, which sends this piece to itself",
+                       me, (long long)c->in_counts[me], me, (long long)c->out_counts[me], me);
     if (c->coll == TT_COLL_allgatherv && c->out_counts[team->run.me] > 0 && !args->in)
         return tt_fail(TUTTI_ERR_ARG, "in is NULL");
     if (!ascend) TT_TRY(check_apart(c->out_counts, c->out_displs, p));
@@ -338,7 +341,7 @@ static tutti_status check_typed(struct check_names name, const void *buffer, int
     if (n == 0) return TUTTI_OK;
     if (!l)
         return tt_fail(TUTTI_ERR_ARG,
-                       "%stypes[%d] is %d, none of the %d basic types, nor a live derived one",
+                       "%stypes[%d] is %d (allowed: the %d basic types and live derived types)",
                        prefix, r, (int)type, TUTTI_TYPES);
     if (__builtin_mul_overflow(n, l->packed, &bytes) ||
         __builtin_mul_overflow(n, l->extent, &end) || __builtin_add_overflow(end, at, &end) ||

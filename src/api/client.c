@@ -44,9 +44,9 @@ static tutti_status make_world(tutti_client *client)
     return tt_team_extend(&client->world->run);
 }
 
-/* Ends the client. `status`: the status with which tutti_finalize settled its teams, or the error
- * because of which the client could not be made; tt_boot_detach passes an error on to nodes that
- * still wait for this one. */
+/* Ends the client. `status` is the status with which tutti_finalize settled the client's teams, or
+ * the error because of which the client could not be made; tt_boot_detach passes an error on to
+ * nodes that still wait for this node. */
 static void destroy(tutti_client *client, tutti_status status)
 {
     while (client->teams) tt_team_delete(client->teams, false);
@@ -283,7 +283,8 @@ tutti_status tutti_alloc(tutti_client *client, size_t bytes, void **memory)
     TT_LOCKED(client->lock, tutti_alloc(client, bytes, memory));
     if (!memory) return tt_fail(TUTTI_ERR_ARG, "memory is NULL");
     if (bytes == 0 || bytes > INT64_MAX)
-        return tt_fail(TUTTI_ERR_ARG, bytes ? "%zu bytes are too many" : "bytes is %zu", bytes);
+        return tt_fail(TUTTI_ERR_ARG, "bytes is %zu (allowed: 1 to %lld)", bytes,
+                       (long long)INT64_MAX);
     TT_TRY(tt_arena_alloc(&client->fabric.arena, (int64_t)bytes, &offset));
     *memory = tt_fabric_at(&client->fabric, offset);
     return TUTTI_OK;

@@ -34,7 +34,8 @@ struct counts_piece {
     int32_t type;
     uint32_t hash;
 };
-_Static_assert(sizeof(struct counts_piece) == 2 * sizeof(int64_t), "it is sent as two integers");
+_Static_assert(sizeof(struct counts_piece) == 2 * sizeof(int64_t),
+               "this structure is sent as two integers");
 
 static struct counts_piece piece(const struct tt_call *c, bool out, int r)
 {
@@ -128,7 +129,8 @@ static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
      * rank. */
     TT_TRY(exchange(team, TT_COLL_barrier, NULL, NULL, 0));
     const struct tt_call_signature called = tt_signature_of(call, p, 0);
-    (void)tt_fail(TUTTI_ERR_MISMATCH, "%s: what some rank sends is not what is expected",
+    (void)tt_fail(TUTTI_ERR_MISMATCH,
+                  "%s: a rank sends a piece that differs from what its receiver expects",
                   tt_signature_name(&called));
     return give_up(team);
 }
@@ -144,7 +146,8 @@ static tutti_status find_difference(tutti_team *team, const struct tt_call *call
 
 /* ---- All counts ---- */
 
-/* The counts of all ranks, n[from * row + to], and the balance of each rank, n[from * row + p]. */
+/* The counts of all ranks, n[from * row + to], and the balance of each rank, n[from * row + p],
+ * where row = p + 1. */
 struct counts_all {
     struct tt_all_counts head;
     int64_t row, n[];
@@ -246,7 +249,8 @@ struct counts_summary {
     int64_t longest;
     uint64_t balance;
 };
-_Static_assert(sizeof(struct counts_summary) == 2 * sizeof(int64_t), "it is sent as two integers");
+_Static_assert(sizeof(struct counts_summary) == 2 * sizeof(int64_t),
+               "this structure is sent as two integers");
 
 static struct counts_summary summary_of(const struct tt_call *call, int p, int me)
 {

@@ -157,7 +157,9 @@ static tutti_status check_access(const tutti_context *context, const tutti_endpo
     TT_TRY_HANDLE(context);
     TT_TRY_HANDLE(owner);
     if (!key) return tt_fail(TUTTI_ERR_ARG, "key is NULL");
-    if (bytes > 0 && !memory) return tt_fail(TUTTI_ERR_ARG, "the memory here is NULL");
+    if (bytes > 0 && !memory)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "the buffer of this rank is NULL (`to` of tutti_get, `from` of tutti_put)");
     return TUTTI_OK;
 }
 

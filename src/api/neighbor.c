@@ -52,7 +52,7 @@ static tutti_status check_side(const struct neighbor_side *s, int n)
     if (n > 0 && s->typed && !s->types) return tt_fail(TUTTI_ERR_ARG, "%stypes is NULL", s->prefix);
     if (!s->typed && !tt_layout_find(s->type))
         return tt_fail(TUTTI_ERR_ARG,
-                       "type %d is none of the %d basic types, nor a live derived one",
+                       "type %d is unknown (allowed: the %d basic types and live derived types)",
                        (int)s->type, TUTTI_TYPES);
     return TUTTI_OK;
 }
@@ -148,7 +148,7 @@ static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighb
     TT_TRY(tutti_team_destinations(team, NULL, 0, &in.n));
     TT_TRY(tutti_team_sources(team, NULL, 0, &out.n));
     if (c.in == TUTTI_IN_PLACE)
-        return tt_fail(TUTTI_ERR_ARG, "in is TUTTI_IN_PLACE, and a neighborhood collective cannot "
+        return tt_fail(TUTTI_ERR_ARG, "in is TUTTI_IN_PLACE, but a neighbourhood collective cannot "
                                       "be done in place");
     size_t n = (size_t)in.n, all = n + (size_t)out.n;
     size_t each = 2 * sizeof(int64_t) + sizeof(tutti_type) + sizeof(int);

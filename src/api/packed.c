@@ -32,7 +32,8 @@ struct in_a_row {
 
 /* In a call in which each pair of ranks has its own piece (alltoallv, gatherv, scatterv), sender
  * and receiver may describe the same piece by different types. If the type in which the plan counts
- * does not say what a piece consists of, a struct tt_contents does (plan/call.h). */
+ * does not determine the basic types of a piece, a struct tt_contents describes them
+ * (plan/call.h). */
 
 /* Returns the type in a struct tt_contents for elements of layout `l`. */
 static int32_t type_of_contents(const struct tt_layout *l)
@@ -84,7 +85,8 @@ static void set_typed_name(struct tt_packed *k, tutti_type one)
     k->element = l && (unsigned)one >= TUTTI_TYPES ? l->packed : 0;
 }
 
-/* Checks that what this rank sends to itself is what it expects from itself. */
+/* Checks that the pieces that this rank sends to itself have the contents that it expects from
+ * itself. */
 static tutti_status check_own(const struct tt_contents *in, const struct tt_contents *out)
 {
     char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT];

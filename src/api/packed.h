@@ -24,7 +24,8 @@ struct tt_packed {
      * each piece holds a reference to its own layout. */
     struct tt_layout *layout;
     struct tt_arena *arena; /* the arena from which `memory` comes; NULL: the heap */
-    int64_t offset;         /* of `memory` in the segment, if it comes from an arena */
+    int64_t offset;         /* the offset of `memory` in the segment, if `memory` comes from an
+                             * arena */
     char *memory, *in, *out;
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
@@ -47,9 +48,9 @@ struct tt_packed {
 
 bool tt_packed_valid(const struct tt_packed *packed);
 
-/* Prepares packing for a call that was checked. Errors: ARG (NULL, overflow, elements too large for
- * a user-defined operation), LIMIT, MEMORY. */
-tutti_status tt_packed_new(tutti_team *team, const struct tt_args *rq, struct tt_packed **packed);
+/* Prepares the packing of a checked call. The caller frees *packed. Errors: ARG (NULL, overflow,
+ * elements too large for a user-defined operation), LIMIT, MEMORY. */
+tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct tt_packed **packed);
 /* Frees the object and its memory, and drops its references to layouts. NULL is allowed. */
 void tt_packed_free(struct tt_packed *packed);
 
@@ -62,9 +63,10 @@ void tt_packed_park(struct tt_packed *packed);
 void tt_packed_enter(void);
 void tt_packed_leave(void);
 
-/* Packs the input. To be called at each start. */
+/* Packs the input. The caller calls this function at each start. */
 void tt_packed_begin(struct tt_packed *packed);
-/* Called once for each tt_packed_begin. `good`: the call succeeded, so the result is unpacked. */
+/* Unpacks the result if the call succeeded (`good`). The caller calls this function once after each
+ * tt_packed_begin; further calls do nothing. */
 void tt_packed_end(struct tt_packed *packed, bool good);
 
 #endif

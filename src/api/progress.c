@@ -2,12 +2,12 @@
  *
  * Advances contexts: without blocking, until an event comes, or by a thread of the library.
  *
- * A wait is done as in collectives (job/wait.h): the caller looks for events with tutti_advance,
- * spins, yields and then sleeps. Every event that tutti_advance would find wakes a thread that
- * sleeps for the context: a packet in a packet ring, work that is posted, a rank that failed or
- * left. So a caller that is about to sleep either finds the event when it looks once more, or the
- * rank that causes the event finds the caller asleep and wakes it. If a context uses a network, the
- * network's descriptor also wakes the thread.
+ * A caller waits as in collectives (job/wait.h): it looks for events with tutti_advance, spins,
+ * yields and then sleeps. Every event that tutti_advance would find wakes a thread that sleeps for
+ * the context: a packet in a packet ring, work that is posted, a rank that failed or left. So a
+ * caller that is about to sleep either finds the event when it looks once more, or the rank that
+ * causes the event finds the caller asleep and wakes it. If a context uses a network, the network's
+ * descriptor also wakes the thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -71,13 +71,14 @@ tutti_status tutti_advance(tutti_context *context, int *events)
 
 static tutti_status check_all(tutti_context *const *contexts, int n)
 {
-    if (n < 0) return tt_fail(TUTTI_ERR_ARG, "n is %d: negative", n);
+    if (n < 0) return tt_fail(TUTTI_ERR_ARG, "n is %d (allowed: 0 or more)", n);
     if (n > 0 && !contexts) return tt_fail(TUTTI_ERR_ARG, "contexts is NULL");
     for (int i = 0; i < n; i++) {
         if (!contexts[i]) return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is NULL", i);
         if (!tt_handle_lives(contexts[i])) return tt_handle_fail(contexts[i], "a context");
         if (tt_msg_client(contexts[i]) != tt_msg_client(contexts[0]))
-            return tt_fail(TUTTI_ERR_ARG, "contexts[%d] is of another client than contexts[0]", i);
+            return tt_fail(TUTTI_ERR_ARG, "contexts[%d] belongs to another client than contexts[0]",
+                           i);
     }
     return TUTTI_OK;
 }
@@ -214,7 +215,8 @@ tutti_status tutti_helper_start(tutti_context *context)
 {
     TT_TRY_HANDLE(context);
     if (tt_msg_index(context) == 0)
-        return tt_fail(TUTTI_ERR_ARG, "context 0 is that of collectives: a helper is for others");
+        return tt_fail(TUTTI_ERR_ARG, "context 0 cannot have a helper, because collectives use it: "
+                                      "make another context by tutti_contexts");
     struct tt_helper **place = helper_of(context);
     if (*place)
         return tt_fail(TUTTI_ERR_ARG, "context %d has a helper already", tt_msg_index(context));
@@ -244,7 +246,8 @@ tutti_status tutti_helper_stop(tutti_context *context)
     struct tt_helper **place = helper_of(context), *h = *place;
     if (!h) return tt_fail(TUTTI_ERR_ARG, "context %d has no helper", tt_msg_index(context));
     if (pthread_equal(h->thread, pthread_self()))
-        return tt_fail(TUTTI_ERR_ARG, "a helper cannot be stopped by what it calls itself");
+        return tt_fail(TUTTI_ERR_ARG, "tutti_helper_stop was called by the helper thread itself: "
+                                      "call it from another thread");
     end_helper(h);
     *place = NULL;
     tutti_status status = h->status;

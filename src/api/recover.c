@@ -33,7 +33,8 @@ tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *c
 {
     TT_TRY_HANDLE(team);
     if (n < 0 || (n > 0 && !ranks))
-        return tt_fail(TUTTI_ERR_ARG, n < 0 ? "n is %d" : "ranks is NULL, n is %d", n);
+        return tt_fail(TUTTI_ERR_ARG,
+                       n < 0 ? "n is %d (allowed: 0 or more)" : "ranks is NULL, n is %d", n);
     int all = 0;
     for (int r = 0; r < team->run.map.p; r++) {
         if (!is_gone(team, r)) continue;
@@ -86,7 +87,8 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
     if (value) *value = (int64_t)accord->word[0];
     if (failed) *failed = count_gone(team);
     tt_free(accord);
-    return value ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "value is NULL; this rank agreed to 0");
+    return value ? TUTTI_OK
+                 : tt_fail(TUTTI_ERR_ARG, "value is NULL: this rank took part with the value 0");
 }
 
 /* ---- Shrinking ---- */

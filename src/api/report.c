@@ -45,9 +45,10 @@ static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
     return true;
 }
 
-/* Returns the time that the machine model predicts for a call of the row; -1: no prediction. Teams
- * other than the world may be freed by now, so only the size of their teams is known, and the
- * function predicts only teams of the world's size, or any team if the job is on one node. */
+/* Returns the time that the machine model predicts for a call of the row; -1: no prediction. The
+ * team of the call may be freed by now, so only its number of ranks is known. The function
+ * therefore predicts calls of teams with as many ranks as the world, and, if the job is on one
+ * node, of all teams. */
 static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_row *row)
 {
     struct tt_map map = client->world->run.map;
@@ -113,7 +114,9 @@ static void print_text(FILE *out, const tutti_client *client, const struct tt_ta
             client->fabric.me, client->fabric.size, seconds(tt_clock_ns() - t->begin_ns),
             seconds(spent_ns(t)));
     print_waits(out, t, client->fabric.size);
-    if (t->lost > 0) fprintf(out, "%lld calls found no room\n", (long long)t->lost);
+    if (t->lost > 0)
+        fprintf(out, "%lld calls are in no row of the table: there was no room\n",
+                (long long)t->lost);
     fprintf(out, "%-20s %-6s %-6s %12s %6s %-18s %9s %12s %12s %12s %12s\n", "call", "type", "op",
             "bytes", "ranks", "algorithm", "calls", "predicted us", "mean us", "least us",
             "waited us");

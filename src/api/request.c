@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The three forms of a collective use the same steps: make a request, bind it to buffers, start it,
- * complete it.
+ * The three forms of a collective, in the same steps: find the plan of the call, bind an execution
+ * to the buffers, start the execution, complete it. Nonblocking and persistent forms keep the
+ * execution in a request.
  */
 #include <sched.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
     if (!exec) return NULL;
     exec->shape = prepared->shape;
     exec->signature = &prepared->signature;
-    /* This call is a step of another call, which is traced as a whole (tt_trace_call_begin). */
+    /* A signature outside of the collectives marks a step of another call, which is traced as a
+     * whole (tt_trace_call_begin). */
     if (prepared->signature.coll >= TT_COLLS) exec->traced = false;
     exec->bytes[TT_IN] = prepared->in_bytes;
     exec->bytes[TT_OUT] = prepared->out_bytes;
@@ -98,8 +100,8 @@ static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
     return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
 }
 
-/* Makes a plan for a request alone; the caller owns the only use. The plan is not taken from the
- * cache, where it may be that of an algorithm that is being measured. */
+/* Makes a plan for one request; the caller owns the only use. The function takes no plan from the
+ * cache, because the cached plan may be that of an algorithm that is being measured. */
 static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
                                  struct tt_prepared **prepared)
 {
@@ -194,7 +196,7 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     if (tt_unlikely((in > 0 && !args->in) || (out > 0 && !args->out)))
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !args->in ? "in" : tt_args_out(args));
     if (tt_unlikely(args->out == TUTTI_IN_PLACE))
-        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE, which is for in alone",
+        return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (tt_unlikely(in > 0 && out > 0 && overlap(args->in, in, args->out, out)))
         return tt_fail(TUTTI_ERR_ARG, "in and out overlap; TUTTI_IN_PLACE is for equal buffers");
@@ -484,8 +486,8 @@ static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_req
     return request_of(team, args, prepared, request);
 }
 
-/* Returns whether the ranks may communicate before they make the plan of the call: true also if
- * there is no memory to find that out. Keeps the text of the error with which the call has
+/* Returns whether the ranks may communicate before they make the plan of the call. Returns true
+ * also if the function cannot find that out. Keeps the text of the error with which the call has
  * failed. */
 static bool meets_first(const tutti_team *team, const struct tt_args *args)
 {
@@ -548,16 +550,17 @@ static inline tutti_status finish(tutti_request *request)
                                                         : tt_team_error(&request->team->run);
 }
 
-/* A request is under way until its owner has called tutti_wait, or a test that returned OK, even if
- * its execution has ended before. So it does not depend on the speed of other ranks whether this
- * function returns an error. */
+/* A request is under way until its owner has called tutti_wait, or a test that returned anything
+ * but AGAIN, even if its execution has ended before. So it does not depend on the speed of other
+ * ranks whether this function returns an error. */
 tutti_status tutti_start(tutti_request *request)
 {
     TT_TRY_HANDLE(request);
     TT_LOCKED(request->team->client->lock, tutti_start(request));
     if (request->under_way)
-        return tt_fail(TUTTI_ERR_ARG, "the request is under way already: complete it first, by "
-                                      "tutti_wait or by tutti_test until that returns TUTTI_OK");
+        return tt_fail(TUTTI_ERR_ARG,
+                       "the request is under way already: complete it first, by "
+                       "tutti_wait or by tutti_test until it returns anything but TUTTI_AGAIN");
     if (tt_unlikely(request->packed != NULL)) tt_packed_begin(request->packed);
     request->under_way = true;
     if (!request->exec->blocks) tt_exec_owe(request->exec);
@@ -567,9 +570,10 @@ tutti_status tutti_start(tutti_request *request)
 }
 
 /* Lets other ranks run if this rank tests requests in a loop, and the ranks share processors: the
- * rank for which this one waits may need this processor, and would otherwise get it only when the
- * system takes it away, after milliseconds in each step. A program that calculates between tests
- * keeps its processor. Threads that share a client hold its lock here, so they do not yield. */
+ * rank for which this rank waits may need this processor, and would otherwise get the processor
+ * only when the kernel preempts this rank, after milliseconds in each step. A program that
+ * calculates between tests keeps its processor. Threads that share a client hold its lock here, so
+ * they do not yield. */
 static tutti_status not_yet(tutti_client *client)
 {
     enum { LOOP_NS = 10000 }; /* tests that follow each other within this time are a loop */
@@ -617,7 +621,7 @@ tutti_status tutti_request_free(tutti_request *request)
     if (request->under_way)
         return tt_fail(TUTTI_ERR_ARG,
                        "the request is under way: complete it first, by tutti_wait or by "
-                       "tutti_test until that returns TUTTI_OK");
+                       "tutti_test until it returns anything but TUTTI_AGAIN");
     tt_request_delete(request);
     return TUTTI_OK;
 }

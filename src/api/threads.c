@@ -138,7 +138,8 @@ static tutti_status check_offer(const struct tt_segment *segment, int64_t stamp)
 {
     const struct tt_job_page *job = tt_segment_page(segment);
     if (job->nested && job->stamp == stamp) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "the memory that rank 0 of the team offers is of another job");
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "the memory that rank 0 of the team offers belongs to another job");
 }
 
 /* Opens and maps the memory that rank 0 has made. */

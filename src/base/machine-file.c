@@ -197,8 +197,9 @@ static void print_model(FILE *out, const void *arg)
     const struct tt_machine *m = arg;
     char processor[TT_MACHINE_NAME] = "";
     tt_machine_processor(processor, sizeof processor);
-    fprintf(out, "# What the steps of a plan cost on this machine, measured by `tutti calibrate`.\n"
-                 "# Times are in picoseconds; tables have a time for each number of bytes.\n");
+    fprintf(out,
+            "# The costs of the steps of a plan on this machine, measured by `tutti calibrate`.\n"
+            "# Times are in picoseconds; tables have a time for each number of bytes.\n");
     fprintf(out, "tutti %s\nprocessor %s\nprocessors %ld\n", tutti_version(), processor,
             tt_machine_processors());
     print_row(out, "bytes", tt_machine_bytes, TT_MACHINE_POINTS);

@@ -258,16 +258,19 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
 /* the time after which a rank that waits in a fence looks again whether another rank has died */
 #define LOOK_NS (SECOND / 10)
 
+/* the key under which the leader of a node publishes the name of its socket, or its error */
+#define SOCKET_KEY "tutti.door"
+
 /* The state of this process in a job by PMIx or by an allgather. A process joins only one job. */
 struct machines_member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this node */
     int *node;
     bool agreed; /* this rank has taken part in the first fence */
-    /* used if values need a fence (not `at_once`). doored: this rank has taken part in the fences
-     * before the nodes' memory is passed on; shown: in the fence for the address records of its
-     * last client */
-    bool doored, shown;
+    /* used if values need a fence (not `at_once`). sockets_known: this rank has taken part in the
+     * fences that bring the names of the leaders' sockets; shown: in the fence for the address
+     * records of its last client */
+    bool sockets_known, shown;
     int inbox;      /* the inbox of this node's ranks; -1: the job has one node */
     uint64_t token; /* the token of the inbox, set on the rank that made the inbox; else 0 */
     struct tt_inbox *inbox_of; /* the inbox of each node, once the nodes have agreed */
@@ -366,11 +369,11 @@ static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], 
 
 /* Publishes this rank's error, with a ! before it, in the place of the socket's name, for the ranks
  * of the node that wait for the segment. */
-static void refuse_door(void)
+static void publish_error(void)
 {
     char text[TT_TERMS_WHY];
     int n = snprintf(text, sizeof text, "!%s", tutti_error());
-    (void)tt_directory()->put(TT_SCOPE_LOCAL, "tutti.door", text,
+    (void)tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, text,
                               (size_t)tt_min(n, (int64_t)sizeof text - 1));
 }
 
@@ -437,12 +440,12 @@ static tutti_status fence(struct tt_fabric *f)
 /* Brings the names of the leaders' sockets to all ranks, if the provider needs a fence for that. If
  * the first fence fails on one rank only, this rank reports the error in the second fence, so that
  * no rank waits for it at a socket. */
-static tutti_status bring_doors(struct machines_member *m)
+static tutti_status exchange_sockets(struct machines_member *m)
 {
     if (tt_directory()->at_once) return TUTTI_OK;
     TT_TRY(fence(NULL));
     TT_TRY(fence(NULL));
-    m->doored = true;
+    m->sockets_known = true;
     return TUTTI_OK;
 }
 
@@ -454,8 +457,8 @@ static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
     struct tt_job_page *job = tt_segment_page(segment);
     int64_t until = boot_deadline();
     const int fds[TT_SHARE_MOST] = {segment->fd, m->inbox};
-    TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, "tutti.door", share->name, strlen(share->name)));
-    TT_TRY(bring_doors(m));
+    TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name)));
+    TT_TRY(exchange_sockets(m));
     for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
         pid_t pid = 0;
         tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
@@ -494,8 +497,8 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
     int fds[TT_SHARE_MOST] = {-1, -1};
-    TT_TRY(bring_doors(m));
-    TT_TRY(learn(m->first, "tutti.door", name, sizeof name - 1, &n));
+    TT_TRY(exchange_sockets(m));
+    TT_TRY(learn(m->first, SOCKET_KEY, name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
                        m->first, name + 1);
@@ -513,7 +516,7 @@ static tutti_status get_segment(struct machines_member *m, char (*host)[TT_JOB_H
 {
     if (m->rank != m->first) return fetch(m, segment);
     tutti_status status = make(m, host, segment);
-    if (status != TUTTI_OK && tt_directory()->at_once) refuse_door();
+    if (status != TUTTI_OK && tt_directory()->at_once) publish_error();
     return status;
 }
 
@@ -546,7 +549,7 @@ static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {
     char why[TT_TERMS_WHY];
-    if (m->doored && (m->nodes < 2 || m->shown)) return;
+    if (m->sockets_known && (m->nodes < 2 || m->shown)) return;
     snprintf(why, sizeof why, "rank %d cannot go on: %.120s", m->rank, tutti_status_text(status));
     tt_directory()->refuse(why);
 }

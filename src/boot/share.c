@@ -175,15 +175,15 @@ static bool receive(int from, int *fds, int n)
     return false;
 }
 
-static tutti_status fetch(int door, int rank, int64_t until_ns, int *fds, int n)
+static tutti_status fetch(int giver, int rank, int64_t until_ns, int *fds, int n)
 {
     struct greeting hello = {GREETING, rank};
     pid_t pid;
-    if (!is_mine(door, &pid))
+    if (!is_mine(giver, &pid))
         return tt_fail(TUTTI_ERR_BOOT, "the job's memory is offered by another user: refused");
-    if (send(door, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+    if (send(giver, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return tt_fail_errno(TUTTI_ERR_BOOT, "cannot ask for the job's memory");
-    if (comes(door, POLLIN, until_ns) && receive(door, fds, n)) return TUTTI_OK;
+    if (comes(giver, POLLIN, until_ns) && receive(giver, fds, n)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT, "the job's memory was not handed over");
 }
 
@@ -191,14 +191,14 @@ tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fd
 {
     struct sockaddr_un address;
     socklen_t n = address_of(name, &address);
-    int door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (door < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
+    int giver = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (giver < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
     tutti_status status =
-        connect(door, (struct sockaddr *)&address, n) == 0
-            ? fetch(door, rank, until_ns, fds, many)
+        connect(giver, (struct sockaddr *)&address, n) == 0
+            ? fetch(giver, rank, until_ns, fds, many)
             : tt_fail_errno(TUTTI_ERR_BOOT,
                             "cannot reach the rank that has the job's memory, though the launcher "
                             "says that it is on this machine");
-    close(door);
+    close(giver);
     return status;
 }

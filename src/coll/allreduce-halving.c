@@ -8,7 +8,7 @@
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
- *     collect  0<>2  1<>3    [####]
+ *     gather   0<>2  1<>3    [####]
  *              0<>1  2<>3    [########]
  *
  * A rank reduces (p-1)/p L bytes, and sends and receives 4 (p-1)/p L bytes, if p is a power of two.
@@ -51,7 +51,7 @@ static int turn_slices(const struct tt_halving *h, int t)
 static struct tt_swap swap_of(const struct tt_halving *h, int t)
 {
     int k = step_of(h, t);
-    struct tt_swap swap = {.step = k, .collects = true, .n = tt_halving_partners(h, k)};
+    struct tt_swap swap = {.step = k, .gathers = true, .n = tt_halving_partners(h, k)};
     for (int g = 0; g < swap.n; g++) {
         int i = tt_halving_partner(h, h->i, k, g), rank = tt_halving_rep(h, i);
         swap.peer[g] = (struct tt_swap_peer){rank, rank, h->i, i};
@@ -70,7 +70,7 @@ static tt_started get(struct tt_builder *b, int from, struct tt_span span)
  * the round are ready. */
 static void post(struct tt_builder *b, const struct tt_halving *h, int t, int j)
 {
-    if (t < h->m) tt_halving_post(b, h, step_of(h, t), tt_halving_collected(h, t, j));
+    if (t < h->m) tt_halving_post(b, h, step_of(h, t), tt_halving_gathered(h, t, j));
 }
 
 /* Starts to get slice j from each partner of round t, once the partner has posted it. */
@@ -84,7 +84,7 @@ static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, i
         int i = tt_halving_partner(h, h->i, k, g), from = tt_halving_rep(h, i);
         int posted = j == 0 ? first - 1 : j + turn - 1;
         tt_halving_held(h, i, t, h->s, list);
-        if (new) tt_await(b, from, tt_halving_collected(h, t, posted));
+        if (new) tt_await(b, from, tt_halving_gathered(h, t, posted));
         got[g] = get(b, from, list[j]);
     }
 }
@@ -105,7 +105,8 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_start
 
 /* Appends round t of the allgather phase: gets the partners' slices, and posts them for round t+1.
  * The caller has already started to get the first slices of round 0. */
-static void collect(struct tt_builder *b, const struct tt_halving *h, int t, tt_started *got)
+static void allgather_round(struct tt_builder *b, const struct tt_halving *h, int t,
+                            tt_started *got)
 {
     int partners = tt_halving_partners(h, step_of(h, t)), before = first_slices(h, t + 1);
     post(b, h, t + 1, before - 1); /* what this rank had before this round */
@@ -123,10 +124,10 @@ static void hand_over(struct tt_builder *b, const struct tt_halving *h)
     struct tt_slices s = whole(h);
     if (h->mate < 0) return;
     if (h->rep) {
-        tt_signal(b, h->mate, tt_halving_collected(h, h->m, 0));
+        tt_signal(b, h->mate, tt_halving_gathered(h, h->m, 0));
         return;
     }
-    tt_await(b, h->mate, tt_halving_collected(h, h->m, 0));
+    tt_await(b, h->mate, tt_halving_gathered(h, h->m, 0));
     tt_slices_begin(b, &s);
     tt_started got = tt_get(b, tt_slice(b, &s, tt_own(TT_OUT, 0)),
                             tt_slice(b, &s, tt_at(TT_OUT, h->mate, 0)), s.len);
@@ -137,11 +138,11 @@ static void hand_over(struct tt_builder *b, const struct tt_halving *h)
 
 static void build_direct(struct tt_builder *b, const struct tt_halving *h)
 {
-    tt_halving_distribute(b, h);
+    tt_halving_first_steps(b, h);
     if (h->rep) {
         tt_started got[TT_HALVING_RADIX];
         last_step(b, h, got);
-        for (int t = 0; t < h->m; t++) collect(b, h, t, got);
+        for (int t = 0; t < h->m; t++) allgather_round(b, h, t, got);
     }
     hand_over(b, h);
     tt_halving_close(b, h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What several algorithms share: cutting a message into blocks and slices, passing slices through
- * WIN, and steps that concern all ranks.
+ * Functions that several algorithms share: cutting a message into blocks and slices, passing slices
+ * through WIN, and steps that concern all ranks.
  */
 #ifndef TT_COLL_UTIL_H
 #define TT_COLL_UTIL_H

@@ -48,7 +48,7 @@ struct tt_stage {
     struct tt_subteam part; /* p == 0: this rank is in no part */
 };
 
-/* What a composed algorithm states beside the functions of its row. */
+/* The data and functions of a composed algorithm, besides the functions of its row. */
 struct tt_composition {
     int stages; /* number of stages */
     /* Sets *stage to what rank `me` does in stage number `which`. */

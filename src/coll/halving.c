@@ -137,7 +137,7 @@ static uint32_t halving_given(const struct tt_halving *h, int k, int g, int slic
     return (uint32_t)(2 + round * h->s + slice);
 }
 
-uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice)
+uint32_t tt_halving_gathered(const struct tt_halving *h, int t, int slice)
 {
     return halving_given(h, h->m, t, slice);
 }
@@ -295,10 +295,10 @@ static void reduce_pair(struct tt_builder *b, const struct tt_halving *h, struct
                         const struct tt_range *theirs)
 {
     struct tt_range mine = tt_own(TT_IN, span.off);
-    struct tt_range far = theirs ? *theirs : tt_at(TT_IN, h->mate, span.off);
+    struct tt_range other = theirs ? *theirs : tt_at(TT_IN, h->mate, span.off);
     bool lower = h->me < h->mate;
     tt_combine(b, tt_halving_acc(h, h->me, span.off),
-               (struct tt_range[]){lower ? mine : far, lower ? far : mine}, 2, span.len);
+               (struct tt_range[]){lower ? mine : other, lower ? other : mine}, 2, span.len);
 }
 
 void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, struct tt_span span,
@@ -426,7 +426,7 @@ static void step(struct tt_builder *b, const struct tt_halving *h, int k)
     }
 }
 
-void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h)
+void tt_halving_first_steps(struct tt_builder *b, const struct tt_halving *h)
 {
     halving_room(b, h);
     begin_direct(b, h);
@@ -460,10 +460,10 @@ static void touched_in(const struct tt_halving *h, int k, int g, struct set *min
                        struct set *others)
 {
     int i = tt_halving_partner(h, h->i, k, g), rep = tt_halving_rep(h, i);
-    bool collects = h->rep && !h->reduces;
+    bool gathers = h->rep && !h->reduces;
     if (h->rep) add(mine, h->me, halving_giver(h, i, h->i, k));
-    if (collects) add(mine, h->me, rep);
-    if (collects || gives(h, k, g)) add(others, h->me, rep);
+    if (gathers) add(mine, h->me, rep);
+    if (gathers || gives(h, k, g)) add(others, h->me, rep);
 }
 
 /* Finds the ranks whose buffers this rank uses (mine), and the ranks that use this rank's buffers
@@ -493,7 +493,7 @@ static int late(const struct tt_halving *h, const struct set *others, int i)
 void tt_halving_close(struct tt_builder *b, const struct tt_halving *h)
 {
     struct set mine = {.n = 0}, others = {.n = 0};
-    uint32_t value = tt_halving_collected(h, h->m, 1);
+    uint32_t value = tt_halving_gathered(h, h->m, 1);
     touched(h, &mine, &others);
     tt_signal_set(b, mine.rank, mine.n, value);
     for (uint32_t i = 0; i < others.n; i++) tt_await(b, others.rank[i], value);
@@ -583,7 +583,7 @@ void tt_flow_end(struct tt_flow *flow)
 static void cut_swap(const struct tt_halving *h, const struct tt_swap *swap, int i,
                      struct tt_span *list)
 {
-    if (swap->collects)
+    if (swap->gathers)
         halving_cut(h, tt_halving_kept(h, i, swap->step), h->s, list);
     else
         tt_halving_list(h, i, swap->step, h->s, list);
@@ -592,7 +592,7 @@ static void cut_swap(const struct tt_halving *h, const struct tt_swap *swap, int
 static void set_turns(const struct tt_halving *h, const struct tt_swap *swap, struct tt_turn *turns)
 {
     struct tt_span out[TT_HALVING_SLICES], in[TT_HALVING_SLICES];
-    int step = swap->collects ? TT_HALVING_STRAIGHT : swap->step;
+    int step = swap->gathers ? TT_HALVING_STRAIGHT : swap->step;
     for (int j = 0; j < h->s; j++) turns[j] = (struct tt_turn){.step = step, .n = swap->n};
     for (int g = 0; g < swap->n; g++) {
         const struct tt_swap_peer *peer = &swap->peer[g];
@@ -701,7 +701,7 @@ struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
 static bool gather_step(const struct tt_halving *h, int at, int k, struct tt_swap *swap)
 {
     int head = h->i;
-    *swap = (struct tt_swap){.step = k, .collects = true};
+    *swap = (struct tt_swap){.step = k, .gathers = true};
     for (int g = 0; g < tt_halving_partners(h, k); g++) {
         int i = tt_halving_partner(h, h->i, k, g);
         if ((i ^ at) < (head ^ at)) head = i;

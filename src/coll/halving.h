@@ -5,7 +5,6 @@
  * `halving` and gather `binomial` share it.
  *
  * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
- * The vector is q blocks, where q is the greatest power of two <= p. There are q places. In step k,
  * place i (0 .. q-1) exchanges with place i ^ 2^k: it keeps half of what it has, and gives the
  * other half. These log2 q steps are the reduce-scatter phase, after which a place has one block.
  * In an allreduce an allgather among the same partners in reverse order follows, and in a reduce a
@@ -111,7 +110,7 @@ void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_
 /* Returns the flag value which says that, of the slices that this rank has before round t of the
  * gather phase, those up to `slice` are ready. t = m stands for the end of the phase, when the rank
  * has the whole vector. */
-uint32_t tt_halving_collected(const struct tt_halving *h, int t, int slice);
+uint32_t tt_halving_gathered(const struct tt_halving *h, int t, int slice);
 
 /* Returns the range in which rank r keeps the vector after reducing it, from byte `off` of the
  * vector on. The range is in its OUT or its TMP. The TMP holds only a part of the vector: at a rank
@@ -134,7 +133,7 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
 bool tt_halving_is_direct(const struct tt_map *map);
 /* Appends the reduce-scatter phase except for its last step, m-1. The caller does that step slice
  * by slice, with tt_halving_await and tt_halving_reduce. */
-void tt_halving_distribute(struct tt_builder *b, const struct tt_halving *h);
+void tt_halving_first_steps(struct tt_builder *b, const struct tt_halving *h);
 /* Awaits the signals of all partners of step k that they have the slice ready. */
 void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice);
 /* Signals the partners of step k. */
@@ -163,8 +162,8 @@ struct tt_turn {
  * that these places had before the round, in ascending order. */
 struct tt_swap {
     int step;
-    bool collects; /* the turns are part of the gather phase */
-    int n;         /* number of partners */
+    bool gathers; /* the turns are part of the gather phase */
+    int n;        /* number of partners */
     struct tt_swap_peer {
         int to, from; /* ranks, or -1 */
         int out, in;  /* places */

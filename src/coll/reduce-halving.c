@@ -30,7 +30,7 @@ static int moves(const struct tt_halving *h, struct tt_swap *swap)
     if (h->i == at && h->mate >= 0 && (h->mate == root || (is_root && !h->rep)))
         swap[n++] = (struct tt_swap){
             .step = h->m - 1,
-            .collects = true,
+            .gathers = true,
             .n = 1,
             .peer = {{is_root ? -1 : root, is_root ? h->mate : -1, at, at}},
         };
@@ -90,7 +90,7 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
         build_messages(b, &h);
         return;
     }
-    tt_halving_distribute(b, &h);
+    tt_halving_first_steps(b, &h);
     if (h.rep) last_step(b, &h);
     tt_halving_close(b, &h);
 }

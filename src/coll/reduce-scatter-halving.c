@@ -66,7 +66,7 @@ static void offer(struct tt_builder *b, const struct tt_halving *h)
     uint32_t n = 0;
     for (int side = 0; side < 2; side++)
         if (taker(h, side) >= 0) rank[n++] = taker(h, side);
-    if (n > 0) tt_signal_set(b, rank, n, tt_halving_collected(h, 0, 0));
+    if (n > 0) tt_signal_set(b, rank, n, tt_halving_gathered(h, 0, 0));
 }
 
 static void build_direct(struct tt_builder *b, const struct tt_halving *h)
@@ -74,12 +74,12 @@ static void build_direct(struct tt_builder *b, const struct tt_halving *h)
     struct tt_span mine = tt_halving_block(h, h->me);
     struct tt_range out = tt_own(TT_OUT, 0), at = tt_halving_acc(h, holder(h), mine.off);
     bool comes = holder(h) != h->me, in_place = h->call->in_place;
-    tt_halving_distribute(b, h);
+    tt_halving_first_steps(b, h);
     if (h->rep) last_step(b, h);
     offer(b, h);
     if (comes) {
         struct tt_range to = in_place ? tt_scratch(b, mine.len) : out;
-        tt_await(b, holder(h), tt_halving_collected(h, 0, 0));
+        tt_await(b, holder(h), tt_halving_gathered(h, 0, 0));
         tt_copy(b, to, at, mine.len);
         at = to;
     }

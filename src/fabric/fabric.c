@@ -132,13 +132,14 @@ static tutti_status map_nodes(struct tt_fabric *f)
     return TUTTI_OK;
 }
 
-static tutti_status note_near(struct tt_fabric *f)
+static tutti_status note_same_process(struct tt_fabric *f)
 {
     if (!f->job->nested) return TUTTI_OK;
-    f->near = tt_alloc((size_t)f->size * sizeof *f->near);
-    if (!f->near) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the places of %d ranks", f->size);
+    f->same_process = tt_alloc((size_t)f->size * sizeof *f->same_process);
+    if (!f->same_process)
+        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the places of %d ranks", f->size);
     for (int r = 0; r < f->size; r++)
-        f->near[r] = f->job->rank[r].process == f->job->rank[f->me].process;
+        f->same_process[r] = f->job->rank[r].process == f->job->rank[f->me].process;
     return TUTTI_OK;
 }
 
@@ -179,7 +180,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     f->policy.fences = true;
     tutti_status status = map_nodes(f);
     f->crowded = f->nodes <= 1;
-    if (status == TUTTI_OK) status = note_near(f);
+    if (status == TUTTI_OK) status = note_same_process(f);
     if (status == TUTTI_OK) status = note_forbidden(f);
     if (status == TUTTI_OK) status = tt_arena_init(&f->arena, seat);
     if (status == TUTTI_OK) status = tt_fault_wrap(f);
@@ -205,12 +206,12 @@ void tt_fabric_close(struct tt_fabric *f)
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
     tt_free(f->node);
-    tt_free(f->near);
+    tt_free(f->same_process);
     tt_free(f->rankings);
     tt_free((void *)f->forbidden);
     f->forbidden = NULL;
     f->node = NULL;
-    f->near = NULL;
+    f->same_process = NULL;
     f->rankings = NULL;
     f->ops = NULL;
 }

@@ -110,7 +110,7 @@ struct tt_fabric {
     bool mapped; /* plain loads reach every buffer of every rank */
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
-    bool *near;
+    bool *same_process;
     int read_cost;                      /* as in struct tt_map */
     int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
     bool streams, stores_slow;          /* as in struct tt_cost */
@@ -209,7 +209,7 @@ static inline tt_address tt_fabric_address(const struct tt_fabric *f, const void
 /* Whether plain loads reach every buffer of the rank. */
 static inline bool tt_fabric_maps(const struct tt_fabric *f, int rank)
 {
-    return f->mapped || (f->near && f->near[rank]);
+    return f->mapped || (f->same_process && f->same_process[rank]);
 }
 
 /* Returns where this rank can load the buffer of another rank from; NULL: it has to use read and

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a traced rank has recorded so far: a file that the rank maps, so that everything is there
- * however the rank ends. It has a head and then entries of one size. At an orderly end the file is
- * converted to rank-R.json and removed. If the rank was killed the file stays, and `tutti draw
- * --trace` reads it as it is. The launcher of `tutti run` also writes into the file how the rank's
- * process ended (`end`).
+ * A file of the trace events that a rank has recorded so far. The rank maps the file, so that no
+ * event is lost, however the rank ends. The file has a head and then entries of one size. At an
+ * orderly end the file is converted to rank-R.json and removed. If the rank was killed the file
+ * stays, and `tutti draw --trace` reads it as it is. The launcher of `tutti run` also writes into
+ * the file how the rank's process ended (`end`).
  *
  * One thread writes. It fills in an entry and then increments `entries` (release), so an entry that
  * is counted is complete even if the rank is killed between any two instructions. Only the times of

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank waits for, published for the roll call: a record of the rank in the client
- * (common.h). The rank writes its record when it has waited so long that it begins to sleep, and
- * clears the record when this wait ends. A wait that ends sooner writes nothing, so calls that
- * succeed at once pay nothing.
+ * A record of the rank in the client (common.h) publishes for the roll call what the rank waits
+ * for. The rank writes its record when it has waited so long that it begins to sleep, and clears
+ * the record when this wait ends. A wait that ends sooner writes nothing, so calls that succeed at
+ * once pay nothing.
  *
  * One thread at a time writes a record: the first thread of a client that waits long takes the
  * record, and other threads of the client do without a record meanwhile. Readers, which may be in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of a backend share. They are compiled with the mpi.h of each host (the MPI of the
- * program), and are linked with no MPI: `tt_host` has the host's functions, which were looked up by
- * name, and is the only way to call them. TT_MPI_BACKEND is the name of the backend; from it are
- * derived the names of all that is defined once for each host.
+ * Declarations that the files of a backend share. The files are compiled with the mpi.h of each
+ * host (the MPI of the program), and are linked with no MPI: `tt_host` has the host's functions,
+ * which were looked up by name, and is the only way to call them. TT_MPI_BACKEND is the name of the
+ * backend; from it are derived the names of all that is defined once for each host.
  *
  *     host.c             the host's functions and handles, communicators
  *     type.c             types and operations, packing

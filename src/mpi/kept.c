@@ -309,8 +309,8 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
     free(text);
 }
 
-/* What `stays` and `add` need to know while the file is written: the decisions to add, and where
- * they were made. */
+/* The argument of `stays` and `add` while the file is written: the decisions to add, and where they
+ * were made. */
 struct kept_addition {
     const struct tt_mpi_place *place;
     const struct tt_mpi_kept *kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of libtutti_mpi.so share. The library is put between a program and its MPI, which
- * is called the *host*, without recompiling the program:
+ * Declarations that the files of libtutti_mpi.so share. The library is put between a program and
+ * its MPI, which is called the *host*, without recompiling the program:
  *
  *     program --> MPI_Allreduce (stub.c) --> table --> host's PMPI_Allreduce
  *                                                 \--> backend.c: counts, and calls the host's
@@ -120,8 +120,8 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
-/* What a call was measured to cost if the host does it (host_ns) and if Tutti does it (tutti_ns),
- * and how much time the calls that Tutti did have saved, computed from these two costs. All zero:
+/* The measured cost of a call that the host does (host_ns), and of one that Tutti does (tutti_ns);
+ * and the time that the calls that Tutti did have saved, computed from these two costs. All zero:
  * nothing was measured. */
 struct tt_mpi_costs {
     int64_t host_ns, tutti_ns, saved_ns;
@@ -178,8 +178,9 @@ struct tt_mpi_shape {
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
-/* What tt_mpi_count counts: a call, or a start of a persistent collective whose preparation was
- * counted as a call with the same shape and bytes. For a start, ns and costs are not used. */
+/* The events that tt_mpi_count counts: a call, or a start of a persistent collective whose
+ * preparation was counted as a call with the same shape and bytes. For a start, ns and costs are
+ * not used. */
 enum tt_mpi_counted { TT_MPI_CALL, TT_MPI_START };
 void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
                   int64_t ns, const struct tt_mpi_costs *costs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What happens at the first call of MPI in a process: finds the host (the program's MPI) and its
- * backend, and fills the table of functions (shim.h).
+ * At the first call of MPI in a process, finds the host (the program's MPI) and its backend, and
+ * fills the table of functions (shim.h).
  */
 #include <limits.h>
 #include <linux/membarrier.h>

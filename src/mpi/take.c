@@ -131,7 +131,7 @@ struct reduced {
 
 /* Makes Tutti use a buffer where it lies, including gaps between values. The predefined pairs
  * (MPI_DOUBLE_INT) have gaps, and Tutti reduces them without packing. */
-static void lie(struct tt_mpi_side *side)
+static void use_unpacked(struct tt_mpi_side *side)
 {
     side->bytes = side->count * side->layout.extent;
     side->layout.bytes = true;
@@ -161,8 +161,8 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
         return false;
     }
     if (!d->r.packed) {
-        lie(&d->in);
-        lie(&d->out);
+        use_unpacked(&d->in);
+        use_unpacked(&d->out);
     }
     return true;
 }

@@ -9,7 +9,8 @@
 
 #include "mpi/host.h"
 
-/* What the ranks of the world have found out about each other before Tutti starts (agree.h). */
+/* The facts that the ranks of the world have found out about each other before Tutti starts
+ * (agree.h). */
 struct tt_mpi_all {
     bool one_node;            /* whether all ranks can share memory */
     bool undriven;            /* whether the host of any rank cannot drive Tutti */

@@ -28,7 +28,7 @@ static void free_peer(tutti_context *c, struct tt_peer *peer)
 
 static void free_context(tutti_context *c)
 {
-    if (c->peer) tt_wired_context_close(c);
+    if (c->peer) tt_wired_close_port(c);
     if (c->peer) tt_peer_each(c, free_peer);
     tt_pending_close(c);
     tt_split_copy_close(c);
@@ -53,7 +53,7 @@ static tutti_status make_context(struct tt_msg *msg, int index, tutti_context **
     c->failures = atomic_load(&f->job->failures);
     c->peer = tt_alloc_lines((size_t)f->size * sizeof *c->peer);
     tutti_status status =
-        c->peer ? tt_wired_context(c) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
+        c->peer ? tt_wired_open_port(c) : tt_fail(TUTTI_ERR_MEMORY, "no memory for a context");
     if (status != TUTTI_OK)
         free_context(c);
     else
@@ -197,7 +197,7 @@ void tt_msg_close(struct tt_msg *msg)
         tt_pull_close(msg->context[i]);
     }
     tt_region_close(msg);
-    tt_wired_part(msg);
+    tt_wired_close_links(msg);
     for (int i = 0; i < n; i++) free_context(msg->context[i]);
     tt_wired_close(msg);
     free_endpoints(msg);
@@ -256,7 +256,7 @@ int tt_msg_context_of(const tutti_endpoint *endpoint)
 static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
-    if (!tt_wired_is_set_up(c, peer)) {
+    if (!tt_wired_may_cut(c, peer)) {
         c->losing = true; /* the next advance tries again */
         return;
     }
@@ -267,7 +267,7 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 }
 
 /* Gives up the peers that are `going`, except those whose link may still be being set up
- * (tt_wired_is_set_up), which the next advance tries again. Ends their operations with PEER (a
+ * (tt_wired_may_cut), which the next advance tries again. Ends their operations with PEER (a
  * fence for which nothing was lost: with OK); an operation that the network executes ends when the
  * network reports it. The caller has handled the packets of these peers before, because they may
  * acknowledge what the peers received. */

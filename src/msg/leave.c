@@ -19,8 +19,8 @@
  * context to each context that it knows or gets to know later. A context that waits for a rank has
  * sent something to it, at least the question for a context's address, so that rank knows the
  * context and notifies it. The packet may be queued behind messages that wait, but it does arrive:
- * its receiver, which leaves too, receives and drops all messages until its own wait has ended.
- * What remains is a wait for a rank that goes on and does not advance the context that a message is
+ * its receiver, which leaves too, receives and drops all messages until its own wait has ended. One
+ * more wait is possible: for a rank that goes on and does not advance the context that a message is
  * for. This wait ends when that rank advances the context, leaves or fails; tutti_finalize
  * documents this.
  */

@@ -492,9 +492,9 @@ static take_fn *const take[TT_PACKET_KINDS] = {[TT_PACKET_EAGER] = receive_packe
                                                [TT_PACKET_GET] = take_get,
                                                [TT_PACKET_PUT] = take_put,
                                                [TT_PACKET_FENCE] = take_fence,
-                                               [TT_PACKET_ADDRESS] = tt_wired_address,
-                                               [TT_PACKET_ADDRESS_IS] = tt_wired_address_is,
-                                               [TT_PACKET_BYE] = tt_wired_bye,
+                                               [TT_PACKET_ADDRESS] = tt_wired_handle_address,
+                                               [TT_PACKET_ADDRESS_IS] = tt_wired_handle_address_is,
+                                               [TT_PACKET_BYE] = tt_wired_handle_bye,
                                                [TT_PACKET_LEAVING] = take_leaving,
                                                [TT_PACKET_SPLIT] = tt_split_copy_asked,
                                                [TT_PACKET_PLAN] = take_plan};

@@ -107,7 +107,7 @@ const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *c)
     return c->port ? &c->wake : NULL;
 }
 
-tutti_status tt_wired_context(tutti_context *c)
+tutti_status tt_wired_open_port(tutti_context *c)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
     if (!ops) return TUTTI_OK;
@@ -127,7 +127,7 @@ static tutti_status open_again(tutti_context *c)
 {
     c->msg->ops->port_close(c->port);
     c->port = NULL;
-    return tt_wired_context(c);
+    return tt_wired_open_port(c);
 }
 
 /* Publishes the context's address within the node, if the network is used within the node, too. */
@@ -250,7 +250,7 @@ static bool answer_address_request(tutti_context *c, struct tt_peer *peer, uint6
     return true;
 }
 
-void tt_wired_address(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+void tt_wired_handle_address(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (peer->gone) return;
     if (!c->port || !is_address(p)) {
@@ -271,7 +271,7 @@ void tt_wired_address(tutti_context *c, struct tt_peer *peer, const struct tt_pa
     c->address_requests++;
 }
 
-void tt_wired_address_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
+void tt_wired_handle_address_is(tutti_context *c, struct tt_peer *first, const struct tt_packet *p)
 {
     struct tt_peer *peer = is_address(p) ? tt_peer_of(c, first->rank, (int)p->arg[0]) : NULL;
     bool asked = peer && c->port && peer->asked;
@@ -456,7 +456,7 @@ static bool may_live(const struct tt_fabric *f, int rank)
     return false;
 }
 
-bool tt_wired_is_set_up(const tutti_context *c, const struct tt_peer *peer)
+bool tt_wired_may_cut(const tutti_context *c, const struct tt_peer *peer)
 {
     if (!peer->link || peer->lent == 0 || !may_live(c->f, peer->rank)) return true;
     return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
@@ -505,7 +505,7 @@ bool tt_wired_is_sending(const struct tt_msg *msg)
     return false;
 }
 
-void tt_wired_bye(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
+void tt_wired_handle_bye(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     (void)p;
     peer->bye = c->lost_some = true;
@@ -528,7 +528,7 @@ static bool is_drained(const tutti_context *c)
 
 /* Drains all contexts in turn, since another rank that closes its links may wait for any of
  * them. */
-void tt_wired_part(struct tt_msg *msg)
+void tt_wired_close_links(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;
     int n = msg->ops ? atomic_load(&msg->contexts) : 0;
@@ -544,7 +544,7 @@ void tt_wired_part(struct tt_msg *msg)
 
 /* Closes the links and the port. Closing the port ends every operation that still reads lent
  * memory, so the caller frees such memory after this call. */
-void tt_wired_context_close(tutti_context *c)
+void tt_wired_close_port(tutti_context *c)
 {
     if (!c->port) return;
     close_links(c);

@@ -17,7 +17,7 @@ tutti_status tt_wired_met(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
 
 /* Opens the port of a context, if there is a network. Errors: those of the wire. */
-tutti_status tt_wired_context(tutti_context *context);
+tutti_status tt_wired_open_port(tutti_context *context);
 /* Publishes the address of a context other than 0. */
 void tt_wired_publish(const tutti_context *context);
 /* The longest time that each step of closing the connections may take. */
@@ -30,21 +30,23 @@ void tt_wired_say_bye(struct tt_msg *msg);
 bool tt_wired_is_sending(const struct tt_msg *msg);
 /* Closes all links. Takes up to a second if other ranks do not receive what was sent to them. After
  * that, closing the contexts does not wait. */
-void tt_wired_part(struct tt_msg *msg);
+void tt_wired_close_links(struct tt_msg *msg);
 /* Closes the links and the port of a context. */
-void tt_wired_context_close(tutti_context *context);
+void tt_wired_close_port(tutti_context *context);
 /* Whether the link to a peer that counts as gone may be cut. False for half a second after the link
  * was opened if the network reads lent data and the rank's process may still run: both ends may
  * still be setting up the link. */
-bool tt_wired_is_set_up(const tutti_context *context, const struct tt_peer *peer);
+bool tt_wired_may_cut(const tutti_context *context, const struct tt_peer *peer);
 /* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);
 
 /* Handle packets of the kinds ADDRESS, ADDRESS_IS and BYE (packet.h). */
-void tt_wired_address(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
-void tt_wired_address_is(tutti_context *context, struct tt_peer *peer,
+void tt_wired_handle_address(tutti_context *context, struct tt_peer *peer,
+                             const struct tt_packet *packet);
+void tt_wired_handle_address_is(tutti_context *context, struct tt_peer *peer,
+                                const struct tt_packet *packet);
+void tt_wired_handle_bye(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
-void tt_wired_bye(tutti_context *context, struct tt_peer *peer, const struct tt_packet *packet);
 
 /* Gets or puts (pending->kind) pending->bytes bytes between `here` and address `there` in the
  * memory of the key. AGAIN: the operation will be completed later. UNSUPPORTED: the network cannot

@@ -6,7 +6,8 @@
  */
 #include "plan/plan.h"
 
-/* What the fields of each kind of step must be. AUDIENCE: `peer` is a rank, TT_ALL or TT_SET. */
+/* The values that the fields of each kind of step must have. AUDIENCE: `peer` is a rank, TT_ALL or
+ * TT_SET. */
 enum valid_peer { NO_PEER, RANK, AUDIENCE };
 static const struct rule {
     uint32_t least, most; /* number of ranges */

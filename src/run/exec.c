@@ -791,8 +791,8 @@ static uint64_t place(const struct tt_exec *exec)
     return sum;
 }
 
-/* What a waiting caller saw of an execution when it last looked: the number that place() returns,
- * or 0 as long as the caller has not called place(), and the events of the team. */
+/* The state of an execution when a waiting caller last looked: the number that place() returned, or
+ * 0 as long as the caller has not called place(), and the events of the team. */
 struct progress {
     uint64_t place, events;
 };

@@ -93,7 +93,7 @@ void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number
         doubt(t, m, number);
         return;
     }
-    if (exec && exec->number == number) tt_remote_name(exec, m);
+    if (exec && exec->number == number) tt_remote_send_signature(exec, m);
     tt_team_break(t, tt_step_mismatch(t, number, m->rank));
 }
 
@@ -129,7 +129,7 @@ static uint32_t behind(const struct tt_team *t, uint64_t number)
 
 /* Sends the member this rank's last call on the team, which has begun. This rank does not wait for
  * the message to arrive. */
-static void name_last(struct tt_team *t, struct tt_mirror *m)
+static void send_last_signature(struct tt_team *t, struct tt_mirror *m)
 {
     const int slot = tt_team_slot(t, t->next - 1);
     uint64_t mark =
@@ -173,13 +173,13 @@ void tt_remote_compare(struct tt_team *t, int rank)
 {
     const int slot = tt_team_slot(t, t->next - 1);
     struct tt_mirror *m = is_partner(t, rank) ? tt_mirror_of(t, rank) : NULL;
-    if (!m || m->done == TT_REMOTE_LEFT || m->named[slot] == t->next) return;
+    if (!m || m->done == TT_REMOTE_LEFT || m->signature_sent[slot] == t->next) return;
     if (t->next - 1 >= m->done + t->slots) {
         if (m->asked < t->next) ask(t, m);
         return;
     }
-    m->named[slot] = t->next;
-    name_last(t, m);
+    m->signature_sent[slot] = t->next;
+    send_last_signature(t, m);
 }
 
 /* Asks the receiver to answer when it has ended all calls that this rank has made. A message with
@@ -268,7 +268,7 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank)
         if (m->asked < t->next) ask(t, m);
         return TUTTI_AGAIN;
     }
-    name_last(t, m);
+    send_last_signature(t, m);
     ask_last(t, m);
     return TUTTI_AGAIN;
 }

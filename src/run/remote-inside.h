@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this rank keeps about members on other nodes, and the layout of the messages between them.
- * Only the files that implement remote.h include this.
+ * The mirrors that this rank keeps of members on other nodes, and the layout of the messages
+ * between them. Only the files that implement remote.h include this file.
  */
 #ifndef TT_REMOTE_INSIDE_H
 #define TT_REMOTE_INSIDE_H
@@ -144,8 +144,8 @@ struct tt_mirror {
     uint64_t opens[TT_WINDOWS];
     /* 1 + the last execution in which a step of this rank sent the member something; 0: none yet */
     uint64_t sent;
-    /* by slot: 1 + the last execution whose call this rank has sent to the member */
-    uint64_t named[TT_WINDOWS];
+    /* by slot: 1 + the last execution whose call signature this rank has sent to the member */
+    uint64_t signature_sent[TT_WINDOWS];
     struct tt_remote_opening *opening[TT_WINDOWS]; /* by slot: the member's opening, with keys */
     /* messages for executions that this rank has not begun */
     struct tt_arrivals early;
@@ -235,7 +235,7 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number);
 /* Sends the member the call signature of an execution under way, unless it was sent already or this
  * rank may not send to the member yet (tt_remote_may_send). */
-void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m);
+void tt_remote_send_signature(struct tt_exec *exec, struct tt_mirror *m);
 /* Handles a message that says that a team is broken. */
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
                            tutti_receive *receive, void *arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this rank keeps about members on other nodes and what it sends them besides data.
+ * The mirrors that this rank keeps of members on other nodes, and the messages without data that it
+ * sends to them.
  */
 #include "run/remote-inside.h"
 
@@ -477,13 +478,13 @@ void tt_remote_send_call(struct tt_exec *exec)
     for (int r = 0; r < t->map.p && exec->state == TT_EXEC_RUNNING; r++) {
         if (!tt_team_is_remote(t, r) || !tt_exec_waits_for(exec, r)) continue;
         struct tt_mirror *m = tt_mirror_of(t, r);
-        if (m) tt_remote_name(exec, m);
+        if (m) tt_remote_send_signature(exec, m);
     }
 }
 
-void tt_remote_name(struct tt_exec *exec, struct tt_mirror *m)
+void tt_remote_send_signature(struct tt_exec *exec, struct tt_mirror *m)
 {
-    bool sent = m->named[exec->slot] == exec->number + 1 && !has_opening(exec, m);
+    bool sent = m->signature_sent[exec->slot] == exec->number + 1 && !has_opening(exec, m);
     if (sent || m->done == TT_REMOTE_LEFT || tt_remote_may_send(exec, m->rank, &m) != TUTTI_OK)
         return;
     break_unless_sent(exec->team, signal_one(exec, m, TT_NO_LANE, 0));

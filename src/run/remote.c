@@ -765,7 +765,7 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
                                            .history = (uint32_t)exec->mark,
                                            .flags = signature ? TT_REMOTE_SIGNATURE : 0};
     m->fresh = false;
-    m->named[exec->slot] = m->sent = exec->number + 1;
+    m->signature_sent[exec->slot] = m->sent = exec->number + 1;
     if (tt_likely(!signature)) return sizeof packet->head;
     m->sent_shape[exec->slot] = exec->shape;
     tt_remote_sign(t, m, exec->number, exec->signature, packet);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the roll call reads of a job before it reads what the ranks do: the states of the processes,
- * and the job's page.
+ * Reads the states of a job's processes and the job's page, which the roll call needs before it
+ * reads what the ranks do.
  */
 #include <stdio.h>
 #include <string.h>

@@ -156,8 +156,9 @@ static tutti_status compare_remote(struct tt_team *t, int r)
 
 /* ---- All members ---- */
 
-/* What this rank still waits for: the number of its own calls that wait for a slot; or, if that is
- * 0, the number of members that have not begun the last call, and the first of them. */
+/* The events for which this rank still waits: the number of its own calls that wait for a slot; or,
+ * if that is 0, the number of members that have not begun the last call, and the first of these
+ * members. */
 struct behind {
     const struct tt_team *team;
     uint64_t queued;

@@ -171,8 +171,8 @@ struct tt_opening {
 
 _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
 
-/* What a rank opens to one peer in a v-collective. A rank with neighbours writes the entries of its
- * neighbours only, so an entry may be older than its slot's execution. */
+/* The memory that a rank opens to one peer in a v-collective. A rank with neighbours writes the
+ * entries of its neighbours only, so an entry may be older than its slot's execution. */
 struct tt_segment_opening {
     tt_address at[2]; /* IN OUT */
     int64_t bytes[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What all ranks of a team know about the machine they run on. To choose a plan, an algorithm may
- * use only this and the call.
+ * The facts that all ranks of a team know about the machine on which they run. To choose a plan, an
+ * algorithm may use only these facts and the call.
  */
 #ifndef TT_TOPO_MAP_H
 #define TT_TOPO_MAP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is the same for all kinds of networks: missing nodes, and following a route.
+ * The functions that all kinds of networks share: missing nodes, and following a route.
  */
 #include "topo/net-inside.h"
 

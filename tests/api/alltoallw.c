@@ -180,7 +180,7 @@ static void wrong_pieces(struct alltoallw_rank *x)
     int me = x->me;
     char text[64];
     x->in.types[me] = TUTTI_TYPE_USER_END; /* no type has this number */
-    snprintf(text, sizeof text, "in_types[%d] is %d, none of", me, (int)TUTTI_TYPE_USER_END);
+    snprintf(text, sizeof text, "in_types[%d] is %d (allowed", me, (int)TUTTI_TYPE_USER_END);
     refused(x, text);
     x->out.counts[me] = -4;
     snprintf(text, sizeof text, "out_counts[%d] or out_displs[%d] is negative: -4", me, me);

@@ -68,7 +68,7 @@ static void test_scatter(void **state)
     refused(tutti_scatter(team, x, y, 1, TUTTI_F64, 1), TUTTI_ERR_ARG, "root 1 is not in");
     refused(tutti_scatter(team, x, x + 1, 2, TUTTI_F64, 0), TUTTI_ERR_ARG, "overlap");
     refused(tutti_scatter(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, 0), TUTTI_ERR_ARG,
-            "for in alone");
+            "allowed only as in");
     refused(tutti_iscatter(team, x, y, 1, TUTTI_F64, 0, NULL), TUTTI_ERR_ARG, "request is NULL");
     refused(tutti_scatter_init(team, x, y, 1, TUTTI_F64, 0, 64, &request), TUTTI_ERR_ARG,
             "unknown bits 0x40");
@@ -93,7 +93,7 @@ static void test_scans(void **state)
     refused(tutti_exscan(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
     refused(tutti_exscan(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
     refused(tutti_exscan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
-            "for in alone");
+            "allowed only as in");
     refused(tutti_exscan(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "out is NULL");
     refused(tutti_iexscan(team, x, y, 1, TUTTI_F64, TUTTI_SUM, NULL), TUTTI_ERR_ARG,
@@ -123,13 +123,13 @@ static void test_exchanges(void **state)
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
     refused(tutti_alltoallv(team, x, c, beyond, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
     refused(tutti_alltoallv(team, x, c, d, y, c, beyond, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
-    refused(tutti_alltoallv(team, x, c, d, y, d, d, TUTTI_I64), TUTTI_ERR_ARG, "gives itself 2");
+    refused(tutti_alltoallv(team, x, c, d, y, d, d, TUTTI_I64), TUTTI_ERR_ARG, "in_counts[0] is 2");
     refused(tutti_alltoallv(team, x, c, d, x + 1, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
     refused(tutti_allgatherv(team, x, x, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overlap");
     assert_int_equal(tutti_alltoallv(team, x, c, d, x + 2, c, d, TUTTI_I64), TUTTI_OK);
     assert_int_equal(tutti_allgatherv(team, TUTTI_IN_PLACE, NULL, d, d, TUTTI_I64), TUTTI_OK);
     refused(tutti_allgatherv(team, x, (void *)TUTTI_IN_PLACE, c, d, TUTTI_I64), TUTTI_ERR_ARG,
-            "for in alone");
+            "allowed only as in");
     refused(tutti_allgatherv(team, x, y, c, bad, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_allgatherv(team, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "in is NULL");
     still_works();
@@ -291,8 +291,7 @@ static void test_memory(void **state)
     int here;
     (void)state;
     refused(tutti_alloc(client, 0, &memory), TUTTI_ERR_ARG, "bytes is 0");
-    refused(tutti_alloc(client, SIZE_MAX, &memory), TUTTI_ERR_ARG,
-            "18446744073709551615 bytes are too many");
+    refused(tutti_alloc(client, SIZE_MAX, &memory), TUTTI_ERR_ARG, "bytes is 18446744073709551615");
     refused(tutti_alloc(client, 8, NULL), TUTTI_ERR_ARG, "memory is NULL");
     refused(tutti_alloc(NULL, 8, &memory), TUTTI_ERR_ARG, "client is NULL");
     assert_null(strstr(tutti_error(), "memory"));

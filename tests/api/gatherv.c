@@ -283,9 +283,9 @@ static void wrong_elsewhere(struct gatherv_rank *x)
     refused(x, tutti_iscatterv(t, NULL, NULL, NULL, NULL, 1, TUTTI_I64, root, &request),
             "out is NULL");
     refused(x, tutti_gatherv(t, TUTTI_IN_PLACE, 1, NULL, NULL, NULL, TUTTI_I64, root),
-            "TUTTI_IN_PLACE is for the root");
+            "in is TUTTI_IN_PLACE (allowed only at the root");
     refused(x, tutti_scatterv(t, TUTTI_IN_PLACE, NULL, NULL, x->one, 1, TUTTI_I64, root),
-            "TUTTI_IN_PLACE is for the root");
+            "in is TUTTI_IN_PLACE (allowed only at the root");
 }
 
 static void one_rank(tutti_client *client, void *arg)

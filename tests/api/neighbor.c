@@ -240,7 +240,7 @@ static void wrong(struct neighbor_rank *x)
     must(tutti_team_cart(mine, 1, &one, &yes, TUTTI_CART_LAST_FASTEST, &t), x, "cart");
     refused(x, tutti_neighbor_allgather(t, TUTTI_IN_PLACE, o, 1, TUTTI_I64), "in place");
     refused(x, tutti_neighbor_alltoall(t, i, o, -1, TUTTI_I64), "n is negative");
-    refused(x, tutti_neighbor_alltoall(t, i, o, 1, TUTTI_TYPE_USER_END), "none of");
+    refused(x, tutti_neighbor_alltoall(t, i, o, 1, TUTTI_TYPE_USER_END), "live derived types");
     refused(x, tutti_neighbor_alltoall(t, NULL, o, 1, TUTTI_I64), "in is NULL");
     refused(x, tutti_neighbor_alltoall(t, i, NULL, 1, TUTTI_I64), "out is NULL");
     refused(x, tutti_neighbor_alltoall(t, i, o, INT64_MAX / 4, TUTTI_I64), "n is too large");

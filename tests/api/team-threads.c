@@ -26,8 +26,8 @@
 
 enum { LONG = 100000, TURNS = 20 };
 
-/* What a process knows of the threads that it brings: its number, how many threads it has, the rank
- * of the first one, and how many threads all processes have. */
+/* A process and the threads that it brings: the number of the process, the number of its threads,
+ * the rank of the first of them, and the number of threads of all processes. */
 struct brings {
     int process, threads, first, all;
     atomic_int ran;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a program sets for its waits: a hook, and the longest sleep. Two ranks, which are threads:
- * rank 1 comes to a call only after the hook of rank 0, which waits there, has run often enough. So
- * without the hook no wait would end.
+ * Tests the settings of a program's waits: a hook, and the longest sleep. The two ranks are
+ * threads. Rank 1 comes to a call only after the hook of rank 0, which waits there, has run often
+ * enough, so without the hook no wait would end.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 enum { ENOUGH = 200 };
 
-/* What the hook of rank 0 counts: its calls, and those on a thread other than `waiter`. */
+/* The counters of rank 0's hook: its calls, and its calls on a thread other than `waiter`. */
 static atomic_int calls, strange;
 static pthread_t waiter;
 

@@ -57,7 +57,7 @@ def contrasts(page):
         assert contrast(inks[name], inks["panel"]) < 1.6, f"{name} is not pale"
     return page.run("getComputedStyle(document.body).backgroundColor"), inks
 
-SEEN_BY = {  # What viewers without red, green or blue cones see, for linear light, by Machado, Oliveira, Fernandes 2009.
+SEEN_BY = {  # The colours that viewers without red, green or blue cones see, for linear light, by Machado, Oliveira, Fernandes 2009.
     "protanopes": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopes": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopes": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),

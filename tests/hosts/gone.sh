@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the other ranks report of a rank that has gone, where the launcher records no deaths.
+# Checks what the other ranks report of a rank that has gone, where the launcher records no deaths.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"

@@ -120,7 +120,7 @@ hosts() {
     done
     cat >"$work/enter" <<END
 #!/bin/sh
-# What mpirun calls instead of ssh: HOST COMMAND...
+# mpirun calls this script instead of ssh: HOST COMMAND...
 host=\$1
 shift
 exec nsenter -t "\$(cat "$work/\$host.pid")" --net --uts --ipc --mount --pid -- sh -c "\$*"

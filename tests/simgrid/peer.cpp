@@ -59,7 +59,8 @@ struct message {
     sg::SemaphorePtr left, came; /* released when the message has left, and when it has arrived */
 };
 
-/* What a WAIT for a start of that number waits for. The members are null again after the wait. */
+/* The object that ends when a started send, put, get or receive is complete. A WAIT with the number
+ * of this start waits for the object. The members are null again after the wait. */
 struct start {
     sg::SemaphorePtr done; /* the start is a send, put or get */
     sg::CommPtr came;      /* the start is a receive */

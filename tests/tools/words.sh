@@ -204,7 +204,7 @@ expect 2 tutti plan 'allreduce/f64/sum/9/p3'
 awk '/allreduce\/f64\/sum\/9\/p3/ { at = index($0, "/9/") + 1; getline; exit index($0, "^") != at }' err ||
     fail 'the caret is elsewhere'
 
-# What the library has found on this machine (tutti info).
+# tutti info prints what the library has found on this machine.
 expect 0 tutti info
 for word in "tutti $version" '  cores ' '  self ' '  thread ' '  shm ' '  CMA ' '  membarrier '; do
     says out "^$word"

@@ -3,14 +3,14 @@
  * Another user of the machine, who tries to get access to a job. The program is started as root and
  * makes its attempts as the user nobody.
  *
- *     stranger job FILE      a rank of the job: sums until FILE exists
- *     stranger files PATH... tries to open these files
- *     stranger pids PID...   tries to access and to signal these processes
- *     stranger door NAME...  asks jobs that are starting for their shared memory, at these abstract
- *                            sockets
- *     stranger offer         offers a rank memory of its own
- *     stranger ports A:P ... sends garbage to these ports, which do not check users: the job must
- *                            tolerate it
+ *     stranger job FILE        a rank of the job: sums until FILE exists
+ *     stranger files PATH...   tries to open these files
+ *     stranger pids PID...     tries to access and to signal these processes
+ *     stranger sockets NAME... asks jobs that are starting for their shared memory, at these
+ *                              abstract sockets
+ *     stranger offer           offers a rank memory of its own
+ *     stranger ports A:P ...   sends garbage to these ports, which do not check users: the job must
+ *                              tolerate it
  *
  * The program prints the number of attempts and each attempt that was not refused. It exits with 1
  * if there was one.
@@ -126,7 +126,7 @@ static void try_process(const char *text)
 
 /* Sends the request of tt_share_take, but without checking the user at the other end. Returns
  * whether no descriptor comes back. */
-static bool is_turned_away(int door)
+static bool is_turned_away(int giver)
 {
     struct {
         uint64_t word;
@@ -142,20 +142,20 @@ static bool is_turned_away(int door)
                              .msg_iovlen = 1,
                              .msg_control = control.room,
                              .msg_controllen = sizeof control.room};
-    (void)send(door, &hello, sizeof hello, MSG_NOSIGNAL);
-    return recvmsg(door, &message, 0) <= 0;
+    (void)send(giver, &hello, sizeof hello, MSG_NOSIGNAL);
+    return recvmsg(giver, &message, 0) <= 0;
 }
 
-static void try_door(const char *name)
+static void try_socket(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = strnlen(name, sizeof address.sun_path - 1);
     memcpy(address.sun_path + 1, name, n);
-    int door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (connect(door, (struct sockaddr *)&address,
+    int giver = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (connect(giver, (struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) == 0)
-        judge(is_turned_away(door), "door", name);
-    close(door);
+        judge(is_turned_away(giver), "socket", name);
+    close(giver);
 }
 
 /* ---- Ports ---- */
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (strcmp(what, "files") == 0) try_file(argv[i]);
         if (strcmp(what, "pids") == 0) try_process(argv[i]);
-        if (strcmp(what, "door") == 0) try_door(argv[i]);
+        if (strcmp(what, "sockets") == 0) try_socket(argv[i]);
         if (strcmp(what, "ports") == 0) try_port(argv[i]);
     }
     printf("%d attempts, %d not refused\n", tried, got);

@@ -124,20 +124,20 @@ if command -v mpirun >/dev/null && grep -q '^  PMIx  *there' reported; then
         launcher=$!
         started+=("$launcher")
     }
-    # Sets `door` to the name of the socket of this job's rank 0. Other jobs of the machine have
+    # Sets `socket` to the name of the socket of this job's rank 0. Other jobs of the machine have
     # such sockets too, which may appear and vanish meanwhile.
-    finds_door() {
+    finds_socket() {
         local inode
         for inode in $(for pid in $(pgrep -P "$launcher"); do readlink "/proc/$pid"/fd/*; done |
             sed -nE 's/^socket:\[([0-9]+)\]$/\1/p'); do
-            door=$(sed -nE "s/^.* $inode @(tutti-[0-9a-f]*).*/\1/p" /proc/net/unix)
-            [ -z "$door" ] || return 0
+            socket=$(sed -nE "s/^.* $inode @(tutti-[0-9a-f]*).*/\1/p" /proc/net/unix)
+            [ -z "$socket" ] || return 0
         done
         return 1
     }
     begin_late
-    wait_for finds_door
-    refused 1 door "$door"
+    wait_for finds_socket
+    refused 1 sockets "$socket"
     touch go
     wait_for has_lines said 3
     mapfile -t ranks < <(sed -nE 's/^rank [0-9]+: pid ([0-9]+)$/\1/p' said)

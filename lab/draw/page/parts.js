@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the page share: the selection, elements, colours, the tooltip, and keyboard
- * navigation within a group of items that is a single Tab stop. */
+/* Functions that the parts of the page share: the selection, elements, colours, the tooltip, and
+ * keyboard navigation within a group of items that is a single Tab stop. */
 'use strict';
 
 const get = id => document.getElementById(id);
