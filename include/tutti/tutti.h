@@ -19,7 +19,8 @@
  * must call it (collective) or one rank may (local), and whether it blocks. Unless a comment says
  * otherwise, counts and displacements are in elements and sizes are in bytes, a function sets its
  * output arguments only on TUTTI_OK, and the library keeps no pointer that it was given after the
- * function has returned.
+ * function has returned. Functions of the program that the library calls must return: they must not
+ * end by longjmp or by a C++ exception.
  *
  * status.h lists the status codes, type.h the types and operations, and message.h declares
  * point-to-point messages.
@@ -203,13 +204,16 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client,
  * ARG (the client is no live one), MEMORY. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_share(tutti_client *client);
 
-/* The function that each thread of tutti_threads runs. The client belongs to the library. */
+/* The function that each thread of tutti_threads runs. The client belongs to the library. The
+ * function may end its thread by pthread_exit, but nobody may cancel the thread while it is inside
+ * the library. */
 typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
 /* Runs fn in n new threads of this process, which form a job of n ranks. The collectives and their
  * guarantees are the same as between processes. The library finalizes each thread's client when fn
- * returns. Blocks until all threads have ended. Errors: ARG (n < 1, fn is NULL), MEMORY, LIMIT;
- * MISMATCH and PEER are the errors of the first tutti_finalize that failed. Local, any thread. */
+ * returns or the thread ends. Blocks until all threads have ended. Errors: ARG (n < 1, fn is NULL),
+ * MEMORY, LIMIT; MISMATCH and PEER are the errors of the first tutti_finalize that failed. Local,
+ * any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* Runs fn in n new threads of this process, which form one job with the threads of all other ranks
@@ -221,9 +225,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  * The new job is independent of the team's job, of its settings TUTTI_NODES and TUTTI_NETWORK, and
  * of TUTTI_TRACE. If a process ends, all its threads have failed. The threads must not use the
  * caller's client, unless it is shared; the library does not advance that client while the calling
- * thread waits. The library finalizes each thread's client when fn returns. Blocks until all
- * threads of this process have ended; those of other processes may still run. Collective over the
- * team. One thread per team. Errors:
+ * thread waits. The library finalizes each thread's client when fn returns or the thread ends.
+ * Blocks until all threads of this process have ended; those of other processes may still run.
+ * Collective over the team. One thread per team. Errors:
  *
  *     ARG          on some rank n < 1 or fn is NULL; no thread was started
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
