@@ -555,9 +555,10 @@ enum {
  * all members made alike, may get MISMATCH from that earlier call: the team breaks as soon as any
  * two members find that a call differs, and the text names that call. The outputs of the earlier
  * call are undefined then. If a rank sends something else in an alltoallv, alltoallw, gatherv,
- * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH. As
- * in MPI, the sequences of basic types of a piece must be equal at both ranks, whatever types they
- * pass: two elements of a type of two I32 match four I32, but not two I64.
+ * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH;
+ * other members, whose own pieces match, may get OK. As in MPI, the sequences of basic types of a
+ * piece must be equal at both ranks, whatever types they pass: two elements of a type of two I32
+ * match four I32, but not two I64.
  */
 
 /* Returns only after every rank of the team has called it. */
