@@ -19,7 +19,8 @@
  * must call it (collective) or one rank may (local), and whether it blocks. Unless a comment says
  * otherwise, counts and displacements are in elements and sizes are in bytes, a function sets its
  * output arguments only on TUTTI_OK, and the library keeps no pointer that it was given after the
- * function has returned.
+ * function has returned. Functions of the program that the library calls must return: they must not
+ * end by longjmp or by a C++ exception.
  *
  * status.h lists the status codes, type.h the types and operations, and message.h declares
  * point-to-point messages.
@@ -203,15 +204,17 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client,
  * ARG (the client is no live one), MEMORY. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_share(tutti_client *client);
 
-/* The function that each thread of tutti_threads runs. The client belongs to the library. */
+/* The function that each thread of tutti_threads runs. The client belongs to the library. The
+ * function may end its thread by pthread_exit, but nobody may cancel the thread while it is inside
+ * the library. */
 typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
 /* Runs fn in n new threads of this process, which form a job of n ranks. The collectives and their
  * guarantees are the same as between processes. The library finalizes each thread's client when fn
- * returns. Blocks until all threads have ended. Errors: ARG (n < 1, or fn is NULL), MEMORY, LIMIT
- * (no more threads or address space); otherwise the error of the thread of the lowest rank that
- * could not join or leave the job (the errors of tutti_init and tutti_finalize). Local, any
- * thread. */
+ * returns or the thread ends. Blocks until all threads have ended. Errors: ARG (n < 1, or fn is
+ * NULL), MEMORY, LIMIT (no more threads or address space); otherwise the error of the thread of the
+ * lowest rank that could not join or leave the job (the errors of tutti_init and tutti_finalize).
+ * Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* Runs fn in n new threads of this process, which form one job with the threads of all other ranks
@@ -223,9 +226,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  * The new job is independent of the team's job, of its settings TUTTI_NODES and TUTTI_NETWORK, and
  * of TUTTI_TRACE. If a process ends, all its threads have failed. The threads must not use the
  * caller's client, unless it is shared; the library does not advance that client while the calling
- * thread waits. The library finalizes each thread's client when fn returns. Blocks until all
- * threads of this process have ended; those of other processes may still run. Collective over the
- * team. One thread per team. Errors:
+ * thread waits. The library finalizes each thread's client when fn returns or the thread ends.
+ * Blocks until all threads of this process have ended; those of other processes may still run.
+ * Collective over the team. One thread per team. Errors:
  *
  *     ARG          on some rank n < 1 or fn is NULL; no thread was started
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
@@ -498,7 +501,11 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
  * of the result at its beginning and leaves the rest undefined. In alltoall(v, w) `out` with its
  * counts and displacements is also the input; the library packs it into memory of its own first.
  * bcast, barrier and the neighbourhood collectives do not take it. */
+#ifdef __cplusplus
+#define TUTTI_IN_PLACE (reinterpret_cast<const void *>(1))
+#else
 #define TUTTI_IN_PLACE ((const void *)1)
+#endif
 
 /* Flags of tutti_X_init. All ranks must pass the same flags. */
 enum {
@@ -560,9 +567,10 @@ enum {
  * all members made alike, may get MISMATCH from that earlier call: the team breaks as soon as any
  * two members find that a call differs, and the text names that call. The outputs of the earlier
  * call are undefined then. If a rank sends something else in an alltoallv, alltoallw, gatherv,
- * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH. As
- * in MPI, the sequences of basic types of a piece must be equal at both ranks, whatever types they
- * pass: two elements of a type of two I32 match four I32, but not two I64.
+ * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH;
+ * other members, whose own pieces match, may get OK. As in MPI, the sequences of basic types of a
+ * piece must be equal at both ranks, whatever types they pass: two elements of a type of two I32
+ * match four I32, but not two I64.
  */
 
 /* Returns only after every rank of the team has called it. */

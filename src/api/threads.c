@@ -27,24 +27,33 @@ struct thread {
     int rank;
     tutti_thread_fn *fn;
     void *arg;
+    tutti_client *client;
     tutti_status status;
     char text[512]; /* the error text if the thread could not join or leave the job */
 };
 
+static void leave(void *arg)
+{
+    struct thread *t = arg;
+    t->status = tutti_finalize(t->client);
+    if (t->status != TUTTI_OK) snprintf(t->text, sizeof t->text, "%s", tutti_error());
+}
+
+/* Runs fn. The thread leaves the job when fn returns or calls pthread_exit; otherwise the other
+ * ranks would wait for ever for a thread that has ended. */
 static void *thread_main(void *arg)
 {
     struct thread *t = arg;
-    tutti_client *client;
     struct tt_seat seat;
     t->status = tt_seat_take(&seat, t->segment, t->rank, 0);
-    if (t->status == TUTTI_OK) t->status = tt_client_join(&seat, false, &client);
+    if (t->status == TUTTI_OK) t->status = tt_client_join(&seat, false, &t->client);
     if (t->status != TUTTI_OK) {
         snprintf(t->text, sizeof t->text, "%s", tutti_error());
         return NULL;
     }
-    t->fn(client, t->arg);
-    t->status = tutti_finalize(client);
-    if (t->status != TUTTI_OK) snprintf(t->text, sizeof t->text, "%s", tutti_error());
+    pthread_cleanup_push(leave, t);
+    t->fn(t->client, t->arg);
+    pthread_cleanup_pop(1);
     return NULL;
 }
 

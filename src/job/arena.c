@@ -150,8 +150,9 @@ static bool is_left(struct tt_store *s, int64_t bytes)
  * it longer already, and never makes it shorter, so the ranks need not agree on its length. */
 static bool back_piece(const struct tt_arena *a, int64_t begin, int64_t bytes)
 {
-    return is_left(a->store, bytes) && may_reach(begin + bytes) &&
-           fallocate(a->segment->fd, 0, begin, bytes) == 0;
+    int fd = tt_segment_file(a->segment);
+    return fd >= 0 && is_left(a->store, bytes) && may_reach(begin + bytes) &&
+           fallocate(fd, 0, begin, bytes) == 0;
 }
 
 /* Backs the pages of x with memory. */
@@ -170,7 +171,8 @@ static void drop(const struct tt_segment *s, struct tt_extent x)
 {
     size_t n = (size_t)(x.end - x.begin);
     if (s->fd >= 0)
-        fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x.begin, x.end - x.begin);
+        fallocate(tt_segment_file(s), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, x.begin,
+                  x.end - x.begin);
     else if (madvise(s->base + x.begin, n, MADV_DONTNEED) != 0) /* fails for locked memory */
         memset(s->base + x.begin, 0, n);
 }

@@ -124,6 +124,24 @@ static int open_memory(void)
     return -1;
 }
 
+/* Records which file the segment's descriptor is of. */
+static void note_file(struct tt_segment *s)
+{
+    struct stat st;
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) return;
+    s->device = st.st_dev;
+    s->file = st.st_ino;
+}
+
+int tt_segment_file(const struct tt_segment *s)
+{
+    struct stat st;
+    if (fstat(s->fd, &st) != 0) return -1;
+    if (st.st_dev == s->device && st.st_ino == s->file) return s->fd;
+    errno = EBADF;
+    return -1;
+}
+
 static bool exceeds_file_limit(int64_t bytes)
 {
     struct rlimit limit;
@@ -159,6 +177,7 @@ static tutti_status create(struct tt_segment *s, int size, bool threads, const s
         return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
                                                                 : TUTTI_ERR_SYSTEM,
                              "cannot make the job's shared memory (memfd_create)");
+    note_file(s);
     if (!map_largest(s, size, w->arenas)) {
         tutti_status status =
             tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
@@ -251,6 +270,7 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
         return status;
     }
     *s = (struct tt_segment){.base = base, .bytes = bytes, .fd = fd, .store = s->store};
+    note_file(s);
     tutti_status status = tt_segment_check(tt_segment_page(s), s->bytes);
     if (status != TUTTI_OK) tt_segment_close(s);
     return status;
@@ -280,7 +300,7 @@ void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid)
 void tt_segment_close(struct tt_segment *s)
 {
     tt_segment_unmap(s);
-    if (s->fd >= 0) close(s->fd);
+    if (s->fd >= 0 && tt_segment_file(s) >= 0) close(s->fd);
     *s = (struct tt_segment){.fd = -1};
 }
 

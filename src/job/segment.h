@@ -234,6 +234,9 @@ struct tt_segment {
     char *base;
     int64_t bytes;
     int fd; /* -1 for anonymous memory */
+    /* The file that the descriptor was of when this memory was mapped (tt_segment_file). */
+    dev_t device;
+    ino_t file;
     /* the store of this process' arena, if its clients share it (arena.h); else NULL */
     struct tt_store *store;
 };
@@ -270,6 +273,11 @@ uint64_t tt_segment_pid_space(void);
 void tt_segment_close(struct tt_segment *s);
 /* Unmaps the memory but keeps the descriptor, to attach again. */
 void tt_segment_unmap(struct tt_segment *s);
+
+/* Returns the descriptor of the memory's file, or -1 with errno EBADF if the program has closed it.
+ * The number may then be that of a file of the program, which the library must leave alone. Not for
+ * anonymous memory. */
+int tt_segment_file(const struct tt_segment *s);
 
 /* Returns the end of the granted memory. Any thread of any rank may call this function,
  * tt_segment_grant and tt_segment_backed. */

@@ -539,13 +539,28 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
+static enum tt_rank_state state_of(const struct meeting *m, int r)
+{
+    const struct tt_fabric *f = m->team->fabric;
+    return tt_common_state(f->job, f->common, m->team->job_rank[r]);
+}
+
+/* Returns the first member that the decision counts as failed because it has left the job; -1: no
+ * member has. */
+static int first_left(const struct meeting *m)
+{
+    for (int r = 0; r < m->accord->p; r++)
+        if (tt_accord_has_gone(m->accord->word, r) && state_of(m, r) == TT_RANK_LEFT) return r;
+    return -1;
+}
+
 /* Sends the message that the state machine asks for. Before a member sends that it knows the
  * decision, it stops touching the blocks of a broken team. */
 static void carry_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
     bool knows = a->level >= TT_ACCORD_KNOWS && !a->excluded;
-    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team);
+    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team, first_left(m));
     if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
 }
 
@@ -586,12 +601,6 @@ static void read_messages(struct meeting *m)
         if (l->head.number == m->head.number) read_message(m, l);
         message_drop(l);
     }
-}
-
-static enum tt_rank_state state_of(const struct meeting *m, int r)
-{
-    const struct tt_fabric *f = m->team->fabric;
-    return tt_common_state(f->job, f->common, m->team->job_rank[r]);
 }
 
 static bool is_gone(const struct meeting *m, int r)

@@ -609,10 +609,14 @@ static void look_for_failed(struct tt_team *t)
     if (first >= 0) tt_watch_notify(t->fabric);
 }
 
-void tt_team_give_up(struct tt_team *t)
+void tt_team_give_up(struct tt_team *t, int left)
 {
+    char text[64] = "another member has found the team to be broken";
     look_for_failed(t);
-    set_broken(t, TUTTI_ERR_PEER, -1, "another member has found the team to be broken");
+    if (left >= 0)
+        snprintf(text, sizeof text, "rank %d left the job while it was still needed",
+                 t->job_rank[left]);
+    set_broken(t, TUTTI_ERR_PEER, -1, text);
     t->given_up = true;
     t->reported = true; /* the call that runs the agreement reports it */
 }

@@ -5,9 +5,11 @@
  *     team-threads all        the collectives, teams, memory and messages of such a job
  *     team-threads arguments  wrong arguments of one rank
  *     team-threads nested     what `all` does, inside threads of one process
+ *     team-threads ends       a thread ends by pthread_exit while it is needed
  *     team-threads dies       the last process is killed while its threads are needed
  */
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -255,6 +257,26 @@ static void arguments(tutti_client *client)
     EXPECT(tutti_team_threads(world, 1, nothing, &ran) == TUTTI_OK && ran == 1);
 }
 
+/* ---- A thread ends ---- */
+
+static void ending(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client);
+    double in = 1, out;
+    (void)arg;
+    EXPECT(tutti_barrier(world) == TUTTI_OK);
+    if (tutti_rank(world) == 0) pthread_exit(NULL);
+    EXPECT(tutti_allreduce(world, &in, &out, 1, TUTTI_F64, TUTTI_SUM) == TUTTI_ERR_PEER);
+    EXPECT(strstr(tutti_error(), "rank 0 left the job"));
+}
+
+static void ends(tutti_client *client)
+{
+    EXPECT(tutti_threads(3, ending, NULL) == TUTTI_OK);
+    EXPECT(tutti_team_threads(tutti_world(client), 2, ending, NULL) == TUTTI_OK);
+    EXPECT(tutti_barrier(tutti_world(client)) == TUTTI_OK);
+}
+
 /* ---- A process dies ---- */
 
 static void needed(tutti_client *client, void *arg)
@@ -292,6 +314,7 @@ int main(int argc, char **argv)
     EXPECT(tutti_init(&client) == TUTTI_OK);
     if (strcmp(what, "dies") == 0) return dies(client);
     if (strcmp(what, "arguments") == 0) arguments(client);
+    if (strcmp(what, "ends") == 0) ends(client);
     if (strcmp(what, "all") == 0) all(client, NULL);
     return tutti_finalize(client) != TUTTI_OK;
 }

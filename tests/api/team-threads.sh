@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs team-threads.c: processes that bring one, two and three threads, with and without direct
-# access to each other's memory; inside threads; with wrong arguments; and with a process that dies.
+# access to each other's memory; inside threads; with wrong arguments; with a thread that ends
+# early; and with a process that dies.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 program=$TUTTI_BUILD/tests/test-api-team-threads
@@ -19,6 +20,8 @@ TUTTI_WIRE=0 TUTTI_TRACE=$work/trace go -n 2 "$program" all
 [ "$(find "$work/trace" -type f | wc -l)" -eq 2 ] || fail 'the trace is not of the two processes'
 TUTTI_FAULT=delay=20,seed=3 go -n 2 "$program" all
 "$program" nested
+"$program" ends
+go -n 2 "$program" ends
 go -n 3 "$program" arguments
 TUTTI_NODES=2,1 go -n 3 "$program" arguments
 

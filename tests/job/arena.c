@@ -95,6 +95,33 @@ static void test_file_limit(void **state)
     close_job(&j);
 }
 
+/* Gives the number of the memory's descriptor to a file of the program, as happens if the program
+ * closes all descriptors and opens files of its own. The library must not write, extend or empty
+ * this file, nor close it. */
+static void test_foreign_file(void **state)
+{
+    struct arena_job j;
+    struct stat st;
+    int64_t kept, refused;
+    int own = memfd_create("own", MFD_CLOEXEC);
+    (void)state;
+    assert_int_equal(ftruncate(own, 8 * MIB), 0);
+    assert_int_equal(fallocate(own, 0, 0, 8 * MIB), 0);
+    open_job(&j, false);
+    int fd = j.segment.fd;
+    assert_int_equal(tt_arena_alloc(&j.arena[0], MIB, &kept), TUTTI_OK);
+    assert_int_equal(dup3(own, fd, O_CLOEXEC), fd);
+    assert_int_equal(tt_arena_alloc(&j.arena[0], 8 * MIB, &refused), TUTTI_ERR_MEMORY);
+    assert_non_null(strstr(tutti_error(), "Bad file descriptor"));
+    tt_arena_free(&j.arena[0], kept);
+    close_job(&j);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, 8 * MIB);
+    assert_int_equal(st.st_blocks, 8 * MIB / 512);
+    close(fd);
+    close(own);
+}
+
 /* ---- Allocations ---- */
 
 /* Lets each rank repeatedly make its buffer larger, alternating with the other ranks. */
@@ -326,7 +353,7 @@ int main(void)
         cmocka_unit_test(test_growing),  cmocka_unit_test(test_all),
         cmocka_unit_test(test_kept),     cmocka_unit_test(test_keeps_little),
         cmocka_unit_test(test_reserved), cmocka_unit_test(test_reserved_limit),
-        cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_at_once),  cmocka_unit_test(test_foreign_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

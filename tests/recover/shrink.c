@@ -246,6 +246,21 @@ static void reporting_rank(tutti_client *client, void *arg)
     if (tutti_rank(rest) == 0) check(reported(s, client, 5) == 0, s, "what I revoked myself");
 }
 
+/* Runs a rank of a job of which the last rank leaves, which the others notice only in an agreement.
+ * Later calls on the team name that rank nevertheless. */
+static void deserted_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    int64_t one = 1;
+    int failed = 0;
+    tutti_team *world = tutti_world(client);
+    if (tutti_rank(world) == s->p - 1) return;
+    check(tutti_team_agree(world, &one, &failed) == TUTTI_OK && failed == 1, s, "agree");
+    check(tutti_barrier(world) == TUTTI_ERR_PEER, s, "barrier of the old team");
+    check(strcmp(tutti_error(), "rank 2 left the job while it was still needed") == 0, s,
+          "its text");
+}
+
 /* ---- A team without failures ---- */
 
 static void healthy_rank(tutti_client *client, void *arg)
@@ -381,6 +396,7 @@ int main(int argc, char **argv)
         if (only == 0 || only == 4) run_all(square_rank, 4);
         if (only == 0 || only == 3) run_all(hasty_rank, 3);
         if (only == 0 || only == 3) run_all(reporting_rank, 3);
+        if (only == 0 || only == 3) run_all(deserted_rank, 3);
         if (only == 0 || only == 7) run_all(peel_rank, 7);
         if (only == 0 || only == 3) run_all(mixed_rank, 3);
         if (only == 0 || only == 3) run_all(outcast_rank, 3);
