@@ -179,6 +179,10 @@ static tutti_status map_again(void)
         return tt_fail(TUTTI_ERR_ARG, "this process is a child of the one that joined the job: "
                                       "start it by execve, or join in the parent");
     if (launched.segment.base) return TUTTI_OK;
+    if (tt_segment_file(&launched.segment) < 0)
+        return tt_fail_errno(
+            TUTTI_ERR_BOOT, "this process cannot join again: it closed the descriptor of the job's "
+                            "memory");
     TT_TRY(tt_machines_return());
     return tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
 }

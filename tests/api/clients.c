@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -410,6 +411,29 @@ static int idle(int argc, char **argv)
     return 0;
 }
 
+/* ---- A descriptor that the program reuses ---- */
+
+/* reused: between two clients the program closes all descriptors, and opens files of its own that
+ * get the same numbers, also that of the job's memory. The second client is refused, and the files
+ * are left as they are. */
+static int reused(int argc, char **argv)
+{
+    enum { FILES = 256 };
+    (void)argc, (void)argv;
+    struct stat st;
+    must(tutti_finalize(join()) == TUTTI_OK);
+    for (int fd = STDERR_FILENO + 1; fd < FILES; fd++) close(fd);
+    int first = memfd_create("own", 0);
+    must(first == STDERR_FILENO + 1 && ftruncate(first, 12345) == 0);
+    for (int fd = first + 1; fd < FILES; fd++) must(dup(first) == fd);
+    tutti_client *client;
+    must(tutti_init(&client) == TUTTI_ERR_BOOT);
+    puts(tutti_error());
+    for (int fd = first; fd < FILES; fd++)
+        must(fcntl(fd, F_GETFD) == 0 && fstat(fd, &st) == 0 && st.st_size == 12345);
+    return 0;
+}
+
 /* ---- Jobs of threads ---- */
 
 static void rank_main(tutti_client *client, void *arg)
@@ -453,7 +477,7 @@ int main(int argc, char **argv)
     } scenarios[] = {{"together", together}, {"orders", orders}, {"turns", turns},
                      {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
                      {"killed", killed},     {"jobs", jobs},     {"idle", idle},
-                     {"starving", starving}};
+                     {"starving", starving}, {"reused", reused}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");

@@ -37,7 +37,7 @@ read -ra flags <<<"$(pkg-config --cflags --libs tutti)"
 read -ra hwloc <<<"$(pkg-config --libs hwloc)"
 "$CC" -Wall -Werror "$here/external/version.c" -o "$work/c-shared" "${flags[@]}"
 runs "$work/c-shared"
-g++ -std=c++17 -Wall -Werror "$here/external/version.cpp" -o "$work/cpp-shared" "${flags[@]}"
+g++ -std=c++17 -Wall -Wextra -Wold-style-cast -pedantic -Werror "$here/external/version.cpp" -o "$work/cpp-shared" "${flags[@]}"
 runs "$work/cpp-shared"
 "$CC" "$here/external/version.c" -o "$work/c-static" -I "$prefix/include" "$library/libtutti.a" \
     "${hwloc[@]}" -pthread -lm
@@ -46,7 +46,7 @@ LD_LIBRARY_PATH='' runs "$work/c-static"
 # Each header compiles without any other header before it.
 for header in "$prefix"/include/tutti/*.h; do
     "$CC" -std=c11 -Wall -Werror -fsyntax-only -x c "$header" -I "$prefix/include"
-    g++ -std=c++17 -Wall -Werror -fsyntax-only -x c++ "$header" -I "$prefix/include"
+    g++ -std=c++17 -Wall -Wextra -Wold-style-cast -pedantic -Werror -fsyntax-only -x c++ "$header" -I "$prefix/include"
 done
 
 env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
