@@ -200,7 +200,8 @@ static void put_setting(FILE *out, const struct tt_known_setting *setting)
     static const char *const rules[] = {
         [TT_SETTING_OWN] = "",
         [TT_SETTING_SAME] = " It must be the same on all ranks.",
-        [TT_SETTING_AGREED] = " Rank 0 decides for the job.",
+        [TT_SETTING_AGREED] =
+            " The ranks may have different values, and agree on one in tutti_init.",
     };
     char values[200];
     fprintf(out, ".TP\n.B %s\n", setting->name);

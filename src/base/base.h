@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Basics that every part of the library uses: status codes with the causes of errors, log,
- * settings, clock, seeded random numbers, memory. Nothing in this file depends on ranks.
+ * settings, copies, clock, seeded random numbers, memory and its limits. No function in this file
+ * communicates with another rank.
  */
 #ifndef TT_BASE_H
 #define TT_BASE_H
@@ -77,6 +78,7 @@ enum { TT_ERROR_TEXT = 512 };
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);
 
+/* Makes `call`, and returns its status from the surrounding function unless the status is OK. */
 #define TT_TRY(call)                                                                               \
     do {                                                                                           \
         tutti_status tt_try_status = (call);                                                       \
@@ -91,7 +93,7 @@ enum tt_log {
     TT_LOG_LIST(TT_LOG_ENUM)
 #undef TT_LOG_ENUM
 };
-bool tt_log_on(enum tt_log what);
+bool tt_log_on(enum tt_log what); /* whether TUTTI_LOG selects this log */
 /* Print one line "tutti: [rank R] ..." to stderr; tt_log_error and tt_warn put "error: " and
  * "warning: " before the text. A line is one call of write, so that lines of several ranks do not
  * mix. */
@@ -99,14 +101,15 @@ __attribute__((format(printf, 1, 2), cold)) void tt_log(const char *format, ...)
 __attribute__((format(printf, 1, 2), cold)) void tt_log_error(const char *format, ...);
 __attribute__((format(printf, 1, 2), cold)) void tt_warn(const char *format, ...);
 
-/* Returns the one of the n words for which `text` was most likely meant; NULL if `text` is similar
- * to none. It prefers, in this order: a word that differs from the text in one letter; a word that
- * begins with the text, or with which the text begins; a word that differs in two letters
- * (nearest.c). */
+/* Returns the word, of the n words, that a user who wrote `text` most likely meant; NULL if no word
+ * is similar to `text`. The function prefers, in this order: a word that differs from the text in
+ * one letter; a word that begins with the text, or with which the text begins; a word that differs
+ * in two letters (nearest.c). */
 const char *tt_nearest(const char *text, const char *const *words, size_t n);
 
-/* ---- Settings (setting.c): TUTTI_* environment variables, each read once ---- settings.h has the
- * table of settings. */
+/* ---- Settings (setting.c): TUTTI_* environment variables, each read once ----
+ *
+ * settings.h has the table of settings. */
 
 const char *tt_setting(const char *name); /* the value; NULL: unset or empty */
 /* Return the whole number in the variable, which may end in K, M or G (powers of 1024). If the
@@ -131,7 +134,8 @@ enum tt_must_match {
 #undef TT_MUST_MATCH_ENUM
         TT_MUST_MATCH_SETTINGS
 };
-/* its value, or a hash of a text; not negative */
+/* Returns the value of the setting, which is not negative. If the setting is a text, returns a hash
+ * of the text; 0: the text is not set. */
 int64_t tt_setting_must_match(enum tt_must_match which);
 const char *tt_setting_must_match_name(enum tt_must_match which); /* such as "TUTTI_WINDOW" */
 /* Returns MISMATCH, with a text which says that the setting is `mine` on this rank and `theirs` on
@@ -173,10 +177,10 @@ void tt_stream(void *to, const void *from, size_t n);
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
 
-/* Each rank of a team measures plain stores during the run, and fills windows by tt_stream from
- * then on if they take at least TT_STORES_SLOW times as long; it switches back if they are as fast
- * (run/filling.c). TUTTI_FILL overrides that. tt_stream is used for pieces of at least
- * TT_STREAM_LEAST bytes. */
+/* Each rank of a team measures plain stores and tt_stream during the run. It begins to fill windows
+ * by tt_stream if plain stores take at least TT_STORES_SLOW times as long, and it returns to plain
+ * stores when these are faster (run/filling.c). TUTTI_FILL overrides the measurement. tt_stream is
+ * used for pieces of at least TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */
@@ -192,9 +196,11 @@ void tt_random_seed(struct tt_random *random, uint64_t seed);
 uint64_t tt_random_next(struct tt_random *random);
 uint64_t tt_random_below(struct tt_random *random, uint64_t n); /* unbiased, in 0..n-1; n > 0 */
 
-/* ---- Memory (memory.c) ---- Every allocation of the library goes through these functions, so that
- * a test can make a chosen allocation fail. tt_memory_fail_at(i) lets the next i allocations
- * succeed and the one after them fail, once (negative: none fails). */
+/* ---- Memory (memory.c) ----
+ *
+ * Every allocation of the library goes through these functions, so that a test can make a chosen
+ * allocation fail. tt_memory_fail_at(i) lets the next i allocations succeed, and after them one
+ * allocation fail; if i is negative, no allocation fails. */
 
 void *tt_alloc(size_t bytes); /* NULL: no memory; bytes may be 0 */
 void *tt_calloc(size_t n, size_t sz);
@@ -212,8 +218,8 @@ uint64_t tt_memory_lacks(void);
  * hierarchy of version 2 and in the memory hierarchy of version 1. */
 typedef void tt_cgroup_fn(const char *folder, void *arg);
 void tt_cgroup_each(tt_cgroup_fn *fn, void *arg);
-/* Returns how many bytes of memory this process can still use before the host or one of its cgroups
- * is full. Cached files do not count as used. */
+/* Returns how many bytes of memory this process can still use before the memory of the host, or the
+ * limit of one of the cgroups of the process, is used up. Cached files do not count as used. */
 int64_t tt_memory_left(void);
 /* Returns how many bytes of memory and swap the host and the cgroups could give this process if no
  * memory were in use. */

@@ -4,9 +4,9 @@
  * rankings of algorithms. These files may be deleted, because their contents can be measured or
  * computed again.
  *
- * Several processes, and several users who each have a folder of their own, may use a file at once:
- * a reader sees either the whole old file or the whole new one. If the folder cannot be written, an
- * attempt to write returns an error and leaves the file as it was.
+ * Several processes may read and write a file at the same time: a reader sees either the whole old
+ * file or the whole new one. If the folder cannot be written, an attempt to write returns an error
+ * and leaves the file as it was.
  */
 #ifndef TT_CACHE_FILE_H
 #define TT_CACHE_FILE_H
@@ -58,8 +58,9 @@ struct tt_file_change {
  * lost. If there are too many lines, the oldest lines are removed. Errors: SYSTEM; the file is
  * unchanged then. */
 tutti_status tt_file_merge(const char *path, const struct tt_file_change *change);
-/* Finds out whether tt_file_replace could write the file, and leaves the file as it is. For
- * programs that measure for long before they write. Errors: SYSTEM. */
+/* Finds out whether tt_file_replace could write the file. Makes the folder of the file if it does
+ * not exist, and leaves the file as it is. A program that measures for long before it writes calls
+ * this function first. Errors: SYSTEM. */
 tutti_status tt_file_try(const char *path);
 /* Copies the words of a text with one blank between two of them. */
 void tt_copy_words(char *to, size_t n, const char *from);

@@ -47,8 +47,8 @@ static void watch_for_children(void)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-/* Sets up a kind of handles, and adds it to `kinds`. Called once for each kind, with its lock
- * held. */
+/* Sets up a kind of handles, and adds it to `kinds` unless the parent process has added it. Called
+ * once in each process for each kind, with the lock of the kind held. */
 static void begin(struct tt_handles *kind)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -117,7 +117,8 @@ tutti_status tt_handle_fail(const void *handle, const char *name)
         return tt_fail(TUTTI_ERR_ARG,
                        "%s is of no use any more: it was freed, or its client was finalized", name);
     return tt_fail(TUTTI_ERR_ARG,
-                   "%s belongs to the process that forked this one: a child may not use its "
-                   "parent's; have it start a program by execve, or call only in the parent",
+                   "%s belongs to the process that forked this one: a child must not use handles "
+                   "of its parent; start a program in the child by execve, or call the library "
+                   "only in the parent",
                    name);
 }

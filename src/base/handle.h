@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The head of all public handles. By the head the library recognises a handle that must not be used
- * any more: because its client was finalized, because it was freed, or because this process is a
- * child (by fork) of the process to which the handle belongs.
+ * any more, because its client was finalized, because the handle was freed, or because this process
+ * is a child (by fork) of the process to which the handle belongs.
  *
  * Each handle begins with a mark. The mark is tt_handle_mark of this process while the handle is
  * live, and 0 once it is freed. A child that fork makes has another tt_handle_mark. So one
- * comparison of the two refuses freed handles and all handles that the child inherited, and takes
- * no longer than a comparison with NULL.
+ * comparison of the mark with tt_handle_mark refuses freed handles and all handles that the child
+ * inherited, and takes no longer than a comparison with NULL.
  *
  * The library may read the mark of a freed handle at any time, because it never returns the memory
  * of handles. A freed handle waits in a queue of its kind. Its memory becomes a new handle only
  * after `kept` other handles of its kind were freed. So the memory is bounded by the number of
- * handles that are live at the same time, plus `kept`. And a freed handle is recognised until
- * `kept` other handles have been freed; after that, the same address may be that of another live
- * handle of its kind. A call with the old handle is wrong then, but does not crash.
+ * handles that are live at the same time, plus `kept`. The library recognises a freed handle until
+ * `kept` other handles have been freed. After that, the same address may be that of a new handle of
+ * the same kind: a call with the old handle then acts on the new handle, but does not crash.
  */
 #ifndef TT_HANDLE_H
 #define TT_HANDLE_H

@@ -4,7 +4,7 @@
  * network and process ids: the memory is passed over a socket, whose name is valid in a network
  * namespace, and ranks refer to each other by process ids.
  *
- * libtutti_mpi.so contains this file, too, so it calls nothing of the base.
+ * libtutti_mpi.so contains this file, too, so this file calls no other function of src/base.
  */
 #include "base/host-name.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names by which processes find out, without a launcher, which of them can share memory. Whether
- * they really can is known only when they try.
+ * Names by which processes find out, without a launcher, which of them can share memory. If the
+ * names are the same, the processes still have to try whether they can share memory.
  */
 #ifndef TT_HOST_NAME_H
 #define TT_HOST_NAME_H

@@ -53,7 +53,7 @@ void tt_cgroup_each(tt_cgroup_fn *fn, void *arg)
 }
 
 /* Returns the number after `key` in a file with lines "key number ...". With an empty key, returns
- * the number with which the file begins. -1: there is none. */
+ * the number with which the file begins. -1: the file does not exist or has no such number. */
 static int64_t number_in(const char *folder, const char *name, const char *key)
 {
     char path[PATH_MAX + 96], line[256];

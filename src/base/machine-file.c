@@ -112,27 +112,27 @@ static bool is_whole(const struct content *c)
     return whole && tt_machine_valid(c->machine);
 }
 
-/* Returns whether the file was measured by this version on this kind of machine, and is complete;
- * `wrong` is the number of a wrong line, or 0. The version is compared first, because the files of
- * another version may have other entries. */
+/* Returns whether the model in the file was measured by this version on this kind of machine, and
+ * is complete. `wrong` is the number of a wrong line, or 0. The version is compared first, because
+ * the files of another version may have other entries. */
 static bool fits(const struct content *c, const char *path, int wrong, char why[TT_MACHINE_WHY])
 {
     char here[TT_MACHINE_NAME] = "";
     tt_machine_processor(here, sizeof here);
     if (c->version[0] && strcmp(c->version, tutti_version()) != 0)
-        return tt_file_refuse(why, "%.200s was measured by Tutti %.60s, and this is %s", path,
+        return tt_file_refuse(why, "%.200s was measured by Tutti %.60s, and this is Tutti %s", path,
                               c->version, tutti_version());
     if (wrong) return tt_file_refuse(why, "%.200s: line %d is wrong", path, wrong);
     if (!c->version[0])
         return tt_file_refuse(why, "%.200s is no model of a machine: it has no line 'tutti %s'",
                               path, tutti_version());
     if (strcmp(c->processor, here) != 0)
-        return tt_file_refuse(why, "%.160s was measured on '%.100s', and this is '%.100s'", path,
-                              c->processor, here);
+        return tt_file_refuse(why, "%.160s was measured on '%.100s', and this machine has '%.100s'",
+                              path, c->processor, here);
     if (c->processors != tt_machine_processors())
-        return tt_file_refuse(why,
-                              "%.200s was measured with %" PRId64 " processors, and here are %ld",
-                              path, c->processors, tt_machine_processors());
+        return tt_file_refuse(
+            why, "%.200s was measured with %" PRId64 " processors, and this machine has %ld", path,
+            c->processors, tt_machine_processors());
     return is_whole(c) || tt_file_refuse(why, "%.200s is not complete", path);
 }
 

@@ -99,14 +99,15 @@ struct tt_machine_in_force {
     struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
 };
 
-/* Returns the time, in picoseconds, of a step that moves `bytes` >= 0 bytes: interpolated on
- * straight lines between the sizes of the table, and in proportion to the bytes beyond the last
- * size. */
+/* Returns the time, in picoseconds, of a step that moves `bytes` >= 0 bytes. Between two sizes of
+ * the table the time is interpolated on a straight line. Below the first size it is the time of the
+ * first size (0 for no bytes), and beyond the last size it is in proportion to the bytes. */
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
-/* Returns whether plain stores to memory that another processor has read take more than `times`
- * times as long as stores that bypass the caches. If so with times = TT_STORES_SLOW, windows are
- * filled by stores that bypass the caches; with times = 1, so are rings. */
+/* Returns whether plain stores of 64 KiB to memory that another processor has read take more than
+ * `times` times as long as stores that bypass the caches. A prediction assumes that windows are
+ * filled by stores that bypass the caches if the function returns true with times = TT_STORES_SLOW,
+ * and that rings are if it returns true with times = 1. */
 bool tt_machine_streams(const struct tt_machine *machine, int times);
 /* Return the name of a number or a table, such as "line" or "copy_memory_other", and a text that
  * says what takes this time. The texts are static. */

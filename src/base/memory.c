@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * All access to the heap goes through this file. A test can make the i-th allocation fail, for
- * every i in turn, in the same build that users run. If no allocation is to fail, this possibility
- * costs one load.
+ * every i in turn, in the same build that users run. If no allocation is to fail, the check costs
+ * one load.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,16 +26,16 @@ void tt_memory_fail_at(int64_t i)
     atomic_store_explicit(&left_before_failure, i, memory_order_relaxed);
 }
 
-static _Thread_local uint64_t lacks;
+static _Thread_local uint64_t failed;
 
 uint64_t tt_memory_lacks(void)
 {
-    return lacks;
+    return failed;
 }
 
 static inline void *counted(void *memory)
 {
-    if (tt_unlikely(!memory)) lacks++;
+    if (tt_unlikely(!memory)) failed++;
     return memory;
 }
 

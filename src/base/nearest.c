@@ -32,7 +32,7 @@ static size_t distance(const char *a, const char *b)
 }
 
 /* Returns the shortest word that begins with the text, or with which the text begins, such as
- * "bench" for "benchmark". */
+ * "bench" for "benchmark". The word and the text must have at least three letters in common. */
 static const char *nearest_beginning(const char *text, const char *const *words, size_t n)
 {
     const char *found = NULL;

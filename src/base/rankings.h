@@ -10,11 +10,11 @@
 #include "base/base.h"
 
 enum {
-    TT_RANKED = 6,
-    TT_RANKED_SIZES = 48,
-    TT_RANKINGS_MOST = 128,
+    TT_RANKED = 6,          /* the most algorithms that a ranking has for a size */
+    TT_RANKED_SIZES = 48,   /* the sizes of a ranking are powers of two */
+    TT_RANKINGS_MOST = 128, /* the most rankings that a client has */
     TT_RANKINGS_GIVEN = 96, /* the most rankings that may come from a file */
-    TT_RANKINGS_KINDS = 64
+    TT_RANKINGS_KINDS = 64  /* kinds of calls, for `last` of struct tt_rankings */
 };
 
 /* All numbers on which a ranking depends, besides the machine model and the version of the library.
@@ -33,9 +33,9 @@ _Static_assert(sizeof(struct tt_ranking_shape) == 40, "there is no room between 
 enum { TT_REACHES_READ = 1, TT_REACHES_WRITE = 2, TT_REACHES_LOAD = 4 };
 
 /* The ranking of one shape. best[i] holds the algorithms with the least times, the fastest first,
- * for calls of about 2^i bytes; an algorithm is 1 + its index in tt_algorithms. An entry of best[i]
- * is TT_NOT_RANKED until a call needs it, because none of the algorithms before it applies to that
- * call; TT_NOTHING_RANKED: there are no more algorithms. */
+ * for calls of about 2^i bytes. An entry is 1 + the index of the algorithm in tt_algorithms. An
+ * entry is computed when a call needs it, which is when no algorithm before it applies to the call.
+ * TT_NOT_RANKED: the entry is not computed yet. TT_NOTHING_RANKED: there are no more algorithms. */
 enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
 struct tt_ranking {
     struct tt_ranking_shape shape;
@@ -48,7 +48,7 @@ struct tt_ranking {
 struct tt_rankings {
     int64_t eager; /* 1 + the bytes of the longest short message; 0: not looked up yet */
     int32_t n, given;
-    /* the entries computed in all rankings, with those in replaced rankings */
+    /* how many entries this process has computed in all rankings, those replaced included */
     uint32_t computed;
     uint32_t forgotten; /* how many times a new ranking replaced an older one */
     /* by kind of call: 1 + the index of the ranking that was found last; 0: none */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads settings from the environment. Each variable is read once, so that the whole library uses
- * the same value, whenever a part of it asks for the setting. Names are given in full ("TUTTI_LOG")
- * so that a search finds every use. This file also reads and prints numbers with K, M and G, which
- * settings and problem strings use.
+ * Reads settings from the environment. Each variable is read once, so that all parts of the library
+ * use the same value. Names are given in full ("TUTTI_LOG") so that a search finds every use. This
+ * file also reads and prints numbers with K, M and G, which settings and problem strings use.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -9,8 +9,9 @@
 
 #include "base/base.h"
 
-/* SAME: the setting must be the same on all ranks, or tutti_init fails. AGREED: the ranks of a job
- * agree on one value, whatever value each of them has. OWN: each rank has its own value. */
+/* SAME: the setting must be the same on all ranks, or tutti_init fails. AGREED: the ranks may have
+ * different values, and agree in tutti_init on the value that is in force (docs/tuning.md says
+ * which rank's value that is). OWN: each rank uses its own value. */
 enum tt_setting_rule { TT_SETTING_OWN, TT_SETTING_SAME, TT_SETTING_AGREED };
 
 /* NUMBER: a whole number in a range, which may end in K, M or G (powers of 1024). SECONDS: a number
@@ -33,61 +34,79 @@ enum tt_setting_kind {
 
 #define TT_LOG_WORD(name) #name " "
 
-/* X(NAME, kind, rule, "default", "what it does"). The default is a value, or a text that says where
- * the value comes from. The words of a list are separated by spaces. */
+/* X(NAME, kind, rule, "default", "what the setting does"). The default is a value, or a text that
+ * says where the value comes from. The words of a list are separated by spaces. */
 /* clang-format off */
 #define TT_SETTING_LIST(X) \
-    X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, "nothing", "what is logged on standard error") \
-    X(ALGORITHM, TT_TEXT, OWN, "the planner's choice", "algorithms that are forced") \
+    X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, "nothing", \
+      "the subjects that are logged on standard error") \
+    X(ALGORITHM, TT_TEXT, OWN, "the planner's choice", \
+      "forces algorithms: COLLECTIVE=NAME, COLLECTIVE=@FILE or NAME, separated by commas") \
     X(CHOICE, TT_WORD("table estimate measure"), AGREED, "table", \
       "what chooses the algorithm where there is no wisdom") \
     X(MACHINE, TT_TEXT, AGREED, "in the cache folder", "the file of the model of this machine") \
-    X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of measured choices; 0: none") \
+    X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of the wisdom; 0: no file") \
     X(RANKINGS, TT_TEXT, AGREED, "in the cache folder", \
-      "the file of what the model was found to choose; 0: none") \
+      "the file of the rankings that estimates have computed; 0: no file") \
     X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
       "bytes of a slice of a pipeline") \
     X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, "the algorithm's", \
       "branching of trees") \
     X(NETWORK, TT_TEXT, SAME, "none", "the network that the ranks are in") \
     X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
-      "nodes that ranks of one machine behave as") \
+      "4,2,1,1: ranks of one machine behave as if they were on nodes of 4, 2, 1 and 1 ranks") \
     X(WINDOW, TT_NUMBER(64, 64 << 20), SAME, "128K", \
       "bytes of each window of a rank in a team") \
-    X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", "bytes up to which messages go through the ring") \
-    X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", "bytes of a ring of messages") \
-    X(FILL, TT_NUMBER(0, 1), OWN, "measured", "how data get into rings and windows") \
+    X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", \
+      "bytes of the longest message that travels with its payload") \
+    X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", \
+      "bytes of the ring for the messages from one context to another") \
+    X(FILL, TT_NUMBER(0, 1), OWN, "measured", \
+      "0: plain stores fill rings and windows; 1: stores that bypass the caches") \
     X(WIRE, TT_NUMBER(0, 1), OWN, "0", \
       "1: messages on one machine go over the network library, too") \
     X(SPLIT_COPY, TT_NUMBER(0, 1), OWN, "by ranks and processors", \
-      "1: the origin writes part of a message") \
+      "1: the origin writes a part of a long message; 0: the target reads all of it") \
     X(REMOTE_KEYS, TT_NUMBER(0, 1), OWN, "by the network", \
-      "1: access between machines by remote keys") \
-    X(CMA, TT_NUMBER(0, 1), AGREED, "1", "0: ranks do not access each other's memory") \
-    X(READ_COST, TT_NUMBER(0, 1000), AGREED, "measured", "what reading a peer's memory costs") \
+      "1: long data between machines go by remote keys; 0: they go in messages") \
+    X(CMA, TT_NUMBER(0, 1), AGREED, "1", \
+      "0: ranks do not access each other's memory by system calls") \
+    X(READ_COST, TT_NUMBER(0, 1000), AGREED, "measured", \
+      "the time of reading another rank's memory, as a multiple of that through windows") \
     X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
       "looks before a waiting rank yields") \
     X(YIELDS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
       "yields before a waiting rank sleeps") \
-    X(ISA, TT_WORD("base avx2 avx512"), OWN, "the processor's", "kernels for reductions") \
+    X(ISA, TT_WORD("base avx2 avx512"), OWN, "the processor's", \
+      "the instructions that reductions use") \
     X(TRACE, TT_TEXT, OWN, "none", "the folder for traces of what each rank does") \
-    X(REPORT, TT_TEXT, OWN, "none", "the file for a report of each rank's or rank 0's calls") \
+    X(REPORT, TT_TEXT, OWN, "none", \
+      "the file for a report of rank 0's calls; with %r in its name, of each rank's; " \
+      "1: standard error") \
     X(WATCHDOG, TT_SECONDS(1000000000), OWN, "0", \
-      "seconds of waiting after which the roll call is printed") \
+      "seconds of waiting after which a rank prints the roll call; 0: never") \
     X(FAULT, TT_TEXT, OWN, "none", "faults to inject, for tests") \
-    X(UCX, TT_TEXT, OWN, "libucp.so.0", "the library between machines") \
+    X(UCX, TT_TEXT, OWN, "libucp.so.0", "the UCX library, a name or a path") \
     X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, "10", \
-      "seconds after which a silent machine is given up") \
-    X(PMIX, TT_TEXT, OWN, "libpmix.so.2", "the library of other launchers; 0: not used") \
-    X(DETACH, TT_NUMBER(0, 1), OWN, "0", "1: ranks leave other launchers when they have met") \
-    X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, "300", "seconds that all ranks have for coming") \
-    X(MPI, TT_TEXT, OWN, "on", "under MPI programs: on, off, or count, which counts their calls") \
-    X(MPI_REPORT, TT_TEXT, OWN, "standard error", "the file for these counts; .json: as JSON") \
+      "seconds after which a machine that does not answer counts as lost") \
+    X(PMIX, TT_TEXT, OWN, "libpmix.so.2", \
+      "the PMIx library, a name or a path; 1: the default; 0: other launchers are ignored") \
+    X(DETACH, TT_NUMBER(0, 1), OWN, "0", "1: ranks leave PMIx in their first tutti_init") \
+    X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, "300", \
+      "seconds in which all ranks have to call tutti_init") \
+    X(MPI, TT_TEXT, OWN, "on", \
+      "the collectives of an MPI program that Tutti does: on: those that it is measured to do " \
+      "faster than the MPI; take: all that it can do; -NAME,... or take,-NAME,...: as on or " \
+      "take, without these; count: none, it counts the calls; off: none") \
+    X(MPI_REPORT, TT_TEXT, OWN, "with count: standard error", \
+      "the file for rank 0's report of the MPI program's calls; NAME.json: as JSON; " \
+      "1: standard error; 0: as if not set") \
     X(MPI_WISDOM, TT_TEXT, OWN, "in the cache folder", \
-      "the file of choices between Tutti and the MPI; 0: none") \
+      "the file of choices between Tutti and the MPI; 0: no file") \
     X(RANK, TT_TEXT, OWN, "set by tutti run", "the rank of this process") \
-    X(SIZE, TT_TEXT, OWN, "set by tutti run", "the ranks of the job") \
-    X(JOB, TT_TEXT, OWN, "set by tutti run", "what the ranks of the job share")
+    X(SIZE, TT_TEXT, OWN, "set by tutti run", "the number of ranks of the job") \
+    X(JOB, TT_TEXT, OWN, "set by tutti run", \
+      "the file descriptor of the memory that the ranks of the job share")
 /* clang-format on */
 
 struct tt_known_setting {

@@ -14,9 +14,9 @@
 static _Thread_local char last_error[TT_ERROR_TEXT];
 static _Thread_local tutti_status last_status;
 
-/* Stores the text of an error, with that of the errno `error` at the end unless it is 0. Formats
- * into a second buffer, because an argument may be the last error itself: tt_fail(status, "while
- * ...: %s", tutti_error()) adds a context to a cause. */
+/* Stores the text of an error. Unless `error` is 0, the text of this errno follows. Formats into a
+ * second buffer, because an argument may be the last error itself: tt_fail(status, "while ...: %s",
+ * tutti_error()) adds a context to a cause. */
 static void note(const char *format, va_list args, int error)
 {
     char text[TT_ERROR_TEXT];

@@ -14,11 +14,10 @@
 enum {
     TT_RECORD_ADDRESSES = 16,
     TT_ADDRESS_RECORD_BYTES = 18 + 16 * TT_RECORD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
-    TT_ADDRESS_RECORDS =
-        /* The most address records that a rank has at a time. A client's place in the job becomes
-         * free a little before its address record is removed, so there are more records than
-         * clients. */
-    2 * TT_CLIENTS,
+    /* The most address records that a rank has at a time. A client's entry in the job page becomes
+     * free a little before its address record is removed, so a rank may have more records than
+     * clients. */
+    TT_ADDRESS_RECORDS = 2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
     TT_TERMS_BYTES = 296 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
                      (int)sizeof(struct tt_machine) + (int)sizeof(struct tt_wisdom), /* at most */
@@ -28,11 +27,11 @@ enum {
 
 /* A rank's address record: the addresses and ports at which other ranks reach it. */
 struct tt_address_record {
-    uint16_t port; /* a port at which other ranks watch this rank until it leaves the client */
-    /* a port at which other ranks watch its process until the process ends; 0: none */
+    uint16_t port; /* the port at which other ranks watch this rank until it leaves the client */
+    /* the port at which other ranks watch its process until the process ends; 0: none */
     uint16_t process;
-    uint8_t addresses;
-    /* those of its host: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    uint8_t addresses; /* the number of addresses in address[] */
+    /* the addresses of the rank's host: IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint8_t address[TT_RECORD_ADDRESSES][16];
     uint16_t wire_bytes;
     /* the rank's network address (src/fabric), of wire_bytes bytes */
@@ -43,7 +42,7 @@ struct tt_address_record {
  * of all other nodes. */
 struct tt_terms {
     char version[24];
-    /* a tutti_status: the error because of which the node's ranks cannot go on, or OK */
+    /* a tutti_status: OK, or the error because of which the node's ranks cannot go on */
     int32_t status;
     int32_t cores;  /* processors that the node's ranks may use together */
     int32_t online; /* processors that the node's kernel has online */
@@ -57,7 +56,7 @@ struct tt_terms {
     int32_t ranks;     /* the number of ranks on the node */
     uint64_t token;    /* the token of the node's inbox (notice.h) */
     uint16_t inbox;    /* the port of the inbox; 0: there is none */
-    uint8_t addresses; /* the host addresses of the inbox */
+    uint8_t addresses; /* the number of addresses in address[], those of the node's host */
     uint8_t address[TT_RECORD_ADDRESSES][16];
     int64_t must_match[TT_MUST_MATCH_SETTINGS];
     /* node 0: the machine model of the job; other nodes: unknown */
@@ -70,10 +69,10 @@ struct tt_terms {
 /* A notice about a rank to other nodes (notice.h). */
 struct tt_notice {
     uint32_t client;
-    int32_t from;  /* the rank that sends it */
-    int32_t about; /* the rank that failed for that client or left it */
+    int32_t from;  /* the rank that sends the notice */
+    int32_t about; /* the rank that failed in that client or left it */
     bool left;     /* `about` left in order, and sends this notice itself */
-    /* this is no notice, but asks the node for its part of the roll call (question.h) */
+    /* the record is no notice, but asks the node for its part of the roll call (question.h) */
     bool asks;
     int32_t cause, code; /* enum tt_cause, and the code as in struct tt_rank_status */
     uint64_t team;       /* the team on which `about` got an error, as in struct tt_failure */

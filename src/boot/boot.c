@@ -3,13 +3,13 @@
  * How a rank joins a client, in three rounds. Each round has a counter in the memory that the ranks
  * of the client share; a round ends when all ranks have added 1 to its counter.
  *
- * - Round one: every rank publishes its pid and its probe word, and rank 0 publishes the machine
- *   model and the wisdom.
+ * - Round one: every rank publishes its pid and the address of its probe word, and rank 0 publishes
+ *   the machine model and the wisdom.
  * - Round two: each rank tries to read and write the probe words of all ranks, and records what it
  *   cannot do. After this round all ranks know, and agree, whether the ranks can access each
  *   other's buffers.
- * - Round three: the first rank publishes what it costs to read another rank's buffer, and each
- *   rank publishes whether it needs a fence after every signal (job/wait.h).
+ * - Round three: the first rank of the node publishes the cost of reading another rank's buffer,
+ *   and each rank publishes whether it needs a fence after every signal (job/wait.h).
  *
  * In a job on several nodes, the ranks of each node go through these rounds, and after that the
  * nodes agree (machines.h).
@@ -33,7 +33,8 @@
 /* How long this rank waits for an answer of the PMIx server before it goes on with other work. Most
  * answers take a few milliseconds. */
 #define ANSWER_NS INT64_C(50000000)
-/* pause before this rank asks again, if the server did not have the value yet */
+/* If the server does not have a value yet, this rank asks again after AGAIN_NS. For the address of
+ * a context, further pauses grow to PAUSE_MOST_NS. */
 #define AGAIN_NS INT64_C(2000000)
 #define PAUSE_MOST_NS INT64_C(500000000)
 
@@ -67,7 +68,8 @@ static tutti_status same_version(struct tt_job_page *job, int64_t me)
 static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)
 {
     if (job->size == size) return same_version(job, me);
-    return tt_fail(TUTTI_ERR_BOOT, "TUTTI_SIZE=%lld does not fit the job", (long long)size);
+    return tt_fail(TUTTI_ERR_BOOT, "TUTTI_SIZE=%lld, but the job in TUTTI_JOB has %d ranks",
+                   (long long)size, job->size);
 }
 
 /* ---- This process in the job that it was launched into ---- */
@@ -90,7 +92,7 @@ static struct {
 } launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Reads from the environment this rank's number, and the descriptor and size of the job. */
-static tutti_status name_place(int64_t *fd, int64_t *size)
+static tutti_status read_place(int64_t *fd, int64_t *size)
 {
     int64_t me;
     TT_TRY(setting_in("TUTTI_JOB", 0, INT32_MAX, fd));
@@ -101,7 +103,7 @@ static tutti_status name_place(int64_t *fd, int64_t *size)
 }
 
 /* Returns whether the launcher has recorded that the process which it started as this rank has
- * ended. If so, this process, which runs, is another process that the rank has left behind. */
+ * ended. In that case, that process has left this process behind. */
 static bool is_left_behind(const struct tt_job_page *job, int rank)
 {
     const struct tt_rank_status *its = &job->rank[rank].rank_status;
@@ -114,7 +116,7 @@ static tutti_status left_behind(int rank)
 {
     return tt_fail(TUTTI_ERR_BOOT,
                    "the process that was started as rank %d has ended, and this is another one, "
-                   "which it left behind by daemon() or fork(): only the former can join",
+                   "which it left behind by daemon() or fork(): this process cannot join the job",
                    rank);
 }
 
@@ -149,7 +151,7 @@ static tutti_status map_first(void)
         TT_TRY(tt_machines_attach(&launched.segment, &launched.rank));
         return same_version(tt_segment_page(&launched.segment), launched.rank);
     }
-    TT_TRY(name_place(&fd, &size));
+    TT_TRY(read_place(&fd, &size));
     TT_TRY(tt_segment_attach(&launched.segment, (int)fd, launched.rank));
     return fits(tt_segment_page(&launched.segment), size, launched.rank);
 }
@@ -171,13 +173,14 @@ static tutti_status take_place(void)
     return tt_fail(status, "%s", launched.refused_text);
 }
 
-static tutti_status map_again(void)
+static tutti_status map_job(void)
 {
     if (launched.refused != TUTTI_OK) return tt_fail(launched.refused, "%s", launched.refused_text);
     if (launched.pid == 0) return take_place();
     if (launched.is_child || launched.pid != getpid())
-        return tt_fail(TUTTI_ERR_ARG, "this process is a child of the one that joined the job: "
-                                      "start it by execve, or join in the parent");
+        return tt_fail(TUTTI_ERR_ARG,
+                       "this process is a child of the one that joined the job: start a program "
+                       "by execve, or call tutti_init only in the parent");
     if (launched.segment.base) return TUTTI_OK;
     if (tt_segment_file(&launched.segment) < 0)
         return tt_fail_errno(
@@ -187,8 +190,8 @@ static tutti_status map_again(void)
     return tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
 }
 
-/* Ends this process' part in the job when it has no client left. `status` says why the last one
- * ended. */
+/* Unmaps the job's memory if this process has no client left, and ends its use of PMIx. `status` is
+ * the status with which the last client ended. */
 static void unmap(tutti_status status)
 {
     if (launched.users > 0 || !launched.segment.base) return;
@@ -198,7 +201,7 @@ static void unmap(tutti_status status)
 
 static tutti_status attach_launched(struct tt_seat *seat)
 {
-    TT_TRY(map_again());
+    TT_TRY(map_job());
     tutti_status status = tt_seat_take(seat, &launched.segment, launched.rank, launched.made++);
     launched.users += status == TUTTI_OK;
     unmap(status);
@@ -237,7 +240,7 @@ static void warn_alone(void)
     if (set) tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
     if (!set && is_first_of_many() && !tt_setting("TUTTI_PMIX"))
         tt_warn("srun started %s tasks without PMIx, so each is a job of one rank: use "
-                "srun --mpi=pmix, or TUTTI_PMIX=0 if that is meant",
+                "srun --mpi=pmix, or TUTTI_PMIX=0 if you want such jobs",
                 tt_setting("SLURM_STEP_NUM_TASKS"));
 }
 
@@ -270,13 +273,15 @@ static tutti_status take_gather(const struct tt_gather *gather)
     bool has_joined = launched.pid != 0, gathered = tt_directory_is_gathered();
     if (launched.is_child || (!gather && !(has_joined && gathered))) return TUTTI_OK;
     if (!gather)
-        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init_with: further "
-                                      "clients come from there, too");
+        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init_with: make "
+                                      "further clients by tutti_init_with, too");
     if (has_joined && !gathered)
-        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init");
+        return tt_fail(TUTTI_ERR_ARG, "this process has joined a job by tutti_init: make further "
+                                      "clients by tutti_init, too");
     if (has_joined && tt_directory_differs(gather))
         return tt_fail(TUTTI_ERR_ARG,
-                       "rank %d of %d: this process is another rank, or of another job",
+                       "rank %d of %d: this process has joined its job as another rank, or with "
+                       "another number of ranks",
                        gather->rank, gather->size);
     tt_directory_gather(gather);
     return TUTTI_OK;
@@ -296,10 +301,13 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
     return alone && status == TUTTI_OK ? boot_alone(seat) : status;
 }
 
-/* ---- What it costs to read another rank's buffer (fabric.h): the first rank of the node writes a
- * block, the second rank reads it, and the first rank publishes the cost */
+/* ---- The cost of reading another rank's buffer (fabric.h) ----
+ *
+ * The first rank of the node writes a block, the second rank reads it, and the first rank publishes
+ * the cost. */
 
-static bool is_asked(const struct tt_fabric *f, int arena)
+/* Returns whether this rank is the rank with this number on the node, and the cost is measured. */
+static bool measures_as(const struct tt_fabric *f, int arena)
 {
     return !f->mapped && f->job->arenas > 1 && f->job->rank[f->me].arena == arena;
 }
@@ -307,7 +315,7 @@ static bool is_asked(const struct tt_fabric *f, int arena)
 static void begin_cost(struct tt_fabric *f)
 {
     int64_t at;
-    if (!is_asked(f, 0)) return;
+    if (!measures_as(f, 0)) return;
     /* If there is no memory for the block, the cost is not measured. */
     if (tt_arena_alloc(&f->arena, TT_COST_BYTES, &at) != TUTTI_OK) return;
     tt_cost_begin(tt_fabric_at(f, at));
@@ -317,7 +325,7 @@ static void begin_cost(struct tt_fabric *f)
 static void take_cost(struct tt_fabric *f)
 {
     int64_t at = atomic_load(&f->common->block);
-    if (!at || !is_asked(f, 1)) return;
+    if (!at || !measures_as(f, 1)) return;
     struct tt_taking taking = tt_cost_take(tt_fabric_at(f, at));
     atomic_store(&f->common->taking_stored, taking.stored);
     atomic_store(&f->common->taking_streamed, taking.streamed);
@@ -339,8 +347,10 @@ static void end_cost(struct tt_fabric *f)
     if (at) (void)tt_arena_free(&f->arena, at);
 }
 
-/* ---- The machine model and the wisdom: rank 0 reads its files, and publishes what it has found
- * ---- */
+/* ---- The machine model and the wisdom ---- */
+
+/* Reads the files of the machine model and the wisdom on rank 0, and publishes their contents for
+ * the ranks of the node. */
 
 static void begin_machine(struct tt_fabric *f)
 {
@@ -358,9 +368,10 @@ static void begin_machine(struct tt_fabric *f)
                f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
 }
 
-/* ---- Rankings: the first rank of each node reads the file of rankings as soon as it knows the
- * machine model, and shares the rankings. The other ranks copy them when all ranks have met.
- * ---- */
+/* ---- Rankings ----
+ *
+ * The first rank of each node reads the file of rankings as soon as it knows the machine model, and
+ * shares the rankings. The other ranks copy them when all ranks have met. */
 
 /* Reads the rankings into shared memory. If there is no shared memory, all ranks of the node begin
  * without rankings. The piece of the arena is freed with the client. */
@@ -386,10 +397,11 @@ static tutti_status take_rankings(struct tt_fabric *f)
     return TUTTI_OK;
 }
 
-/* ---- Warnings about settings: each rank checks its own environment before the ranks meet. The
- * ranks count how many of them have the same warning, and the lowest of these prints the warning,
- * once for the job. If the ranks are threads of one process, the first of them checks for all.
- * ---- */
+/* ---- Warnings about settings ----
+ *
+ * Each rank checks its own environment before the ranks meet. The ranks count how many of them have
+ * the same warning, and the lowest of these prints the warning, once for the job. If several ranks
+ * are threads of one process, the first of them that checks does so for all. */
 
 /* Returns the id of a warning, a hash of its text. The id is never 0. */
 static uint64_t id_of(const char *text)
@@ -431,8 +443,8 @@ static void print_warning(void *arg, const char *text)
         tt_warn("%s (on %d of %d ranks, from rank %d on)", text, w->ranks, f->size, f->me);
 }
 
-/* Prints those warnings that this rank has to print. If the ranks did not meet, the rank prints all
- * of its warnings, since they may say why. */
+/* Prints those warnings that this rank has to print. If the ranks did not meet, prints all warnings
+ * of this rank, since a wrong setting may be the reason. */
 static void print_warnings(struct tt_fabric *f)
 {
     if (f->warnings.n > 0) f->check_settings(print_warning, f);
@@ -440,8 +452,8 @@ static void print_warnings(struct tt_fabric *f)
 
 /* ---- Meeting ---- */
 
-/* Returns the rank that failed first; -1 if no rank has failed since the last call. *seen: the
- * count of failures at the last call. */
+/* Returns the rank that failed first; -1: no rank has failed since the last call. *seen is the
+ * value of job->failures at the last call. */
 static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
     uint32_t failures = atomic_load(&f->job->failures);
@@ -600,7 +612,7 @@ static tutti_status meet_here(struct tt_fabric *f)
 static void log_job(const struct tt_fabric *f)
 {
     if (f->job->nodes > 1)
-        tt_log("%d ranks on %d machines with %d cores", f->size, f->job->nodes, f->cores);
+        tt_log("%d ranks on %d nodes with %d cores", f->size, f->job->nodes, f->cores);
     else
         tt_log("%d ranks on %d cores", f->size, f->cores);
     if (!f->reads)
@@ -612,7 +624,9 @@ static void log_job(const struct tt_fabric *f)
         tt_log("reading 64 KiB of another rank takes %.2f times as long as through shared memory "
                "that is filled in the faster way; its cost counts as %d%s",
                f->read_percent / 100.0, f->read_cost,
-               100 * f->read_cost > f->read_percent + 125 ? ", with writing them again" : "");
+               100 * f->read_cost > f->read_percent + 125
+                   ? ", because the owner then takes longer to write the memory again"
+                   : "");
     if (!f->mapped)
         tt_log("windows are filled by %s",
                f->stores_slow ? "stores that bypass the caches" : "plain stores");
@@ -636,7 +650,7 @@ tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes
 {
     if (f->job->nodes > 1) TT_TRY(tt_machines_show(f, tt_watch_port(f), address, bytes));
     TT_TRY(tt_machines_detach(f));
-    /* after the fence, so the first rank of the node has shared its rankings by now */
+    /* The ranks have met, so the first rank of the node has shared its rankings. */
     return take_rankings(f);
 }
 
@@ -675,7 +689,7 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
 
 /* Returns whether the server has answered that there is no address yet, so that this rank should
  * ask again. */
-static bool is_late(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
+static bool is_not_yet_there(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
 {
     return asked->reply && tt_reply_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&
            tt_common_state(f->job, f->common, rank) != TT_RANK_FAILED;
@@ -686,10 +700,11 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
 {
     struct tt_address_record record;
     if (asked->refused) return unreachable(f, rank);
-    if (is_late(f, rank, asked) && tt_clock_ns() >= asked->again_ns) tt_boot_address_end(asked);
+    if (is_not_yet_there(f, rank, asked) && tt_clock_ns() >= asked->again_ns)
+        tt_boot_address_end(asked);
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_reply_answered(asked->reply, 0)) return wait_on(f, rank, asked);
-    if (is_late(f, rank, asked)) return TUTTI_AGAIN;
+    if (is_not_yet_there(f, rank, asked)) return TUTTI_AGAIN;
     tutti_status status = tt_machines_end_record(f->client, asked->reply, rank, &record);
     bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};

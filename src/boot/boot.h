@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a job find each other: each rank maps the job's memory, announces that it is
- * there, waits for the other ranks, and tries whether it can access their memory.
+ * How the ranks of a job find each other: each rank maps the job's memory, publishes that it has
+ * joined, waits for the other ranks, and tries whether it can access their memory.
  */
 #ifndef TT_BOOT_H
 #define TT_BOOT_H
@@ -11,25 +11,27 @@
 
 /* Takes a seat for one more client in the job that the environment names (TUTTI_RANK, TUTTI_SIZE,
  * TUTTI_JOB, or PMIx), or in the job of `gather` if that is not NULL. All clients of this process
- * share the job's memory. If the environment names no job, makes a job of one rank. Errors: BOOT,
+ * in such a job share its memory. If there is no such job, makes a job of one rank. Errors: BOOT,
  * VERSION, LIMIT, ARG (this process is a child of the process that joined, or has joined another
  * job), and those of the segment. Any thread. */
 tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather);
-/* Releases the memory that tt_boot_attach mapped, after the seat was left. `status` is an error if
- * the client could not be made: nodes that still wait for this one learn it. Any thread. */
+/* Releases the memory that tt_boot_attach mapped, after the rank has left the seat. `status` is an
+ * error if the client could not be made; if the client was the job's first, nodes that still wait
+ * for this node get the error. Any thread. */
 void tt_boot_detach(struct tt_seat *seat, tutti_status status);
 
-/* Collective over the job: blocks until all ranks have come. Sets those members of *f on which the
- * ranks agree: everywhere, fences, the costs of reading, cores, policy (the wait policy),
+/* Collective over the job: blocks until all ranks have called it. Sets those members of *f on which
+ * the ranks agree: everywhere, fences, the costs of reading, cores, policy (the wait policy),
  * one_kernel, and others. Errors: PEER if a rank failed before, MISMATCH if a must-match setting
- * (TT_MUST_MATCH_LIST) of this rank differs from that of another rank. */
+ * (TT_MUST_MATCH_LIST) of this rank differs from that of another rank, and those of tt_watch_open
+ * and tt_machines_agree. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* ---- Jobs on several nodes ---- */
 
-/* Collective over the job, after the ranks have met: publishes the network address of this rank's
- * client. A rank without an address (bytes 0) must call it, too. Does nothing for a job on one
- * node, except to copy the rankings, and to leave PMIx if TUTTI_DETACH asks for it. Errors: BOOT,
+/* Collective over the job, after the ranks have met. In a job on several nodes, publishes the
+ * network address of this rank's client; a rank without an address (bytes 0) must call it, too. In
+ * every job, copies the rankings, and leaves PMIx if TUTTI_DETACH asks for that. Errors: BOOT,
  * MEMORY, LIMIT. */
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* A request for the network address of another rank. To be zeroed before the first call of
@@ -42,11 +44,11 @@ struct tt_asked {
     /* the time at which to ask again for an address that the server does not know yet */
     int64_t again_ns;
     int64_t pause_ns; /* the last pause before asking again */
-    bool refused;
+    bool refused;     /* there is no address, and no further request is made */
 };
 /* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the job's
  * server and gives it a moment to answer; later calls check for the answer. AGAIN: there is no
- * answer yet. Errors: PEER (the server does not know the rank, or has not answered for
+ * answer yet. Errors: PEER (the rank has no address, or the server has not answered for
  * TUTTI_PEER_TIMEOUT; in the second case the rank is marked as failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);

@@ -20,9 +20,9 @@ enum tt_scope { TT_SCOPE_LOCAL, TT_SCOPE_REMOTE, TT_SCOPE_ALL };
 
 struct tt_reply;
 
-/* A provider. No function waits for other ranks, except `open`, and `fence` over the caller's
- * allgather. No function waits for a server on another host; `put` and `leave` call blocking
- * functions of PMIx, which may wait for the server of this host. */
+/* A provider. Over the caller's allgather, `open`, `fence` and `refuse` wait for the other ranks,
+ * and no other function waits. Over PMIx, `open`, `put` and `leave` may wait for the server of this
+ * host, and no function waits for another rank or for a server on another host. */
 struct tt_directory {
     /* true: other ranks can get a value soon after `put`. false: they can get it after the next
      * fence, which all ranks must call. */
@@ -32,8 +32,8 @@ struct tt_directory {
      * Errors: BOOT. */
     tutti_status (*open)(int *rank, int *size);
     void (*close)(void);
-    /* Finalizes the session for good, and returns true; returns false if a request is under way.
-     * NULL if the provider has no session. */
+    /* Finalizes the session for good, and returns true. If a request is under way, does nothing and
+     * returns false. NULL: the session cannot be finalized. */
     bool (*leave)(void);
     /* Publishes n bytes, which are copied. Errors: BOOT, MEMORY. */
     tutti_status (*put)(enum tt_scope scope, const char *key, const void *bytes, size_t n);
@@ -43,8 +43,8 @@ struct tt_directory {
     /* Starts a barrier of all ranks of the job, and returns its reply. All published values are
      * available when the reply is there. */
     struct tt_reply *(*fence)(void);
-    /* To be called instead of `fence` by a rank that cannot go on: the next fence, or the one in
-     * which the other ranks are, fails on all of them with this text. NULL if `at_once`. */
+    /* To be called instead of `fence` by a rank that cannot go on: the fence in which the other
+     * ranks are, or their next fence, fails on all of them with this text. NULL if `at_once`. */
     void (*refuse)(const char *why);
 };
 

@@ -44,11 +44,11 @@ struct published {
     char bytes[];
 };
 
-/* The state of this process. `all` and `values` have an entry for each rank. */
+/* The exchange of this process. `all` and `values` have an entry for each rank. */
 static struct {
     atomic_bool chosen; /* tt_directory_gather was called */
     struct tt_gather gather;
-    int calls;
+    int calls;          /* how many times this process has called the function */
     bool over;          /* an error has ended the exchange */
     bool all_know;      /* all ranks know that the exchange has ended */
     char why[WHY + 96]; /* the text of the error */
@@ -207,8 +207,8 @@ static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
     }
     for (int r = 0; r < me.gather.size; r++) {
         if (!refuse_packet(r, text, sizeof text)) continue;
-        /* If the packet of rank r carries an error, all ranks have got this error; but if its bytes
-         * are wrong, they may be right on other ranks, which must be informed. */
+        /* If the packet of rank r carries an error, all ranks have got this error. But if its bytes
+         * are wrong here, they may be right on other ranks, so this rank must send the error. */
         me.all_know = head_of(r).magic == MAGIC && head_of(r).why[0];
         if (!me.all_know) refuse(text);
         return end_by(text);
@@ -303,8 +303,8 @@ static bool same(int a, int b, const char *key)
     return x && y && x->n == y->n && memcmp(x->bytes + x->key, y->bytes + y->key, x->n) == 0;
 }
 
-/* Returns the name of the rank's host. If several hosts or containers have the same name, each of
- * them except the one with the lowest rank gets a longer name. */
+/* Returns the name of the rank's host. If several hosts or containers have the same name, the name
+ * of each except that with the lowest rank is made longer, so that all names differ. */
 static struct tt_reply *host_of(int rank)
 {
     char text[192];

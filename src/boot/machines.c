@@ -14,10 +14,9 @@
  *           servers of all nodes, where a rank fetches only the records that it needs.
  *
  * A rank that fails before the first fence still takes part in it, so that no node waits for
- * another in vain. A rank that waits in a fence looks whether another rank has died. While the
- * ranks make the job's first client, a rank can see only the deaths of ranks of its own node,
- * because it has no address records of other nodes yet, so it waits no longer than
- * TUTTI_BOOT_TIMEOUT.
+ * another in vain. A rank that waits in a fence looks whether another rank has died, and waits for
+ * at most TUTTI_BOOT_TIMEOUT. While the ranks make the job's first client, a rank has no address
+ * records of other nodes, and sees only the deaths of ranks of its own node.
  */
 #include "boot/machines.h"
 
@@ -221,7 +220,7 @@ tutti_status tt_machines_detach(const struct tt_fabric *f)
     }
     kept.of = of;
     if (tt_log_on(TT_LOG_boot))
-        tt_log("left PMIx: what becomes of this process does not end the job");
+        tt_log("left PMIx: if this process dies, its launcher does not end the job");
     return TUTTI_OK;
 }
 
@@ -258,19 +257,16 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
 /* the time after which a rank that waits in a fence looks again whether another rank has died */
 #define LOOK_NS (SECOND / 10)
 
-/* the key under which the leader of a node publishes the name of its socket, or its error */
-#define SOCKET_KEY "tutti.door"
-
 /* The state of this process in a job by PMIx or by an allgather. A process joins only one job. */
 struct machines_member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this node */
     int *node;
-    bool agreed; /* this rank has taken part in the first fence */
-    /* used if values need a fence (not `at_once`). sockets_known: this rank has taken part in the
-     * fences that bring the names of the leaders' sockets; shown: in the fence for the address
-     * records of its last client */
-    bool sockets_known, shown;
+    bool agreed; /* this rank has taken part in a fence for terms */
+    /* Used if values need a fence (not `at_once`). has_names: this rank has taken part in the
+     * fences for the names of the leaders' sockets. shown: this rank has begun the fence for the
+     * address records of its last client. */
+    bool has_names, shown;
     int inbox;      /* the inbox of this node's ranks; -1: the job has one node */
     uint64_t token; /* the token of the inbox, set on the rank that made the inbox; else 0 */
     struct tt_inbox *inbox_of; /* the inbox of each node, once the nodes have agreed */
@@ -320,7 +316,7 @@ static void set_stage(enum stage stage)
 
 /* Waits for the value that the rank has published under the key, and stores its bytes, *n and at
  * most `room`, in to[]. Errors: BOOT. */
-static tutti_status learn(int rank, const char *key, void *to, size_t room, size_t *n)
+static tutti_status await_value(int rank, const char *key, void *to, size_t room, size_t *n)
 {
     struct tt_reply *reply = tt_directory()->ask(rank, key);
     if (reply) (void)tt_reply_answered(reply, boot_deadline());
@@ -329,14 +325,14 @@ static tutti_status learn(int rank, const char *key, void *to, size_t room, size
 
 /* ---- Which rank is on which node ---- */
 
-/* Gets the launcher's name for the host of a rank. The local PMIx server knows the names of all
- * hosts. */
+/* Gets from the directory the name of the host of a rank. The local PMIx server knows the names of
+ * all hosts. */
 static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
     size_t n = 0;
-    TT_TRY(learn(rank, "pmix.hname", text, sizeof text, &n));
-    if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the machine of rank %d", rank);
+    TT_TRY(await_value(rank, "pmix.hname", text, sizeof text, &n));
+    if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the host of rank %d", rank);
     memset(host, 0, TT_JOB_HOST);
     memcpy(host, text, (size_t)tt_min((int64_t)n, TT_JOB_HOST - 1));
     return TUTTI_OK;
@@ -367,9 +363,12 @@ static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], 
 
 /* ---- The segment ---- */
 
+/* The key under which a leader publishes the name of its socket for the segment. */
+#define SOCKET_KEY "tutti.door"
+
 /* Publishes this rank's error, with a ! before it, in the place of the socket's name, for the ranks
  * of the node that wait for the segment. */
-static void publish_error(void)
+static void publish_refusal(void)
 {
     char text[TT_TERMS_WHY];
     int n = snprintf(text, sizeof text, "!%s", tutti_error());
@@ -440,12 +439,12 @@ static tutti_status fence(struct tt_fabric *f)
 /* Brings the names of the leaders' sockets to all ranks, if the provider needs a fence for that. If
  * the first fence fails on one rank only, this rank reports the error in the second fence, so that
  * no rank waits for it at a socket. */
-static tutti_status exchange_sockets(struct machines_member *m)
+static tutti_status bring_names(struct machines_member *m)
 {
     if (tt_directory()->at_once) return TUTTI_OK;
     TT_TRY(fence(NULL));
     TT_TRY(fence(NULL));
-    m->sockets_known = true;
+    m->has_names = true;
     return TUTTI_OK;
 }
 
@@ -458,12 +457,12 @@ static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
     int64_t until = boot_deadline();
     const int fds[TT_SHARE_MOST] = {segment->fd, m->inbox};
     TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name)));
-    TT_TRY(exchange_sockets(m));
+    TT_TRY(bring_names(m));
     for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
         pid_t pid = 0;
         tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
         if (status != TUTTI_OK)
-            return tt_fail(status, "only %d of this machine's %d ranks came within %d s", i, n,
+            return tt_fail(status, "only %d of the %d ranks of this node came within %d s", i, n,
                            boot_timeout());
         if (rank < m->size && m->node[rank] == m->node[m->rank])
             tt_segment_set_process(&job->rank[rank], pid);
@@ -497,11 +496,12 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
     char name[TT_TERMS_WHY + 1] = "";
     size_t n = 0;
     int fds[TT_SHARE_MOST] = {-1, -1};
-    TT_TRY(exchange_sockets(m));
-    TT_TRY(learn(m->first, SOCKET_KEY, name, sizeof name - 1, &n));
+    TT_TRY(bring_names(m));
+    TT_TRY(await_value(m->first, SOCKET_KEY, name, sizeof name - 1, &n));
     if (name[0] == '!')
-        return tt_fail(TUTTI_ERR_BOOT, "rank %d has no memory for this machine's ranks: %s",
-                       m->first, name + 1);
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "rank %d could not make the memory for the ranks of this node: %s", m->first,
+                       name + 1);
     if (n >= TT_SHARE_NAME)
         return tt_fail(TUTTI_ERR_BOOT,
                        "rank %d published an invalid name for the socket of the job's memory",
@@ -516,7 +516,7 @@ static tutti_status get_segment(struct machines_member *m, char (*host)[TT_JOB_H
 {
     if (m->rank != m->first) return fetch(m, segment);
     tutti_status status = make(m, host, segment);
-    if (status != TUTTI_OK && tt_directory()->at_once) publish_error();
+    if (status != TUTTI_OK && tt_directory()->at_once) publish_refusal();
     return status;
 }
 
@@ -544,19 +544,19 @@ static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
     return fence(f);
 }
 
-/* Reports this rank's error if values need a fence (not `at_once`) and this rank still has fences
- * to take part in: the next fence fails on all ranks. */
+/* To be called if values need a fence (not `at_once`). If this rank still has fences to take part
+ * in, sends its error to the other ranks: their next fence fails. */
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {
     char why[TT_TERMS_WHY];
-    if (m->sockets_known && (m->nodes < 2 || m->shown)) return;
+    if (m->has_names && (m->nodes < 2 || m->shown)) return;
     snprintf(why, sizeof why, "rank %d cannot go on: %.120s", m->rank, tutti_status_text(status));
     tt_directory()->refuse(why);
 }
 
-/* Takes part in the first fence with an error, if this rank cannot go on before that fence, so that
- * the other nodes do not wait for it. */
-static void come_in_vain(struct machines_member *m, tutti_status status)
+/* Sends this rank's error to the ranks that wait for this rank. Over PMIx, in a job on several
+ * nodes, the rank takes part in its first fence for terms with the error. */
+static void send_error(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};
     if (!tt_directory()->at_once) refuse_fence(m, status);
@@ -587,12 +587,12 @@ static tutti_status join(struct machines_member *m, struct tt_segment *segment)
 }
 
 /* Ends a failed attempt to join: sends the error to the other nodes, and frees what join() has
- * made. Keeps the text of the error, because come_in_vain may set another one. */
+ * made. Keeps the text of the error, because send_error may set another text. */
 static tutti_status give_up(struct machines_member *m, tutti_status status)
 {
     char text[256];
     snprintf(text, sizeof text, "%s", tutti_error());
-    come_in_vain(m, status);
+    send_error(m, status);
     tt_directory()->close();
     if (m->inbox >= 0) close(m->inbox);
     tt_free(m->node);
@@ -616,7 +616,7 @@ tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
 void tt_machines_leave(tutti_status status)
 {
     if (joined.stage != IN) return;
-    come_in_vain(&joined.member, status == TUTTI_OK ? TUTTI_ERR_BOOT : status);
+    send_error(&joined.member, status == TUTTI_OK ? TUTTI_ERR_BOOT : status);
     set_stage(OUT);
     tt_directory()->close();
 }
@@ -665,9 +665,9 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
 /* Returns the error for a leader whose published terms are those of an older client. PMIx completes
  * a fence although a rank has died, so the leader may have died before it published its terms. This
  * rank may find out later than PMIx that a rank has died, by the end of the rank's process or by a
- * notice of another node. So this function waits for that, and only if no rank has died within the
- * timeout it returns that the ranks call tutti_init in different orders. No other thread uses the
- * client. */
+ * notice of another node. So this function waits until it knows that a rank has died. If it knows
+ * of none within the timeout, it returns that the leader is at another client than this rank. No
+ * other thread uses the client. */
 static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client)
 {
     char text[160];
@@ -696,7 +696,7 @@ static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms 
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
     uint32_t number = 0;
     size_t n = 0;
-    TT_TRY(learn(leader, TERMS_KEY, bytes, sizeof bytes, &n));
+    TT_TRY(await_value(leader, TERMS_KEY, bytes, sizeof bytes, &n));
     if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
     if (n >= sizeof number && number != (uint32_t)f->client) return older_terms(f, leader, number);
     if (n >= sizeof number && tt_terms_read(terms, bytes + sizeof number, n - sizeof number))
@@ -729,9 +729,9 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
-/* Gives the whole job one stamp, that of node 0: the leader of each node stores the stamp in the
- * node's job page, before the second fence. */
-static void mark(struct tt_fabric *f, int64_t stamp)
+/* Gives the whole job one stamp, the stamp of node 0: the leader of each node stores it in the job
+ * page of the node, before the second fence. */
+static void set_stamp(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;
 }
@@ -777,7 +777,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         f->read_cost = theirs.read_cost;
         f->machine = theirs.machine;
         f->wisdom = theirs.wisdom;
-        mark(f, theirs.stamp);
+        set_stamp(f, theirs.stamp);
     }
     f->cores = f->one_kernel ? cores_of(&all) : all.cores;
     if (mine->kernel) {
@@ -787,7 +787,8 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
     return TUTTI_OK;
 }
 
-static void come_all(const struct tt_fabric *f)
+/* Records in this node's memory that the ranks of all other nodes have joined the client. */
+static void mark_joined(const struct tt_fabric *f)
 {
     for (int r = 0; r < f->size; r++) {
         uint32_t absent = TT_RANK_ABSENT;
@@ -812,7 +813,7 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status)
     if (status != TUTTI_OK) return refuse(f, status, &mine);
     TT_TRY(exchange(&joined.member, f, &mine));
     TT_TRY(compare_all(f, &mine));
-    come_all(f);
+    mark_joined(f);
     return TUTTI_OK;
 }
 

@@ -18,11 +18,11 @@
 /* Joins a job by PMIx or by the caller's allgather: maps the memory of this node, and stores this
  * process' rank. Errors: as tt_boot_attach. */
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
-/* Ends this process' use of the PMIx server. To be called when its last client ends. If `status` is
- * an error, nodes that still wait for this node get the error (if it is OK, BOOT). Does nothing if
- * this process has joined no job by PMIx or by the caller's allgather. */
+/* Ends this process' use of the directory. To be called when its last client ends. Nodes that still
+ * wait for this node in the job's first client get an error: `status`, or BOOT if `status` is OK.
+ * Does nothing if this process has joined no job by PMIx or by the caller's allgather. */
 void tt_machines_leave(tutti_status status);
-/* Begins to use the PMIx server again, for another client after tt_machines_leave. Errors: BOOT. */
+/* Begins to use the directory again, for another client after tt_machines_leave. Errors: BOOT. */
 tutti_status tt_machines_return(void);
 /* Returns whether this process has joined a job by PMIx or by the caller's allgather, and `job` is
  * the page of that job. */
@@ -48,12 +48,13 @@ tutti_status tt_machines_detach(const struct tt_fabric *f);
 struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
 tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
                                     struct tt_address_record *record);
-/* Removes the address record of this rank's client number `client` from the published records,
- * because the client has ended. */
+/* Removes the address record of this rank's client number `client`, which has ended, from the
+ * records that this rank publishes with its next client. */
 void tt_machines_hide(int client);
 
-/* Publish and ask for the address of a context other than context 0 of the job's first client. The
- * contexts of later clients are not published. */
+/* tt_machines_show_context publishes the address of a context other than context 0 of the job's
+ * first client; tt_machines_ask_context asks for this address. The contexts of later clients are
+ * not published. */
 tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
                                       size_t bytes);
 struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);

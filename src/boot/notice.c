@@ -63,9 +63,9 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
 
 /* ---- Sending ---- */
 
-/* A notice that is being sent over n connections that are being made. */
-struct post {
-    struct post *next;
+/* A notice that waits until one of the n connections in fds[] is up. */
+struct outgoing {
+    struct outgoing *next;
     int64_t until_ns;
     int fds[TT_RECORD_ADDRESSES], n;
     size_t length;
@@ -74,12 +74,12 @@ struct post {
 
 static struct {
     pthread_mutex_t lock;
-    struct post *first;
+    struct outgoing *first;
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s)
 {
-    struct post *p = to->port ? tt_alloc(sizeof *p) : NULL;
+    struct outgoing *p = to->port ? tt_alloc(sizeof *p) : NULL;
     if (!p) return;
     p->n = tt_connect_begin(to->port, to->address, to->addresses, timeout_s, p->fds);
     p->until_ns = tt_clock_ns() + timeout_s * INT64_C(1000000000);
@@ -90,14 +90,14 @@ void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, i
     pthread_mutex_unlock(&out.lock);
 }
 
-static void give_up(struct post *p)
+static void give_up(struct outgoing *p)
 {
     while (p->n > 0) close(p->fds[--p->n]);
 }
 
 /* Sends the record and closes the connection. The record fits into the empty send buffer of a
  * socket, and the kernel still sends what is in this buffer after the close. */
-static void hand_over(struct post *p)
+static void hand_over(struct outgoing *p)
 {
     (void)send(p->fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
     give_up(p);
@@ -105,7 +105,7 @@ static void hand_over(struct post *p)
 
 /* Sends the notice if a connection is up. Returns true if the notice still has to wait for a
  * connection. */
-static bool move_on(struct post *p)
+static bool move_on(struct outgoing *p)
 {
     enum tt_connect state = p->n > 0 ? tt_connect_look(p->fds, &p->n) : TT_CONNECT_UNREACHABLE;
     if (state == TT_CONNECT_UNDER_WAY && tt_clock_ns() < p->until_ns) return true;
@@ -119,7 +119,7 @@ static bool move_on(struct post *p)
 bool tt_notice_advance(void)
 {
     pthread_mutex_lock(&out.lock);
-    for (struct post **at = &out.first, *p; (p = *at) != NULL;) {
+    for (struct outgoing **at = &out.first, *p; (p = *at) != NULL;) {
         if (move_on(p)) {
             at = &p->next;
             continue;

@@ -17,9 +17,10 @@
  *    next look at the page breaks its team, too.
  * 2. Otherwise X sent a notice to W's node before its call returned (tt_watch_notify), unless the
  *    page of X's node said that a rank had sent it. The page says so only when a rank of the node
- *    has handed the notices for all other nodes to the kernel. If that rank died before, X has sent
- *    the notices itself. W waits, so W, or another rank of its node, takes the notice out of the
- *    inbox.
+ *    has handed the notices to the kernel, for every node to which it sends notices and which it
+ *    could reach within a fifth of a second. That rank tries the other nodes again later. If it
+ *    died before the page said so, X has sent the notices itself. W waits, so W, or another rank of
+ *    its node, takes the notice out of the inbox.
  * 3. If X died before it sent the notice, X is a failed rank too, and W watches it, because W waits
  *    for it. When W finds that X has failed, the team breaks at W, and W is the next to send
  *    notices.

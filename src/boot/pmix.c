@@ -66,7 +66,7 @@ static tutti_status without(const char *what, const char *why)
 {
     return tt_fail(TUTTI_ERR_BOOT,
                    "%s (%s), so ranks started by mpirun, prun or srun cannot meet: install libpmix "
-                   "of version %d or later (Debian: libpmix2), or say where it is by TUTTI_PMIX; "
+                   "of version %d or later (Debian: libpmix2), or set TUTTI_PMIX to its path; "
                    "`tutti run` works without it, and TUTTI_PMIX=0 makes each process a job of one",
                    what, why, MAJOR_LEAST);
 }
@@ -136,8 +136,8 @@ static void answered(struct pmix_request *r, pmix_status_t status, const void *b
     tt_free(r);
 }
 
-/* Makes a request for a value of `rank`, or of the whole job if `rank` is negative, and counts it
- * as under way. NULL: no memory. */
+/* Makes a request for a value of `rank`, or of the whole job if `rank` is negative, and counts the
+ * request as under way. NULL: no memory. */
 static struct pmix_request *request_new(int rank, const char *key)
 {
     struct pmix_request *r = tt_calloc(1, sizeof *r);
@@ -238,7 +238,7 @@ static tutti_status open_locked(void)
     pmix_status_t status = pmix.Init(&session.me, NULL, 0);
     if (status != PMIX_SUCCESS)
         return tt_fail(TUTTI_ERR_BOOT,
-                       "the PMIx server that the environment names is not to be reached (%s); "
+                       "the PMIx server that the environment names cannot be reached (%s); "
                        "TUTTI_PMIX=0 makes this process a job of one",
                        pmix.Error_string(status));
     tutti_status sized = job_size(&session.size);
@@ -246,9 +246,9 @@ static tutti_status open_locked(void)
     return sized;
 }
 
-/* Finalizes PMIx when the process ends. If the process still has clients, it ends abnormally, and
- * PMIx is not finalized, so that the launcher notices that. A forked child of the process has no
- * session. */
+/* Finalizes PMIx when the process ends. If the process still has clients, its end is abnormal; PMIx
+ * is not finalized in this case, so that the launcher notices the abnormal end. A forked child of
+ * the process has no session. */
 static void end_session(void)
 {
     if (session.users == 0 && session.pid == getpid() && !session.left) pmix.Finalize(NULL, 0);
@@ -269,9 +269,8 @@ static bool pmix_leave(void)
     return idle;
 }
 
-/* Begins the session if there is none. The session lasts until the process ends, because servers do
- * not handle a process well that finalizes PMIx and begins a new session: its barriers and values
- * get lost. */
+/* Begins the session if there is none. The session lasts until the process ends, because servers
+ * lose the barriers and values of a process that finalizes PMIx and begins a new session. */
 static tutti_status begin_locked(void)
 {
     if (session.pid) return TUTTI_OK;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Questions to other nodes: what do your ranks do? The answer is that node's part of the roll call.
+ * Questions to other nodes: a rank asks another node what its ranks do. The answer is that node's
+ * part of the roll call.
  *
  * A question is a notice with `asks`, on a connection that the asking rank keeps open. The rank of
- * the other node that takes it out of the inbox sends its text over the same connection. This may
- * be a rank that waits in the library. With TUTTI_WATCHDOG each rank has a thread that answers, so
- * nodes answer even if all their ranks are outside the library. A rank that is stopped does not
- * answer; another rank of its node does.
+ * the other node that takes the question out of the inbox sends the text of its node over the same
+ * connection. A rank takes questions while it waits in the library. With TUTTI_WATCHDOG each rank
+ * also has a thread that takes them, so a node answers even if all its ranks are outside the
+ * library. A rank that is stopped does not answer; another rank of its node does.
  */
 #ifndef TT_QUESTION_H
 #define TT_QUESTION_H
@@ -19,8 +20,10 @@ struct tt_question {
     char *text;                /* set by tt_question_ask; freed by the caller with tt_free */
     size_t n;                  /* the length of the text received so far, without the final 0 */
     bool answered;             /* the text is complete */
+    /* the connections that are being made; once `sent`, the connection over which the answer
+     * comes */
     int fds[TT_RECORD_ADDRESSES], fds_n;
-    bool sent;
+    bool sent; /* the question was sent */
 };
 
 /* Sends the notice to the nodes of all n questions, and waits for the answers until the given time

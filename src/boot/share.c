@@ -87,7 +87,8 @@ static bool is_mine(int fd, pid_t *pid)
     return who.uid == geteuid();
 }
 
-static bool comes(int fd, short what, int64_t until_ns)
+/* Waits until the descriptor is ready for the event `what`. Returns false after until_ns. */
+static bool await_event(int fd, short what, int64_t until_ns)
 {
     struct pollfd p = {.fd = fd, .events = what};
     int64_t ms;
@@ -121,7 +122,7 @@ static bool is_greeted(int from, int *rank)
 {
     char bytes[sizeof(struct greeting) + 1];
     struct greeting hello;
-    if (!comes(from, POLLIN, tt_clock_ns() + INT64_C(1000000) * WAIT_MS)) return false;
+    if (!await_event(from, POLLIN, tt_clock_ns() + INT64_C(1000000) * WAIT_MS)) return false;
     if (recv(from, bytes, sizeof bytes, MSG_DONTWAIT) != sizeof hello) return false;
     memcpy(&hello, bytes, sizeof hello);
     *rank = (int)hello.rank;
@@ -131,22 +132,23 @@ static bool is_greeted(int from, int *rank)
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
                            int *rank, pid_t *pid)
 {
-    while (comes(share->fd, POLLIN, until_ns)) {
+    while (await_event(share->fd, POLLIN, until_ns)) {
         int to = accept4(share->fd, NULL, NULL, SOCK_CLOEXEC);
         if (to < 0) continue;
         bool given = is_mine(to, pid) && is_greeted(to, rank) && hand_over(to, fds, n);
         close(to);
         if (given) return TUTTI_OK;
     }
-    return tt_fail(TUTTI_ERR_BOOT, "no rank connected for the job's memory");
+    return tt_fail(TUTTI_ERR_BOOT, "no further rank has asked for the job's memory in time");
 }
 
 /* ---- The side that receives ---- */
 
 /* Stores the n descriptors that came with the message in fds[]. If another number of descriptors
- * came, closes them all and returns false: all descriptors that come belong to this process, and
- * the padding of the control buffer may have room for one more than TT_SHARE_MOST. */
-static bool just_so_many(struct msghdr *message, int *fds, int n)
+ * came, closes them all and returns false. The function must close them because the kernel has
+ * opened them in this process. There may be one more than TT_SHARE_MOST, because the padding of the
+ * control buffer may have room for it. */
+static bool take_descriptors(struct msghdr *message, int *fds, int n)
 {
     int came[TT_SHARE_MOST + 1] = {-1, -1, -1};
     struct cmsghdr *c = CMSG_FIRSTHDR(message);
@@ -169,36 +171,37 @@ static bool receive(int from, int *fds, int n)
     union control control = {0};
     struct msghdr message = message_of(&data, &control);
     ssize_t got = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (got < 0 || !just_so_many(&message, fds, n)) return false;
+    if (got < 0 || !take_descriptors(&message, fds, n)) return false;
     if (got == sizeof hello && hello.word == GREETING) return true;
     for (int i = 0; i < n; i++) close(fds[i]);
     return false;
 }
 
-static tutti_status fetch(int giver, int rank, int64_t until_ns, int *fds, int n)
+static tutti_status fetch(int from, int rank, int64_t until_ns, int *fds, int n)
 {
     struct greeting hello = {GREETING, rank};
     pid_t pid;
-    if (!is_mine(giver, &pid))
-        return tt_fail(TUTTI_ERR_BOOT, "the job's memory is offered by another user: refused");
-    if (send(giver, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+    if (!is_mine(from, &pid))
+        return tt_fail(TUTTI_ERR_BOOT, "refused: the process that offers the job's memory belongs "
+                                       "to another user");
+    if (send(from, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return tt_fail_errno(TUTTI_ERR_BOOT, "cannot ask for the job's memory");
-    if (comes(giver, POLLIN, until_ns) && receive(giver, fds, n)) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "the job's memory was not handed over");
+    if (await_event(from, POLLIN, until_ns) && receive(from, fds, n)) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_BOOT, "the rank that has the job's memory did not pass it on");
 }
 
 tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fds, int many)
 {
     struct sockaddr_un address;
     socklen_t n = address_of(name, &address);
-    int giver = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (giver < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
+    int from = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (from < 0) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot make a socket");
     tutti_status status =
-        connect(giver, (struct sockaddr *)&address, n) == 0
-            ? fetch(giver, rank, until_ns, fds, many)
+        connect(from, (struct sockaddr *)&address, n) == 0
+            ? fetch(from, rank, until_ns, fds, many)
             : tt_fail_errno(TUTTI_ERR_BOOT,
-                            "cannot reach the rank that has the job's memory, though the launcher "
-                            "says that it is on this machine");
-    close(giver);
+                            "cannot reach the rank that has the job's memory, though its host has "
+                            "the same name as that of this rank");
+    close(from);
     return status;
 }

@@ -259,7 +259,7 @@ enum tt_watch_line tt_line_look(int fd)
     return errno == EAGAIN || errno == EINTR ? TT_LINE_UP : TT_LINE_SILENT;
 }
 
-/* ---- A port that is held ----
+/* ---- A port that no other program gets ----
  *
  * When a process dies, its kernel may give the process's port to another program at once. A rank
  * that connects to the port after that would take this program for the process, and would not

@@ -35,7 +35,7 @@ void tt_watched_port_close(struct tt_watched_port *port);
 /* Closes the descriptors in a child process that fork made. The parent's port stays open. */
 void tt_watched_port_forget(struct tt_watched_port *port);
 
-/* Starts to connect to the port at those of the n addresses that this host can best reach
+/* Starts to connect to the port at the nearest of the n addresses, as seen from this host
  * (watch-net.c). Stores the descriptors in fds[], and returns their number. */
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
                      int fds[TT_RECORD_ADDRESSES]);

@@ -6,7 +6,7 @@
  *                                        --- none within the timeout ---------> DONE, failed
  *   CONNECTING  a connection is tried, again each second
  *                                        --- neither up nor refused in time --> DONE, failed
- *   UP          it is connected, or its process is there
+ *   UP          a connection to it is up, or its process on this host is watched
  *   ENDED       its connection or process ended; half a second later, if a rank still waits for it,
  *               it is judged
  *   DONE        it is not watched any more
@@ -70,11 +70,11 @@ struct peer {
     /* this rank waits for the peer in tutti_init, and watches only its process */
     bool comes;
     enum tt_cause cause; /* if ENDED: the cause of the end */
-    /* when the state began; if CONNECTING, when the state ASKED before it began */
+    /* when the state began; if CONNECTING follows ASKED, when ASKED began */
     int64_t since_ns;
-    int64_t retry_ns;
+    int64_t retry_ns;          /* if CONNECTING: when to try again */
     _Atomic int64_t wanted_ns; /* when this rank last waited for the peer */
-    int64_t lost_ns;           /* when a link to the peer broke; 0: no link did */
+    int64_t lost_ns;           /* when a link to the peer broke; 0: none has broken */
     struct tt_reply *reply;
     struct tt_address_record record;
     /* CONNECTING: the connections that are being made; UP: the connection or the pidfd, or none if
@@ -477,8 +477,8 @@ static bool is_unnoticed(const struct tt_fabric *f, int rank)
            !atomic_load(&f->common->rank[rank].noticed);
 }
 
-/* Sends notices about the ranks that have failed. A rank is marked as noticed only after the
- * notices about it were sent. */
+/* Sends notices about the ranks that have failed. A rank is marked as noticed only when the notices
+ * about it were sent, or NOTIFY_FOR is over. */
 static void notify_locked(struct tt_fabric *f)
 {
     bool *notifying = f->watch->notifying, any = false;
@@ -516,9 +516,9 @@ void tt_watch_leave(struct tt_fabric *f)
  *
  * A child that fork makes inherits all descriptors. If the child kept the descriptors by which
  * other ranks watch this process, they would not notice the death of this process while the child
- * lives; so the child closes them. The child undoes nothing else of the job: the job's memory stays
- * mapped, because the program may read there what it has computed (hence no MADV_DONTFORK), but the
- * library does not access this memory in the child (base/handle.h). */
+ * lives; so the child closes them. The child undoes nothing else of the job. The job's memory stays
+ * mapped (no MADV_DONTFORK), because the program may read its results in this memory. The library
+ * does not access this memory in the child (base/handle.h). */
 
 static struct {
     pthread_mutex_t lock;

@@ -52,19 +52,19 @@ void tt_watch_comer(struct tt_fabric *f, int rank);
  * called when these ranks have come, or when this rank waits no longer. */
 void tt_watch_came(struct tt_fabric *f);
 
-/* Begins to find out why the network's connection to `rank` has broken: its process has ended,
- * which later calls of tt_watch_look find, or it cannot be reached any more. If this
- * rank cannot watch `rank` (f->watch is NULL, or there is no memory), first waits for what the
- * launcher records if `rank` is on this node (tt_fabric_await_record), and then marks `rank` as
- * failed with the cause LOST, unless a cause is known. Any thread. */
+/* Begins to find out why the network's connection to `rank` has broken. Later calls of
+ * tt_watch_look find either that the process of `rank` has ended, or that it cannot be reached any
+ * more. If this rank cannot watch `rank` (f->watch is NULL, or there is no memory), marks `rank` as
+ * failed with the cause LOST, unless a cause is known; if `rank` is on this node, first waits until
+ * the launcher has had time to record a cause (tt_fabric_await_record). Any thread. */
 void tt_watch_lost(struct tt_fabric *f, int rank);
 /* Returns whether tt_watch_lost was called for some rank and the cause is not known yet. If so,
  * tt_watch_look must be called soon. */
 bool tt_watch_seeks(const struct tt_fabric *f);
 
 /* Notifies the ranks of other nodes of all failures that are recorded on this node (notice.h).
- * Returns when all nodes that can be reached have been notified; a broken network delays the return
- * by at most a fifth of a second. Any thread. */
+ * Returns when the notices to all nodes have been sent, but after a fifth of a second at most;
+ * later calls of tt_watch_look go on with sending. Any thread. */
 void tt_watch_notify(struct tt_fabric *f);
 /* Notifies the ranks of other nodes that this rank leaves the client, or, if this rank has failed,
  * of all failures. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes and reads the record of what a rank waits for, without a lock (activity.h).
+ * Writes and reads the activity record of a rank, without a lock (activity.h).
  */
 #include "job/activity.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A record of the rank in the client (common.h) publishes for the roll call what the rank waits
- * for. The rank writes its record when it has waited so long that it begins to sleep, and clears
- * the record when this wait ends. A wait that ends sooner writes nothing, so calls that succeed at
- * once pay nothing.
+ * The activity record of a rank in a client (common.h): it says for what the rank waits, and the
+ * roll call is made from it. The rank writes its record when a wait has become long
+ * (tt_wait_is_long), and clears the record when this wait ends. A wait that ends sooner writes
+ * nothing, so calls that succeed at once pay nothing.
  *
  * One thread at a time writes a record: the first thread of a client that waits long takes the
- * record, and other threads of the client do without a record meanwhile. Readers, which may be in
- * another process, take no lock (the record is a seqlock). Each write adds 2 to the counter `turn`,
- * which is odd while the words change. The writer stores the odd value of `turn`, the words, and
- * the even value, all except the first with release. The reader loads `turn` and the words with
- * acquire, and then `turn` again. So a reader that has loaded a word of a later write sees at least
- * the odd value of this write in the second load of `turn`, and a reader that has loaded an even
- * value first sees all words of that write. If both loads of `turn` return the same even number,
- * all words are of one write. After 100 tries in vain the reader gives up. Readers must expect
- * wrong values in the record, since the process that wrote it may be broken.
+ * record, and the waits of other threads of the client are not recorded meanwhile. Readers, which
+ * may be in another process, take no lock (the record is a seqlock). Each write adds 2 to the
+ * counter `turn`, which is odd while the words change. The writer stores the odd value of `turn`,
+ * the words, and the even value, all except the first with release. The reader loads `turn` and the
+ * words with acquire, and then `turn` again. So a reader that has loaded a word of a later write
+ * sees at least the odd value of this write in the second load of `turn`, and a reader that has
+ * loaded an even value first sees all words of that write. If both loads of `turn` return the same
+ * even number, all words are of one write. After 100 tries in vain the reader gives up. Readers
+ * must expect wrong values in the record, since the process that wrote it may be broken.
  */
 #ifndef TT_ACTIVITY_H
 #define TT_ACTIVITY_H
@@ -43,9 +43,9 @@ struct tt_activity {
     int32_t waits;
     int32_t waits_for[TT_ACTIVITY_NAMED]; /* ranks of the job */
     int64_t since_ns, moved_ns;           /* when the wait began, and when it last made progress */
-    /* if it waits in a collective: the id of the team, and the number of the execution */
+    /* if the rank waits in a collective: the id of the team, and the number of the execution */
     uint64_t team, number;
-    /* if it waits in a collective: its call signature (struct tt_call_signature) */
+    /* if the rank waits in a collective: the call signature (struct tt_call_signature) */
     unsigned char signature[TT_ACTIVITY_SIGNATURE];
 };
 

@@ -12,7 +12,10 @@
 #include <sys/resource.h>
 
 #define PAGE 4096
-#define PIECE ((int64_t)16 << 20)
+/* The most bytes that one call of fallocate backs. */
+#define STEP ((int64_t)16 << 20)
+/* is_left() checks how much memory is left each time that so many bytes were backed, and leaves a
+ * reserve. */
 #define CHECK_EACH (1 << 20)
 #define RESERVE ((int64_t)128 << 20)
 /* The most bytes that are kept for reuse, by a rank and by all ranks of the node together. */
@@ -57,9 +60,9 @@ static int find_overlap(const struct tt_extents *e, struct tt_extent x)
     return i < e->n && e->all[i].begin < x.end ? i : -1;
 }
 
-/* Removes the range x from the extents, as far as they contain it. Returns false if x would divide
- * an extent into two, and there is no memory to record the second; this extent is unchanged
- * then. */
+/* Removes the range x from the extents, as far as they contain it. If x would divide an extent into
+ * two, and there is no memory to record the second, returns false and leaves this extent
+ * unchanged. */
 static bool subtract(struct tt_extents *e, struct tt_extent x)
 {
     for (int i; (i = find_overlap(e, x)) >= 0;) {
@@ -146,27 +149,28 @@ static bool is_left(struct tt_store *s, int64_t bytes)
     return false;
 }
 
-/* Backs a piece of the file with memory. fallocate makes the file longer if no other rank has made
+/* Backs a part of the file with memory. fallocate makes the file longer if no other rank has made
  * it longer already, and never makes it shorter, so the ranks need not agree on its length. */
-static bool back_piece(const struct tt_arena *a, int64_t begin, int64_t bytes)
+static bool back_step(const struct tt_arena *a, int64_t begin, int64_t bytes)
 {
     int fd = tt_segment_file(a->segment);
     return fd >= 0 && is_left(a->store, bytes) && may_reach(begin + bytes) &&
            fallocate(fd, 0, begin, bytes) == 0;
 }
 
-/* Backs the pages of x with memory. */
+/* Backs the pages of x with memory, if they belong to a file. */
 static bool back(const struct tt_arena *a, struct tt_extent x)
 {
     int64_t at = a->segment->fd < 0 ? x.end : x.begin;
     for (int64_t n; at < x.end; at += n) {
-        n = tt_min(PIECE, x.end - at);
-        if (!back_piece(a, at, n)) return false;
+        n = tt_min(STEP, x.end - at);
+        if (!back_step(a, at, n)) return false;
     }
     tt_segment_backed(a->segment, x.end);
     return true;
 }
 
+/* Returns the pages of x to the system, so that they are zero when a rank touches them again. */
 static void drop(const struct tt_segment *s, struct tt_extent x)
 {
     size_t n = (size_t)(x.end - x.begin);
@@ -234,8 +238,9 @@ static void return_kept(const struct tt_arena *a)
     s->kept_bytes = 0;
 }
 
-/* Frees piece i, but keeps its pages. If they and the pages kept before are too many together,
- * keeps only those of this piece. */
+/* Frees piece i, but keeps its pages. If these and the pages kept before are too many together,
+ * returns the pages kept before to the system. If the piece alone is too large, or there is no
+ * memory to record it, returns its own pages. */
 static void keep_piece(struct tt_arena *a, int i)
 {
     struct tt_store *s = a->store;
@@ -319,7 +324,8 @@ static int find_hole(const struct tt_store *s, int64_t bytes)
     return i < s->holes.n ? i : -1;
 }
 
-/* Makes a hole that is large enough, and stores its index in *hole. */
+/* Finds a hole that is large enough, and stores its index in *hole. If there is none, returns the
+ * kept pages to the system, and, if that does not suffice, gets a grant. */
 static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
 {
     struct tt_store *s = a->store;
@@ -330,8 +336,9 @@ static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
     return (*hole = find_hole(s, bytes)) >= 0 ? TUTTI_OK : no_memory();
 }
 
-/* Backs the pages of x. If the system has no memory left, first returns the pages that are kept. */
-static bool back_surely(struct tt_arena *a, struct tt_extent x)
+/* Backs the pages of x. If that fails, returns the kept pages to the system and tries again. If
+ * that fails, too, returns the pages of x, and sets errno. */
+static bool back_or_drop(struct tt_arena *a, struct tt_extent x)
 {
     if (back(a, x)) return true;
     int error = errno;
@@ -352,7 +359,7 @@ static bool back_bare(struct tt_arena *a, struct tt_extent x)
     for (int i; (i = find_overlap(bare, x)) >= 0;) {
         struct tt_extent part = {tt_max(x.begin, bare->all[i].begin),
                                  tt_min(x.end, bare->all[i].end), -1};
-        if (!back_surely(a, part)) return false;
+        if (!back_or_drop(a, part)) return false;
         errno = ENOMEM;
         if (!subtract(bare, part)) return false;
     }
@@ -364,7 +371,7 @@ static bool back_bare(struct tt_arena *a, struct tt_extent x)
 static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
 {
     struct tt_extents *e = &a->store->bare;
-    if (!bare || a->segment->fd < 0) return back_surely(a, x);
+    if (!bare || a->segment->fd < 0) return back_or_drop(a, x);
     errno = ENOMEM;
     return insert(e, find(e, x.begin), (struct tt_extent){x.begin, x.end, -1});
 }
@@ -424,11 +431,11 @@ static bool take_kept(struct tt_arena *a, int64_t bytes, bool bare, int64_t *off
     return false;
 }
 
-/* Allocates a piece. keeps: the piece may have pages that were kept, with their contents. bare: its
+/* Allocates a piece. keeps: the piece may consist of kept pages, which have old contents. bare: the
  * pages need not be backed. */
 static tutti_status get(struct tt_arena *a, int64_t bytes, bool keeps, bool bare, int64_t *offset)
 {
-    /* rounding must not overflow; so many bytes are refused in any case */
+    /* Rounding must not overflow. A call for INT64_MAX / 2 bytes gets an error in any case. */
     bytes = tt_min(bytes, INT64_MAX / 2);
     bytes = tt_round_up(bytes, PAGE);
     pthread_mutex_lock(&a->store->lock);

@@ -17,8 +17,8 @@
  * tt_arena_take).
  *
  * When a client is finalized, its pieces stay allocated, since other ranks may still read them.
- * When all ranks have left the client, its number disappears from the job page, and the next client
- * of this process finds that and frees the pieces.
+ * When all ranks of the node have left the client, its number disappears from the job page. The
+ * next client that this process makes frees the pieces of all such clients.
  */
 #ifndef TT_ARENA_H
 #define TT_ARENA_H
@@ -40,8 +40,9 @@ struct tt_extents {
  * in the same form; they have kept_bytes bytes together, at most tt_arena_keeps(). `pieces` are the
  * allocated extents, in ascending order. Holes, pieces and kept extents together are the `granted`
  * bytes that the rank was granted, except holes that were lost because there was no memory to
- * record them. Each page of a piece or of a kept extent is backed, unless it lies in `bare`. The
- * lock protects all members. */
+ * record them. In a job of processes, each page of a piece or of a kept extent is backed, unless
+ * the page lies in `bare`; in a job of threads, the kernel backs a page when a rank touches it, and
+ * `bare` is empty. The lock protects all members. */
 struct tt_store {
     pthread_mutex_t lock;
     struct tt_extents holes, pieces, kept, bare;
@@ -67,12 +68,13 @@ void tt_store_free(struct tt_store *store);
 tutti_status tt_arena_init(struct tt_arena *a, const struct tt_seat *seat);
 /* Ends the arena; its memory stays as it is, since peers may still read it. */
 void tt_arena_release(struct tt_arena *a);
-/* Allocates whole pages, zeroed and backed at once: so a lack of memory is TUTTI_ERR_MEMORY here
- * and no SIGBUS later. Errors: MEMORY, LIMIT (no address space is left). Any thread. */
+/* Allocates whole pages, which are zero. In a job of processes, backs them at once, so that a lack
+ * of memory is TUTTI_ERR_MEMORY here and no SIGBUS later. Errors: MEMORY, LIMIT (no address space
+ * is left). Any thread. */
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Does what tt_arena_take does, but does not back the pages. No rank may touch a page before
- * tt_arena_back has returned OK for it. tt_arena_back can fail later; pages that are backed already
- * stay backed then. */
+ * tt_arena_back has returned OK for this page. If tt_arena_back fails, pages that were backed
+ * before stay backed. */
 tutti_status tt_arena_reserve(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Backs whole pages of a piece, as far as they are not backed yet. Both numbers are multiples of
  * the page size. Errors: MEMORY. Any thread. */
@@ -83,11 +85,12 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset);
 /* Does what tt_arena_alloc does, but the memory may have been kept by tt_arena_put, so its contents
  * are undefined. */
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
-/* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank,
- * unless they are more than tt_arena_keeps(). */
+/* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank.
+ * If the kept pages would have more than tt_arena_keeps() bytes, returns those kept before to the
+ * system, or, if the piece alone is too large, the pages of the piece. */
 bool tt_arena_put(struct tt_arena *a, int64_t offset);
-/* Returns how many bytes a rank keeps at most: about what the long windows of two teams of all
- * ranks take. */
+/* Returns how many bytes a rank keeps at most. The number is about the size of the long windows of
+ * two teams of all ranks. */
 int64_t tt_arena_keeps(const struct tt_arena *a);
 
 #endif

@@ -90,7 +90,8 @@ tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment
 
 /* ---- Failures ---- */
 
-static void look_all(struct tt_job_page *job)
+/* Counts a change of a rank's state, and wakes all sleepers, so that they look at the states. */
+static void announce_change(struct tt_job_page *job)
 {
     atomic_fetch_add(&job->failures, 1);
     tt_job_wake_all(job);
@@ -105,7 +106,7 @@ static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, en
     atomic_store(&rank_status->team, team);
     atomic_store(&rank_status->order, atomic_fetch_add(&job->order, 1) + 1);
     atomic_store(&rank_status->state, TT_RANK_FAILED);
-    look_all(job);
+    announce_change(job);
 }
 
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
@@ -152,7 +153,7 @@ void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
 {
     uint32_t joined = TT_RANK_JOINED;
     atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
-    look_all(job);
+    announce_change(job);
 }
 
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank)
@@ -160,7 +161,7 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     uint32_t joined = TT_RANK_JOINED, here = ranks_here(job);
     atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
     atomic_fetch_sub(&job->rank[rank].clients, 1);
-    look_all(job);
+    announce_change(job);
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 

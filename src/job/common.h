@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of clients in the job page: it has an entry for each client that some rank has not
- * finalized, with what the ranks of the node share for this client.
+ * The table of clients in the job page. It has an entry for each client that some rank of the node
+ * has not finalized. The entry contains the data of this client that the ranks of the node share.
  *
  * The k-th tutti_init of every rank makes client k, so the ranks know the number without agreement.
  * The first rank that makes the client decides which entry it gets (common.c). Numbers of clients
@@ -39,22 +39,22 @@ struct tt_common *tt_common_at(const struct tt_job_page *job, int i);
 void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
                     enum tt_cause cause, int code);
 /* Records that the rank leaves the client, unless it has failed, and wakes all sleepers so that
- * they look for it. The rank must not access *common afterwards. */
+ * they notice it. The rank must not access *common afterwards. */
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Records that a rank of another node has left the client, and wakes all sleepers. */
 void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Records as a failure that a rank has left although another rank still needs it. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
 
-/* How a rank failed. This is recorded on the rank's own node, and reported to other nodes.
+/* How a rank failed. The failure is recorded on the rank's own node, and reported to other nodes.
  *
  * A rank fails once, so an error that it gets on a team also breaks its other teams. Whether a
  * member of a team returns the error itself or PEER depends on the team where the rank failed. So
  * the team and the text of the error belong to the failure, and every report of the failure
  * contains them, whichever rank sends the report, and over whichever team.
  *
- * Why every member of the team returns the error itself: the rank that fails stores the team and
- * the text in the page of its node before its state becomes FAILED. Every report is made from the
+ * Why every member of the team returns the error itself: the rank that fails stores the text and
+ * the team in the page of its node before its state becomes FAILED. Every report is made from the
  * page of its sender, and contains state, team and text; its receiver stores the text first, then
  * the team, and then the state. So by induction over the reports, no rank of any node sees the
  * failure without the team and the text. No rank has to ask for the text or to wait for it, and so
@@ -99,7 +99,7 @@ int tt_common_first_failed(const struct tt_job_page *job, const struct tt_common
 char *tt_common_cause_text(const struct tt_job_page *job, const struct tt_common *common, int rank,
                            char *buffer, size_t n);
 
-/* Writes a text as tt_common_cause_text does, but about the end of the rank's process, whatever
+/* Writes a text as tt_common_cause_text does, but about the failure of the rank's process, whatever
  * happened in a client before. */
 char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, size_t n);
 /* Returns whether a rank that failed for this cause has failed in all clients, because its process

@@ -9,7 +9,7 @@
 /* The most yields that a waiting thread makes, after it has released the lock, for threads that
  * begin a call and want the lock. The kernel takes some time to wake one of these threads. Without
  * the yields, the waiting thread, which runs already, would always take the lock first. */
-#define STEPS_ASIDE 64
+#define YIELDS_MOST 64
 
 /* The address of this variable identifies the thread. */
 static _Thread_local char self;
@@ -56,7 +56,7 @@ void tt_lock_give(struct tt_lock *lock)
 void tt_lock_pause(struct tt_lock *lock)
 {
     tt_lock_give(lock);
-    for (int i = 0; i < STEPS_ASIDE && atomic_load(&lock->wanting) > 0; i++) sched_yield();
+    for (int i = 0; i < YIELDS_MOST && atomic_load(&lock->wanting) > 0; i++) sched_yield();
 }
 
 void tt_lock_resume(struct tt_lock *lock)

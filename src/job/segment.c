@@ -150,9 +150,9 @@ static bool exceeds_file_limit(int64_t bytes)
     return true;
 }
 
-/* Maps as many bytes as this host can ever back, or fewer if the limits on address space or file
- * size require it: halves the bytes until the mapping succeeds. Returns false if the least size
- * cannot be mapped. */
+/* Maps as many bytes as this host can ever back, between RANK_LEAST and RANK_MOST for each rank of
+ * this node. If a limit on address space or file size forbids that, halves the bytes until the
+ * mapping succeeds. Returns false if RANK_LEAST for each rank cannot be mapped. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;
@@ -211,18 +211,19 @@ tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *nod
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
 {
     if (job->magic != TT_JOB_MAGIC)
-        return tt_fail(TUTTI_ERR_BOOT, "the descriptor in TUTTI_JOB is not a job of tutti");
+        return tt_fail(TUTTI_ERR_BOOT, "the memory is not that of a Tutti job");
     if (job->size < 1 || job->arenas < 1 || job->arenas > job->size ||
         job->page_bytes != page_bytes(job->size) || job->common_at != common_at(job->size) ||
         job->common_bytes != common_bytes(job->size) || bytes < job->page_bytes ||
         bytes > job->whole_bytes ||
         job->whole_bytes < grants_at(job->size) + job->arenas * RANK_LEAST)
-        return tt_fail(TUTTI_ERR_BOOT, "the job's memory has the wrong size");
+        return tt_fail(TUTTI_ERR_BOOT, "the job's memory does not have the layout of version %s",
+                       tutti_version());
     return TUTTI_OK;
 }
 
-/* Marks this rank as failed, so that no rank waits for it, because it cannot map the job's memory.
- * Maps only the job page for that. */
+/* Marks this rank, which cannot map the job's memory, as failed, so that no rank waits for it. Maps
+ * only the job page for that. */
 static void refuse(int fd, int rank)
 {
     struct tt_job_page *job = map_shared(fd, 4096);
@@ -240,9 +241,13 @@ static tutti_status whole_of(int fd, int64_t *bytes)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
-        return tt_fail_errno(TUTTI_ERR_BOOT, "TUTTI_JOB names descriptor %d", fd);
+        return tt_fail_errno(TUTTI_ERR_BOOT,
+                             "cannot use descriptor %d (TUTTI_JOB), which should be the job's "
+                             "memory",
+                             fd);
     if (!S_ISREG(st.st_mode) || st.st_size < 4096 || st.st_uid != geteuid())
-        return tt_fail(TUTTI_ERR_BOOT, "descriptor %d in TUTTI_JOB is not a job of this user", fd);
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "descriptor %d (TUTTI_JOB) is not the memory of a job of this user", fd);
     struct tt_job_page *job = map_shared(fd, 4096);
     if (job == MAP_FAILED) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map the job's first page");
     *bytes = job->magic == TT_JOB_MAGIC ? tt_max(job->whole_bytes, 4096) : 4096;
@@ -314,8 +319,8 @@ tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t 
     struct tt_job_page *job = tt_segment_page(s);
     if (bytes > s->bytes - *end)
         return tt_fail(TUTTI_ERR_LIMIT,
-                       "no %lld bytes of shared memory are left of the %lld for this machine's %d "
-                       "ranks",
+                       "no %lld bytes of shared memory are left of the %lld for the %d ranks of "
+                       "this node",
                        (long long)bytes, (long long)(s->bytes - grants_at(job->size)), job->arenas);
     if (!atomic_compare_exchange_strong(&job->end, end, *end + bytes)) return TUTTI_AGAIN;
     if (s->fd >= 0 || mprotect(s->base + *end, (size_t)bytes, PROT_READ | PROT_WRITE) == 0)

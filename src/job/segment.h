@@ -4,21 +4,22 @@
  * process, anonymous memory), which every rank maps as a whole.
  *
  *   0             the job page: the ranks' status, wake words, and the table of clients (common.h)
- *   first grain   grants: each belongs to one rank, and only that rank allocates in it (arena.h),
- *   ...           so there is no lock in shared memory that a dead rank could hold
+ *   multiple of   grants: each belongs to one rank, and only that rank allocates in it (arena.h),
+ *   TT_GRAIN      so there is no lock in shared memory that a dead rank could hold
  *   end           not granted yet: address space without memory
  *   whole_bytes
  *
- * The mapping is as long as the memory that the host could ever provide. The file is only as long
- * as the memory that ranks have backed, and grows with it; no process can touch a page beyond the
- * end of the file. Before this end there may be pages without memory, which are free or reserved
- * (arena.h). So whatever reads a whole mapping (a core dump, mlockall, a debugger, a checkpointer)
- * finds no more than the job has used. In a job of threads, memory that is not granted is
- * PROT_NONE, for the same reason.
+ * The mapping is as long as the memory that the host could ever provide, but at most 16 GiB for
+ * each rank of the node. The file is only as long as the memory that ranks have backed, and grows
+ * with it; no process can touch a page beyond the end of the file. Before this end there may be
+ * pages without memory, which are free or reserved (arena.h). So a reader of the whole mapping (a
+ * core dump, mlockall, a debugger, a checkpointer) finds no more memory than the job has used. In a
+ * job of threads, memory that is not granted is PROT_NONE, for the same reason.
  *
  * A grant is taken from the end by one compare-and-swap and is never returned. The file has no
- * name, so it disappears with the last process that maps it. It is left out of core dumps;
- * otherwise the dump of one rank would contain the memory of all ranks.
+ * name, so it disappears with the last process that maps it or has its descriptor. The mapping of
+ * the file is left out of core dumps; otherwise the dump of one rank would contain the memory of
+ * all ranks.
  */
 #ifndef TT_SEGMENT_H
 #define TT_SEGMENT_H
@@ -41,8 +42,10 @@
 enum {
     /* bytes of an error text that describes two calls (run/signature.h) */
     TT_FINDING_TEXT = 384,
+    /* bytes of TUTTI_ALGORITHM that struct tt_world_facts has room for */
     TT_FACTS_ALGORITHM = 256,
-    /* bytes of PATH_MAX, and of a file name with the numbers of a client and a rank */
+    /* bytes of the path of a trace: a folder (PATH_MAX), and a file name with the numbers of a
+     * client and a rank */
     TT_TRACE_PATH = 4352,
     TT_FINDINGS = 8 /* teams of a client for which the page records why they failed */
 };
@@ -63,9 +66,9 @@ enum tt_cause {
     TT_CAUSE_ABSENT,  /* its process exited with code 0 and never called tutti_init */
     TT_CAUSE_STATUS,  /* an error of the library, after which it cannot go on */
     TT_CAUSE_LEFT,    /* it left although another rank still needed it */
-    TT_CAUSE_SETTING, /* one of its must-match settings differs from another rank's */
+    TT_CAUSE_SETTING, /* one of its must-match settings differs from that of another rank */
     TT_CAUSE_LOST,    /* its node cannot be reached */
-    TT_CAUSE_GONE,    /* its process does not exist any more; it is not known how it ended */
+    TT_CAUSE_GONE,    /* its process has ended, and it is not known how */
     TT_CAUSE_SILENT   /* nothing came from its node in time */
 };
 
@@ -93,17 +96,19 @@ struct tt_wake_word {
 enum { TT_WAKE_WORDS = 8 };
 
 /* The record of a rank of the job, on any node. `arena` is the rank's number among the ranks of
- * this node; -1: the rank is on another node. tt_segment_set_process sets pid and pid_space: the
- * rank calls it when it joins, and the launcher when it starts the rank. */
+ * this node; -1: the rank is on another node. tt_segment_set_process sets pid and pid_space. The
+ * rank calls this function when it joins. Before that, the launcher calls it when it has started
+ * the rank, or, without a launcher of Tutti, the rank that has made the segment calls it. */
 struct tt_job_rank {
     _Alignas(TT_LINE) struct tt_wake_word wake_word[TT_WAKE_WORDS];
     _Alignas(TT_LINE) struct tt_rank_status rank_status; /* the status of its process */
-    _Atomic uint32_t clients; /* the number of clients in which it has a seat */
+    _Atomic uint32_t clients; /* the number of clients in which the rank has a seat */
     _Atomic int32_t pid;
-    _Atomic uint64_t pid_space; /* the PID namespace in which it has `pid`; 0: not known */
+    _Atomic uint64_t pid_space; /* the PID namespace of `pid`; 0: not known */
     int32_t arena;
     int32_t process; /* in a nested job: the number of the process to which the thread belongs */
-    /* the number of its node; nodes are numbered from 0 in the order of their lowest ranks */
+    /* the number of the rank's node; nodes are numbered from 0 in the order of their lowest
+     * ranks */
     int32_t node;
     /* the address, in the rank's process, of a word with the value TT_JOB_MAGIC, by which other
      * ranks try whether they can read and write its memory */
@@ -136,8 +141,9 @@ struct tt_member {
     _Atomic uint32_t noticed;
 };
 
-/* The reason why a team does not work any more, recorded by the first rank of this node that found
- * it. `state` goes from NONE to WRITING to THERE; after that nothing changes. */
+/* The error because of which a team does not work any more. The first rank of this node that knows
+ * the error records it. `state` goes from NONE to WRITING to THERE, and the record does not change
+ * after that. */
 enum tt_finding_state { TT_FINDING_NONE, TT_FINDING_WRITING, TT_FINDING_THERE };
 struct tt_finding {
     _Atomic uint32_t state; /* enum tt_finding_state */
@@ -146,9 +152,9 @@ struct tt_finding {
 };
 
 /* The numbers on which the choice of algorithms in a client's world depends, besides the machine
- * model and the wisdom. They serve a process that only reads the job's memory (tutti explain
- * --job). The members have the meanings of those of struct tt_map. The first rank of a node writes
- * them when all ranks have joined the client, and sets `known` last. */
+ * model and the wisdom, for a process that only reads the job's memory (tutti explain --job). The
+ * members have the meanings of those of struct tt_map. The first rank of a node writes them when
+ * all ranks have joined the client, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
@@ -165,7 +171,7 @@ struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
     /* ranks of this node that have left the client and do not access this entry any more */
     _Atomic uint32_t gone;
-    /* counter of round one (boot.c): ranks that have come */
+    /* counter of round one (boot.c): ranks that have published their pids and probe words */
     _Alignas(TT_LINE) _Atomic uint32_t joined;
     /* counter of round two: ranks that have tried to access each other's memory */
     _Atomic uint32_t ready;
@@ -187,9 +193,10 @@ struct tt_common {
     struct tt_world_facts world;
     _Atomic int64_t called_ns; /* when a rank of this node last printed the roll call; 0: never */
     _Atomic uint64_t cpus[TT_JOB_CPUS / 64]; /* processors that at least one rank may use */
-    /* the least number of processors that a rank has found in `cpus`; 0: no rank has looked yet */
+    /* the least number of processors that a rank has found in `cpus`, limited by its cgroup's
+     * quota; 0: no rank has looked yet */
     _Atomic int32_t cores;
-    /* must-match settings: 1 + the value of the first rank that came; 0: no rank has come */
+    /* must-match settings: 1 + the value of the first rank that has stored it; 0: none has */
     _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
     /* the warnings about settings that ranks of this node have (common.h) */
     struct tt_common_warning {
@@ -215,8 +222,8 @@ struct tt_job_page {
     int32_t arenas; /* ranks on this node */
     int32_t nodes;  /* nodes of the job */
     int64_t page_bytes, whole_bytes;
-    /* The time at which the job was made, which differs between all jobs of a node. In a job on
-     * several nodes, the stamp of node 0. */
+    /* The time at which the page was made, which differs between all jobs of a node. In a job on
+     * several nodes, the lowest rank of each node replaces it by the stamp of node 0. */
     int64_t stamp;
     int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
@@ -259,8 +266,8 @@ tutti_status tt_segment_create(struct tt_segment *s, int size, bool threads);
 tutti_status tt_segment_create_on(struct tt_segment *s, int size, const int *node, int nodes,
                                   int me);
 /* Maps the memory of the descriptor fd for a rank, and checks that it is a job of this library.
- * Takes over the descriptor and sets close-on-exec. Errors: BOOT, LIMIT (the call then also marks
- * the rank as failed, so that the other ranks see it). */
+ * Takes over the descriptor and sets close-on-exec. Errors: BOOT, LIMIT. If the whole memory cannot
+ * be mapped (LIMIT), marks the rank as failed, so that the other ranks do not wait for it. */
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
 /* Checks that the page is the page of a job with this library's layout. `bytes` is the length of
  * the mapping or of the file. Errors: BOOT. */
@@ -271,7 +278,8 @@ void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid);
  * known. */
 uint64_t tt_segment_pid_space(void);
 void tt_segment_close(struct tt_segment *s);
-/* Unmaps the memory but keeps the descriptor, to attach again. */
+/* Unmaps the memory but keeps the descriptor, so that tt_segment_attach can map the memory
+ * again. */
 void tt_segment_unmap(struct tt_segment *s);
 
 /* Returns the descriptor of the memory's file, or -1 with errno EBADF if the program has closed it.
@@ -285,9 +293,9 @@ static inline int64_t tt_segment_end(const struct tt_segment *s)
 {
     return atomic_load(&tt_segment_page(s)->end);
 }
-/* Grants [*end, *end + bytes), zeroed and not backed yet, if *end is the current end; bytes must be
- * a multiple of TT_GRAIN. AGAIN: other ranks were granted memory meanwhile, and *end is the new
- * end. Errors: LIMIT, MEMORY. */
+/* Grants the bytes from *end to *end + bytes, which are zero and not backed yet, if *end is the
+ * current end; `bytes` must be a multiple of TT_GRAIN. AGAIN: other ranks were granted memory
+ * meanwhile, and *end is the new end. Errors: LIMIT, MEMORY. */
 tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
 /* Records that pages up to `end` are backed. */
 void tt_segment_backed(const struct tt_segment *s, int64_t end);

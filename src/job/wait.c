@@ -19,17 +19,17 @@
 
 /* The number of yields between two looks at the clock. */
 #define YIELDS_TO_CLOCK 64
-/* A yield is long if it takes more than this many ticks of the processor's counter, which is a
- * third of a millisecond or less on usual processors. */
+/* A yield is long if it takes more than this many ticks of the processor's counter: a third of a
+ * millisecond if the counter runs at 3 GHz. */
 #define LONG_TICKS 1000000
 /* Two long yields follow each other closely if no more than this time lies between them. */
 #define LONG_TOGETHER_NS 100000000
 /* If long yields have followed each other closely for this time, a thread decides whether other
- * programs caused them: after this time the kernel has counted the time of every thread that has
- * run. */
+ * programs caused them. In a shorter time, the kernel may not have counted the time of every thread
+ * that has run. */
 #define JUDGED_AFTER_NS 8000000
-/* If the ranks used less than this percentage of the processors' time meanwhile, other programs
- * want the processors. */
+/* If the ranks used less than this percentage of the processors' time while long yields followed
+ * each other, other programs want the processors. */
 #define OWN_PERCENT 96
 /* If other programs want the processors, waits sleep without yielding for a time between these
  * limits. After that time a thread tries a yield again. */
@@ -124,7 +124,7 @@ int tt_common_find_cores(struct tt_common *common)
 
 /* Returns the wait policy. Ranks that share processors and also wait for other nodes yield less
  * often before they sleep, and do not decide whether other programs caused long yields (`exact`).
- * The reason: what runs meanwhile is mostly work of the job itself that this rank cannot count,
+ * The reason: during their yields, mostly work of the job itself runs that this rank cannot count,
  * namely the kernel's part of the network, and in containers the ranks of other nodes. When this
  * work counted as that of other programs, a bcast of 1 MiB on nodes of 4, 2, 1 and 1 ranks, in
  * containers of one machine, took 5 times as long. In the same test, 20 yields and 4,000 yields
@@ -200,7 +200,7 @@ static _Atomic int64_t first_long_ns, last_long_ns;
 static _Atomic int64_t first_used_ns, first_here_ns;
 /* until when waits sleep because other programs want the processors; 0: they do not */
 static _Atomic int64_t wanted_until_ns;
-/* since when other programs have wanted the processors, and when waits last stopped to sleep for
+/* since when other programs have wanted the processors, and when waits last stopped sleeping for
  * that reason; 0: never */
 static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
 
@@ -272,11 +272,11 @@ static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
     return used_ns * 100 >= ns * cores * OWN_PERCENT;
 }
 
-/* Returns whether the ranks used nearly all the time of the processors, in the last `ns`
- * nanoseconds: of the processors on which this thread may run, or of all processors of the node's
- * ranks. The first is compared because a processor of other ranks may have been idle while these
- * were blocked in the kernel, the second because a cgroup's quota limits the time on all processors
- * together. */
+/* Returns whether, in the last `ns` nanoseconds, the ranks used nearly all the time of the
+ * processors on which this thread may run, or nearly all the time of all processors of the node's
+ * ranks. All processors alone would not do, because processors of other ranks may have been idle
+ * while these ranks were blocked in the kernel. The processors of this thread alone would not do,
+ * because a cgroup's quota limits the time on all processors together. */
 static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
                              const struct used *used)
 {
@@ -289,7 +289,7 @@ static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_
 }
 
 /* Begins a new row of long yields with the present time and processor times. */
-static void count_long_yields(int64_t now, const struct used *used)
+static void begin_long_yields(int64_t now, const struct used *used)
 {
     atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
     atomic_store_explicit(&first_used_ns, used->all_ns, memory_order_relaxed);
@@ -297,7 +297,7 @@ static void count_long_yields(int64_t now, const struct used *used)
 }
 
 /* Makes waits sleep, instead of yielding, for half of the time for which other programs have wanted
- * the processors. */
+ * the processors, within the limits WANTED_LEAST_NS and WANTED_MOST_NS. */
 static void sleep_for_a_while(int64_t now, int64_t first)
 {
     if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > LONG_TOGETHER_NS)
@@ -317,13 +317,13 @@ static void long_yield(const struct tt_wait *w)
     int64_t now = tt_clock_ns();
     int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
     if (now - last > LONG_TOGETHER_NS) {
-        count_long_yields(now, &used);
+        begin_long_yields(now, &used);
         return;
     }
     int64_t first = atomic_load_explicit(&first_long_ns, memory_order_relaxed);
     if (now - first < JUDGED_AFTER_NS) return;
     if (ranks_were_alone(w, now - first, &mine, &used))
-        count_long_yields(now, &used);
+        begin_long_yields(now, &used);
     else
         sleep_for_a_while(now, first);
 }
@@ -405,8 +405,8 @@ bool tt_wait_register(void)
     return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
 }
 
-/* Executes a full barrier on this thread, and, unless signallers use fences, on all threads of the
- * ranks by membarrier. Returns false if membarrier failed. */
+/* Executes a full barrier on this thread, and, unless signallers use fences, by membarrier on all
+ * running threads of the ranks. Returns false if membarrier failed. */
 static bool full_barrier(const struct tt_wait *w)
 {
 #ifdef TT_TSAN
@@ -435,10 +435,11 @@ static void sleep_on_wake_word(struct tt_wait *w)
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);
     tt_wait_done(w);
-    /* if the wake-up was not for this wait, the thread announces itself again at once */
+    /* If the wake-up was not for this wait, the thread sleeps again without another yield. */
     w->yielded = w->policy->yields;
 }
 
+/* Sleeps on the wake descriptor for a short time. */
 static void doze(struct tt_wait *w)
 {
     const struct tt_wake_descriptor *wake = w->policy->wake;
@@ -501,7 +502,7 @@ static void wait_with_hook(struct tt_wait *w)
  * announces its sleep without the lock, and the caller looks again with the lock. If another thread
  * of the client handles the awaited event between this look and the sleep, the signal for the event
  * has come after the announcement, so the sleep ends at once. */
-static __attribute__((noinline)) void wait_otherwise(struct tt_wait *w)
+static __attribute__((noinline)) void wait_with_lock_or_hook(struct tt_wait *w)
 {
     struct tt_lock *lock = w->policy->lock;
     if (lock) tt_lock_pause(lock);
@@ -514,7 +515,7 @@ void tt_wait_more(struct tt_wait *w)
     if (w->spun < w->quiet)
         spin(w);
     else if (tt_unlikely(w->policy->hook.call || w->policy->lock))
-        wait_otherwise(w);
+        wait_with_lock_or_hook(w);
     else
         wait_after_spins(w);
 }

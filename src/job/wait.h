@@ -7,30 +7,30 @@
  *
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
  * barrier on both sides at most one of the two loads can return the old value. The signaller must
- * be fast, and the sleeper has time. So where the kernel has membarrier(2), the sleeper's call
- * makes every running rank execute a full barrier, and the signaller needs only a compiler barrier
- * (the idea of asymmetric fences: liburcu's sys_membarrier flavour). The sleeper reads the wake
- * word before its second look, so a change between the look and the sleep ends the sleep at once.
+ * be fast, and the sleeper has time. So where the kernel has membarrier(2), the sleeper calls it to
+ * make every running rank execute a full barrier, and the signaller needs only a compiler barrier
+ * (asymmetric fences, as in liburcu's sys_membarrier flavour). The sleeper reads the wake word
+ * before its second look, so a change between the look and the sleep ends the sleep at once.
  *
  * membarrier interrupts every processor that runs a rank, and waits for all of them. With more
  * ranks than processors, ranks sleep often, most of all while other programs want the processors.
  * In such jobs, calls of membarrier took up to half of the time that the processors spent in the
  * kernel, while the time of a fence is small compared with that of a switch between threads. So the
  * signallers of a client with more ranks than processors use fences, and its sleepers do without
- * membarrier. A client does so, too, if the kernel refuses membarrier to one of its ranks when the
- * ranks meet. Only threads of one client signal to each other, so each client decides by itself. If
- * the kernel refuses membarrier later, because memory is short or because the program has given up
- * the permission, a signaller may miss a sleeper. For this case the sleeper looks again after a
- * millisecond.
+ * membarrier. The same holds for a client if the kernel refuses membarrier to one of its ranks when
+ * the ranks meet. Only threads of one client signal to each other, so each client decides by
+ * itself. If the kernel refuses membarrier later, because memory is short or because the program
+ * has given up the permission, a signaller may miss a sleeper. For this case the sleeper looks
+ * again after a millisecond.
  *
  * Several threads of a rank may sleep at once, for different clients or contexts, on the same wake
  * word or on different ones. `sleeping` counts these threads: each thread adds 1 before its second
  * look and subtracts 1 when it is awake. So `sleeping` is above 0 as long as any of them sleeps,
- * and the argument for one thread holds for each of them. The wake word only counts up. A change of
- * it wakes all threads that sleep on it; a thread for which the signal was not meant looks in vain
- * and sleeps again. A change before a thread announces itself does no harm: the thread reads the
- * changed wake word, and after that it looks for the second time. Both sides know which wake word
- * belongs to which context (tt_wake_word_of).
+ * and the argument for one thread holds for each of them. A wake word is only incremented. Each
+ * increment wakes all threads that sleep on the wake word; a thread for which the signal was not
+ * meant looks in vain and sleeps again. An increment before a thread announces that it will sleep
+ * does no harm: the thread reads the new wake word, and after that it looks for the second time.
+ * Both sides know which wake word belongs to which context (tt_wake_word_of).
  *
  * A thread that also waits for a network sleeps on the network's descriptor, and cannot sleep on
  * the wake word at the same time. Signallers do not wake such a thread for signals in memory. It
@@ -78,13 +78,14 @@ struct tt_wait_policy {
     struct tt_lock *lock;
     /* a wait makes all its yields, even if other programs seem to want the processors */
     bool exact;
-    bool can_sleep;
-    bool fences; /* signallers use fences, so a thread needs no membarrier before it sleeps */
+    bool can_sleep; /* false: a wait yields until it ends */
+    bool fences;    /* signallers use fences, so a thread needs no membarrier before it sleeps */
     const struct tt_wake_descriptor *wake; /* NULL: none */
 };
 
 /* Returns the wait policy for this many ranks on this many processors. With more ranks than
- * processors, waits do not spin, but yield often. `between`: the job has several nodes. */
+ * processors, waits do not spin, but yield. `between`: the job has several nodes. TUTTI_SPINS and
+ * TUTTI_YIELDS override the numbers of looks and yields. */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between);
 /* Replaces the hook of a policy. */
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
@@ -115,17 +116,19 @@ struct tt_wait {
     struct tt_job_page *job;
     struct tt_wake_word *wake_word;
     int64_t until_ns; /* a sleep ends at this time at the latest; INT64_MAX: no limit */
-    int64_t since_ns; /* when it first slept on a wake descriptor; 0: it has not done so */
+    int64_t since_ns; /* when the thread first slept on a wake descriptor; 0: it has not */
     /* looks without a call of the hook: policy->quiet, minus the looks in earlier waits of the same
      * call (tt_wait_afresh) */
     int quiet;
-    int to_hook; /* if there is a hook: how many looks after the quiet ones it is called next */
+    int to_hook; /* if there is a hook: the looks, after the quiet ones, until its next call */
     int spun, yielded;
     int64_t yields_ns; /* the time of the first look at the clock between yields; 0: none */
-    bool slow;         /* it has yielded for long, because other threads use the processor */
-    bool announced;
-    bool unsure; /* it has announced that it will sleep, but the kernel refused membarrier */
-    uint32_t wakes;
+    /* the thread has yielded for longer than TT_SLEEP_MOST_NS, because other threads use the
+     * processor */
+    bool slow;
+    bool announced; /* the thread has announced that it will sleep: it is counted in `sleeping` */
+    bool unsure;    /* the thread has announced that, but the kernel refused membarrier */
+    uint32_t wakes; /* `wakes` of the wake word when the thread announced that */
 };
 
 /* Returns whether the wait's invariant holds: a thread that has announced that it will sleep is
@@ -178,7 +181,7 @@ static inline bool tt_wait_is_long(const struct tt_wait *w)
 /* To be called each time that the waiter has looked in vain. Spins, yields or sleeps, and returns
  * when the waiter should look again. */
 void tt_wait_more(struct tt_wait *w);
-/* Ends the wait. To be called when it is over, successful or not. */
+/* Ends the wait. To be called when the waiter looks no longer, whether or not the signal came. */
 void tt_wait_done(struct tt_wait *w);
 /* Ends the wait and begins another wait of the same kind. The count of looks until the next call of
  * the hook goes on, because a call that makes progress again and again may last long, too. */

@@ -68,7 +68,7 @@ for call in 1 2; do
     all_refuse "the allgather given to tutti_init_with returned 8 to rank 1 in its call $call"
 done
 job 3 1 late 3
-all_refuse 'returned 8 to rank 1 in its call 3\|this machine.s 3 ranks came within 2 s\|rank 0'
+all_refuse 'returned 8 to rank 1 in its call 3\|the 3 ranks of this node came within 2 s\|rank 0'
 job 3 1 rank 3
 all_refuse 'rank 3 is not in 0 .. 2'
 job 3 1 size 4

@@ -58,10 +58,10 @@ if ! grep -q 'PMIx.*built without' <<<"$(tutti info)"; then
     without "$tests/libhosts-stub-old.so" "PMIx's library is too old \(OpenPMIx 2\.2\.5" 'of version 3 or later'
     without "$tests/libhosts-stub-part.so" 'too old, or not PMIx.s \(it has no PMIx_Init\)'
     without libm.so.6 'too old, or not PMIx.s \(it has no PMIx_Init\)'
-    refused "$tests/libhosts-stub-deaf.so" 'is not to be reached \(UNREACHABLE\)' 'TUTTI_PMIX=0 makes this process a job of one$'
+    refused "$tests/libhosts-stub-deaf.so" 'cannot be reached \(UNREACHABLE\)' 'TUTTI_PMIX=0 makes this process a job of one$'
 fi
 if grep -q '^  PMIx  *there' <<<"$(tutti info)"; then
     # PMIx may print lines of its own in addition.
     expect 1 launched "$hello"
-    says err '^hello: .*the PMIx server that the environment names is not to be reached \(.*\); TUTTI_PMIX=0 makes'
+    says err '^hello: .*the PMIx server that the environment names cannot be reached \(.*\); TUTTI_PMIX=0 makes'
 fi

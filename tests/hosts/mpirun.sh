@@ -63,7 +63,7 @@ for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone:
 # The server that the environment names does not exist: an error. With TUTTI_PMIX=0 PMIx is not
 # used.
 expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$boot" join
-says out '^rank 0: attach: .*the PMIx server that the environment names is not to be reached'
+says out '^rank 0: attach: .*the PMIx server that the environment names cannot be reached'
 expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join
 
 # Nothing is left behind.
