@@ -127,7 +127,7 @@ static void others_are_refused(void **state)
     snprintf(path, sizeof path, "%s/model", folder);
     refused(version, "tutti 0.0.1", "by Tutti 0.0.1");
     refused(processor, "processor Other 9000", "'Other 9000'");
-    refused("\nprocessors ", "\nprocessors 9", "processors, and here");
+    refused("\nprocessors ", "\nprocessors 9", "processors, and this machine has ");
     refused("\nline ", "\nline x", "is wrong");
     refused("\nline ", "\nlime ", "is wrong");
     refused("\nline 1002", "\nline 1002\nline 1002", "is wrong");
