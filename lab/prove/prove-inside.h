@@ -159,10 +159,12 @@ struct tt_proof_lane {
     struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
     struct tt_given *given;
     uint32_t given_n, given_room;
-    /* the last TT_IN_FLIGHT instances of each start id of the lane: entry id * TT_IN_FLIGHT +
-     * instance % TT_IN_FLIGHT */
+    /* the last TT_IN_FLIGHT instances of each step of the lane that starts a transfer: entry
+     * id * TT_IN_FLIGHT + instance % TT_IN_FLIGHT, where id is that of the step */
     struct tt_begun *begun;
-    uint64_t *counts; /* by start id: the number of instances so far */
+    /* by the id of such a step: 1 + the number of the last instance that the lane has started; 0:
+     * none */
+    uint64_t *counts;
     uint32_t under_way;
     /* by rank: the lane's time at its first await of the rank; NULL: not needed */
     uint32_t *opened;

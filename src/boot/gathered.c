@@ -17,6 +17,7 @@
  */
 #include "boot/directory.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,9 @@ struct published {
     char bytes[];
 };
 
-/* The exchange of this process. `all` and `values` have an entry for each rank. */
+/* The exchange of this process. `all` and `values` have an entry for each rank. One thread at a
+ * time begins the session or a fence. Meanwhile other threads, with other clients, may put values
+ * and ask for them; the lock guards `fresh` and `values` with its lists. */
 static struct {
     atomic_bool chosen; /* tt_directory_gather was called */
     struct tt_gather gather;
@@ -52,11 +55,12 @@ static struct {
     bool over;          /* an error has ended the exchange */
     bool all_know;      /* all ranks know that the exchange has ended */
     char why[WHY + 96]; /* the text of the error */
-    uint8_t *fresh;     /* what this rank has put since the last fence */
+    pthread_mutex_t lock;
+    uint8_t *fresh; /* what this rank has put since the last fence began */
     size_t fresh_bytes;
     struct published **values; /* NULL: the session has not begun */
     uint8_t *all;              /* the packets that a call gathers, one of each rank */
-} me;
+} me = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void tt_directory_gather(const struct tt_gather *gather)
 {
@@ -115,11 +119,10 @@ static bool read_values(struct published **list, const uint8_t *from, size_t n)
     return true;
 }
 
-static tutti_status put(enum tt_scope scope, const char *key, const void *bytes, size_t n)
+static tutti_status put_locked(const char *key, const void *bytes, size_t n)
 {
     const uint32_t length[2] = {(uint32_t)strlen(key), (uint32_t)n};
     size_t more = sizeof length + length[0] + n;
-    (void)scope;
     uint8_t *fresh = tt_alloc(me.fresh_bytes + more);
     if (!fresh) return tt_fail(TUTTI_ERR_MEMORY, "no memory to publish %s", key);
     if (me.fresh_bytes) memcpy(fresh, me.fresh, me.fresh_bytes);
@@ -130,6 +133,15 @@ static tutti_status put(enum tt_scope scope, const char *key, const void *bytes,
     me.fresh = fresh;
     me.fresh_bytes += more;
     return TUTTI_OK;
+}
+
+static tutti_status put(enum tt_scope scope, const char *key, const void *bytes, size_t n)
+{
+    (void)scope;
+    pthread_mutex_lock(&me.lock);
+    tutti_status status = put_locked(key, bytes, n);
+    pthread_mutex_unlock(&me.lock);
+    return status;
 }
 
 /* ---- Calls of the function ---- */
@@ -218,12 +230,26 @@ static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
 
 /* ---- A fence ---- */
 
-/* The values of all ranks while they arrive in pieces. */
+/* A fence: the values that this rank sends, and those of all ranks while they arrive in pieces. */
 struct gathering {
     uint8_t **from; /* the values of each rank */
     size_t *bytes;
     size_t most; /* the maximum of bytes[] */
+    uint8_t *mine;
+    size_t mine_bytes;
 };
+
+/* Takes what this rank has put so far. What other threads put from now on waits for the next
+ * fence. */
+static void take_fresh(struct gathering *a)
+{
+    pthread_mutex_lock(&me.lock);
+    a->mine = me.fresh;
+    a->mine_bytes = me.fresh_bytes;
+    me.fresh = NULL;
+    me.fresh_bytes = 0;
+    pthread_mutex_unlock(&me.lock);
+}
 
 static bool make_room(struct gathering *a)
 {
@@ -252,32 +278,41 @@ static const char *no_memory(void)
     return end_by(text);
 }
 
+/* Adds what has arrived to the values of the ranks. Returns false if there is no memory. */
+static bool add_all(const struct gathering *a)
+{
+    bool good = true;
+    pthread_mutex_lock(&me.lock);
+    for (int r = 0; r < me.gather.size && good; r++)
+        good = read_values(&me.values[r], a->from[r], a->bytes[r]);
+    pthread_mutex_unlock(&me.lock);
+    return good;
+}
+
 static const char *arrive(struct gathering *a)
 {
+    take_fresh(a);
     for (size_t at = 0; at == 0 || at < a->most; at += ROOM) {
-        size_t mine = at < me.fresh_bytes ? me.fresh_bytes - at : 0;
-        const char *error = gather(me.fresh_bytes, mine ? me.fresh + at : NULL,
-                                   (size_t)tt_min((int64_t)mine, ROOM));
+        size_t left = at < a->mine_bytes ? a->mine_bytes - at : 0;
+        const char *error =
+            gather(a->mine_bytes, left ? a->mine + at : NULL, (size_t)tt_min((int64_t)left, ROOM));
         if (error) return error;
         if (at == 0 && !make_room(a)) return no_memory();
         keep(a, at);
     }
-    for (int r = 0; r < me.gather.size; r++)
-        if (!read_values(&me.values[r], a->from[r], a->bytes[r])) return no_memory();
-    return NULL;
+    return add_all(a) ? NULL : no_memory();
 }
 
 static const char *gather_all(void)
 {
     size_t p = (size_t)me.gather.size;
-    struct gathering a = {tt_calloc(p, sizeof *a.from), tt_calloc(p, sizeof *a.bytes), 0};
+    struct gathering a = {.from = tt_calloc(p, sizeof *a.from),
+                          .bytes = tt_calloc(p, sizeof *a.bytes)};
     const char *error = a.from && a.bytes ? arrive(&a) : no_memory();
     for (size_t r = 0; a.from && r < p; r++) tt_free(a.from[r]);
     tt_free(a.from);
     tt_free(a.bytes);
-    tt_free(me.fresh);
-    me.fresh = NULL;
-    me.fresh_bytes = 0;
+    tt_free(a.mine);
     return error;
 }
 
@@ -319,13 +354,21 @@ static struct tt_reply *host_of(int rank)
     return tt_reply_known("", NULL, false, text, strlen(text));
 }
 
-static struct tt_reply *ask(int rank, const char *key)
+static struct tt_reply *ask_locked(int rank, const char *key)
 {
     if (!me.values || rank < 0 || rank >= me.gather.size) return NULL;
     if (strcmp(key, "pmix.hname") == 0) return host_of(rank);
     const struct published *v = find(me.values[rank], key);
     if (!v) return tt_reply_known("", "the rank has published no such value", true, NULL, 0);
     return tt_reply_known("", NULL, false, v->bytes + v->key, v->n);
+}
+
+static struct tt_reply *ask(int rank, const char *key)
+{
+    pthread_mutex_lock(&me.lock);
+    struct tt_reply *reply = ask_locked(rank, key);
+    pthread_mutex_unlock(&me.lock);
+    return reply;
 }
 
 /* ---- The session ---- */
@@ -370,6 +413,7 @@ static tutti_status begin(void)
 
 static void forget(void)
 {
+    pthread_mutex_lock(&me.lock);
     for (int r = 0; me.values && r < me.gather.size; r++)
         while (me.values[r]) {
             struct published *next = me.values[r]->next;
@@ -380,6 +424,7 @@ static void forget(void)
     tt_free(me.all);
     me.values = NULL;
     me.all = NULL;
+    pthread_mutex_unlock(&me.lock);
 }
 
 static tutti_status open_session(int *rank, int *size)

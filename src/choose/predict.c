@@ -63,8 +63,8 @@ static int64_t line_between(const struct tt_predictor *s, const struct tt_follow
     return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
 }
 
-/* Returns the set of ranks (1 << rank) that wait for `what`. Some of them may have gone on since
- * (since_ps < 0). */
+/* Returns the address of the set of ranks (1 << rank) that wait for `what`: a rank, A_MESSAGE or
+ * ALL_RANKS. A rank in the set whose since_ps is negative does not wait any more. */
 static uint64_t *waiters_for(struct tt_predictor *s, int what)
 {
     return &s->waiters[what - ALL_RANKS];
@@ -509,7 +509,8 @@ static int64_t end_of(const struct tt_predictor *s, int call, int *last)
     return end;
 }
 
-/* Returns how many of the first calls do not count, if many calls are followed. */
+/* Returns how many of the first calls the prediction leaves out of the mean time of a call: WARM,
+ * or as many as there are slots if more than CALLS calls are predicted. */
 static int warm_calls(const struct tt_predictor *s)
 {
     return s->calls > CALLS ? s->slots : WARM;

@@ -368,8 +368,9 @@ void tt_halving_post(struct tt_builder *b, const struct tt_halving *h, int k, ui
         tt_signal_set(b, rank, (uint32_t)n, value);
 }
 
-/* Opens the buffers and signals the ranks that will use them: in a reduce, the root signals all
- * ranks, because all reps put into its output. */
+/* Opens the buffers of this rank, and signals the ranks that will use them. In a reduce, the root
+ * signals all ranks, because the representative of each place (`rep`) puts its block into the
+ * root's output. */
 static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
 {
     bool root = h->me == h->root;

@@ -323,8 +323,9 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
     return true;
 }
 
-/* Does an alltoallv or alltoallw whose arguments are read. In place, the output buffer is also the
- * input; if Tutti does not use this buffer where it is, the input is packed first. */
+/* Does an alltoallv or alltoallw. The caller has read the arguments into `in` and `out`. In place,
+ * the output buffer is also the input. If Tutti cannot store the pieces directly into that buffer,
+ * the input is first packed into other memory. */
 static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct lengths *out,
                      bool in_place)
 {

@@ -219,8 +219,10 @@ struct tt_opened tt_remote_opened(const struct tt_exec *exec, int buffer);
 
 /* ---- Sending (remote.c) ---- */
 
-/* Finds the member's mirror, and whether this execution may send to the member. AGAIN: not yet;
- * this rank has asked the member to answer when it may. Errors: MEMORY. */
+/* Finds the member's mirror (struct tt_mirror), and whether this execution may send to the member.
+ * AGAIN: this execution may not send yet, and this rank has asked the member to report when it has
+ * ended enough executions; or the member has left the team without making this call. Errors:
+ * MEMORY. */
 tutti_status tt_remote_may_send(struct tt_exec *exec, int rank, struct tt_mirror **m);
 /* Writes the signature of this rank's call `number` into a packet to the member. In a call with
  * contents, the signature contains what the two ranks have for each other. */

@@ -128,12 +128,12 @@ struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank)
     return m;
 }
 
-/* ---- What is known of a member ---- */
+/* ---- What this rank knows of members on other nodes ---- */
 
-/* The messages of members on other nodes say what these members have called, opened, signalled and
- * ended. This rank stores it in their mirrors in the same form in which a member of this node
- * stores it in its block, so a step that waits looks in the same places for both kinds of
- * members. */
+/* Members on other nodes send messages about what they have called, opened, signalled and ended.
+ * This rank stores that information in the sender's mirror (struct tt_mirror). A mirror has the
+ * same form as the block of a member of this node, so a step that waits reads both in the same
+ * way. */
 
 /* ---- Executions ---- */
 

@@ -270,9 +270,9 @@ static void signal_came(struct tt_team *t, struct tt_mirror *m, struct tt_arriva
     if (copy != a) tt_free(copy);
 }
 
-/* Handles a message; or keeps the message if this rank has not begun its execution, its payload has
- * not come, or an earlier message of the member waits for a payload. Drops a message whose sender
- * is ahead by the number of slots or more, which no correct sender is. */
+/* Handles a message. Keeps it for later if this rank has not begun the execution of the message, if
+ * the payload has not arrived, or if an earlier message of the member waits for its payload. Drops
+ * a message that is TT_SLOTS or more executions ahead of this rank: no correct sender sends it. */
 static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a,
                     const struct payload *payload)
 {

@@ -463,8 +463,8 @@ static bool add_short_call(struct roll_text *t, const struct tt_roll *roll, int 
     return false;
 }
 
-/* Adds a call of the rank that failed, if there is one: on the team that the roll call is about, or
- * else on any team. */
+/* Adds a call that returned an error to the rank, if there is such a call: one on the team that the
+ * roll call is about, or else one on any team. */
 static void add_failed(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];

@@ -246,7 +246,8 @@ struct tt_team {
      * because its partners compare the counts (only_gives in exec.c); 0: there was none */
     uint64_t given;
     struct tt_exec *running[TT_SLOTS];
-    /* by slot: the execution in the slot is not below my_done, and has ended */
+    /* by slot: whether this rank has ended the execution in the slot although an earlier execution
+     * is still under way, so that my_done does not count it yet */
     bool ended[TT_SLOTS];
     struct tt_exec *queue, **queue_end;
     /* the execution of calls without a plan (tt_exec_note); NULL: there was no such call yet */

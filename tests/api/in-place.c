@@ -121,7 +121,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* in-place: as a process of a job. in-place threads P...: on P threads, for each P. */
+/* The program `in-place` runs the test as one rank of the job that `tutti run` has started.
+ * `in-place threads P...` runs the test on P threads, which are the ranks, for each P in turn. */
 int main(int argc, char **argv)
 {
     return run_ranks(argc, argv, one_rank);

@@ -38,8 +38,9 @@ if [ -z "${TUTTI_TEST_INSIDE-}" ]; then
     TUTTI_TEST_INSIDE=1 exec "${spaces[@]}" bash "$0" "$@"
 fi
 
-# The work folder is a file system that no process outside of this script's namespaces sees. Inside
-# it hides what else is in that folder.
+# The work folder is a new tmpfs, mounted at /mnt (or at /media if the build lies below /mnt). No
+# process outside of this script's namespaces sees the tmpfs. Within the namespaces, the tmpfs hides
+# the former contents of the folder.
 work=/mnt
 case $TUTTI_BUILD in /mnt/*) work=/media ;; esac
 mount -t tmpfs tmpfs "$work"

@@ -138,7 +138,8 @@ static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l
     return c;
 }
 
-/* Returns the rank for which the odd rank changes its counts. */
+/* Returns the rank whose pieces are concerned if the odd rank, whose call differs from those of the
+ * others, has wrong counts. */
 static int other_of(const struct a_case *k)
 {
     return (k->odd + 1) % k->p;
