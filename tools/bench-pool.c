@@ -2,7 +2,7 @@
  *
  * Buffers that a benchmark uses in turn. A benchmark that uses one buffer again and again measures
  * the caches. Here the buffers of the ranks that share a last-level cache are together twice as
- * large as this cache, if memory allows.
+ * large as this cache, if memory allows and the job has one node.
  */
 #include <inttypes.h>
 #include <sched.h>

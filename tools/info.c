@@ -378,7 +378,7 @@ static struct otherwise otherwise_of(const struct tt_known_setting *setting)
 static const char *const rules[] = {
     [TT_SETTING_OWN] = "",
     [TT_SETTING_SAME] = "the same on all ranks",
-    [TT_SETTING_AGREED] = "agreed by all ranks",
+    [TT_SETTING_AGREED] = "agreed in tutti_init",
 };
 
 static bool network_is_wrong(const char *text)

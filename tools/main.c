@@ -102,7 +102,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* Opens /dev/null on standard descriptors that are closed. Otherwise a file opened later would
  * become the standard output. A standard output that was closed is opened for reading only, so that
- * the command reports, as for a full disk, that it cannot write its output. */
+ * the command reports, as for a full disk, that it cannot write its output. The ranks of `tutti
+ * run` inherit it and get the same error as without a launcher. */
 static void open_standard_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)

@@ -201,7 +201,7 @@ static void put_setting(FILE *out, const struct tt_known_setting *setting)
         [TT_SETTING_OWN] = "",
         [TT_SETTING_SAME] = " It must be the same on all ranks.",
         [TT_SETTING_AGREED] =
-            " The ranks may have different values, and agree on one in tutti_init.",
+            " The ranks may have different values; docs/tuning.md says which one is in force.",
     };
     char values[200];
     fprintf(out, ".TP\n.B %s\n", setting->name);

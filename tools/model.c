@@ -171,8 +171,7 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
 
 enum { SIMPLE = 1 << TT_MODEL_simple, LOGGP = 1 << TT_MODEL_loggp, LINKS = 1 << TT_MODEL_links };
 
-/* Returns whether the user has chosen a model, a bit of `of`, to which this option belongs. If not,
- * prints the error. */
+/* Returns whether the model in use, a bit of `of`, has this option. If not, prints the error. */
 static bool belongs(const struct tt_model *model, unsigned of, const char *option,
                     const char *command)
 {
@@ -202,6 +201,21 @@ static bool options_belong(const struct tt_model *model, const char *command)
     if (model->stores && !belongs(model, LINKS, "--store-and-forward", command)) return false;
     if (model->node_ports && !belongs(model, SIMPLE | LOGGP, "--ports node", command)) return false;
     return !model->all_ports || belongs(model, SIMPLE | LINKS, "--ports all", command);
+}
+
+/* Returns whether ranks of the problem share nodes, or no option is given that needs such nodes. If
+ * not, prints the error. */
+static bool has_nodes(const struct tt_model *m, const struct tt_case *c, const char *command,
+                      const char *text)
+{
+    const char *option = m->near_ts_ps != tt_model_default.near_ts_ps   ? "--near-ts"
+                         : m->near_tw_ps != tt_model_default.near_tw_ps ? "--near-tw"
+                         : m->node_ports                                ? "--ports node"
+                                                                        : NULL;
+    if (!option || c->map.nodes < c->map.p) return true;
+    fprintf(stderr, "%s: %s wants nodes with several ranks, as in %s@nodes:4,4\n", command, option,
+            text);
+    return false;
 }
 
 /* Returns whether --tw-both, the time of a byte while the rank also transfers in the other
@@ -241,7 +255,9 @@ bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char
                      const char *text)
 {
     if (model->kind == TT_MODELS) model->kind = c->map.net ? TT_MODEL_links : TT_MODEL_simple;
-    if (!options_belong(model, command) || !both_directions_fit(model, command)) return false;
+    if (!options_belong(model, command) || !has_nodes(model, c, command, text) ||
+        !both_directions_fit(model, command))
+        return false;
     if (model->kind == TT_MODEL_links && !c->map.net) {
         fprintf(stderr, "%s: --model links wants a network, as in %s@torus:...\n", command, text);
         return false;

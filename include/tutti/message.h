@@ -90,9 +90,10 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
  * team or a message. If a team is broken, the function returns the error once, and only if no call
  * on that team has returned it before. (Calls on the team return it each time.) The function also
  * returns the first error of a message since the last call, if there is no completion function for
- * that error: ARG for a message whose dispatch id has no handler; MEMORY or LIMIT for a message
- * that waits because it could not be sent or received yet (a later call tries again). One thread
- * per context at a time. */
+ * that error: ARG for a message whose dispatch id has no handler, or whose handler gave a wrong
+ * type, count or buffer; MEMORY or LIMIT for a message that waits because it could not be sent or
+ * received yet (a later call tries again), and MEMORY for a message that could not be unpacked,
+ * whose data are lost. One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
@@ -172,7 +173,8 @@ typedef struct tutti_receive {
     tutti_type type; /* the type of the elements */
     /* Called when the data have arrived; may be NULL. It gets TRUNCATED if the message was longer
      * (the library drops the rest), PEER if the origin failed before, ARG if a buffer at either end
-     * is not valid memory, and MEMORY if the data could not be unpacked. */
+     * is not valid memory or the type or count is wrong, and MEMORY if the data could not be
+     * unpacked. */
     tutti_done_fn *done;
     void *arg;   /* the argument of `done` */
     int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
@@ -254,8 +256,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *clie
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
 /* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
  * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
- * MEMORY, SYSTEM (the network provides no key). Does not block. Local, one thread per client at a
- * time. */
+ * MEMORY, LIMIT (the network's key does not fit: fewer UCX_NET_DEVICES make it shorter), SYSTEM
+ * (the network provides no key). Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 

@@ -21,9 +21,10 @@ extern "C" {
 #endif
 
 /* The status codes: X(name, text). They are grouped by what usually does not work any more
- * afterwards. Exceptions: MEMORY and LIMIT from a collective break its team; TRUNCATED ends a
- * message that the caller has received in part; PEER for a message or a one-sided access says only
- * that the other rank has failed or left. The comments of functions state further exceptions. */
+ * afterwards. Exceptions: MEMORY and LIMIT from a blocking or nonblocking collective break its
+ * team; TRUNCATED ends a message that the caller has received in part; PEER for a message or a
+ * one-sided access says only that the other rank has failed or left. The comments of functions
+ * state further exceptions. */
 #define TUTTI_STATUS_LIST(X)                                                                       \
     X(OK, "done")                                                                                  \
     X(AGAIN, "not complete yet: ask again")                                                        \

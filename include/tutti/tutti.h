@@ -20,7 +20,8 @@
  * otherwise, counts and displacements are in elements and sizes are in bytes, a function sets its
  * output arguments only on TUTTI_OK, and the library keeps no pointer that it was given after the
  * function has returned. Functions of the program that the library calls must return: they must not
- * end by longjmp or by a C++ exception.
+ * end by longjmp, by a C++ exception, or, except for a tutti_thread_fn, by pthread_exit. While the
+ * program uses the library, it must not close file descriptors that it did not open.
  *
  * status.h lists the status codes, type.h the types and operations, and message.h declares
  * point-to-point messages.
@@ -552,10 +553,10 @@ enum {
  * UNSUPPORTED: TUTTI_ALGORITHM forces an algorithm that does not apply to the call, or, in a
  * nonblocking form, one before which the ranks exchange their counts. After ARG, TYPE and
  * UNSUPPORTED this rank has started nothing (except for the buffers below), and ranks whose
- * arguments are right wait for this rank. MEMORY and LIMIT from a blocking or nonblocking form
- * break the team, and the other members get PEER. Calls that wait also return PEER, with the rank
- * and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of f64, root 2) where rank
- * 0 called bcast(n=5 of f64, root 1)".
+ * arguments are right wait for this rank. MEMORY, LIMIT and SYSTEM from a blocking or nonblocking
+ * form break the team, and the other members get PEER. Calls that wait also return PEER, with the
+ * rank and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of f64, root 2) where
+ * rank 0 called bcast(n=5 of f64, root 1)".
  *
  * If a buffer is not valid memory and another rank accesses it by a system call, the call returns
  * ARG with the name of the argument, the team breaks, and the other members get an error that names

@@ -156,8 +156,8 @@ void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct 
                      struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by an algorithm that needs more than this
  * rank's counts (tt_algorithm.first): the ranks exchange these numbers here. The caller owns a use
- * of the plan. The team breaks if what some rank sends is not what its receiver expects. Errors:
- * UNSUPPORTED (the call must not wait for other ranks), MISMATCH, MEMORY, and those of
+ * of the plan. The team breaks if a rank sends a piece that differs from what its receiver expects.
+ * Errors: UNSUPPORTED (the call must not wait for other ranks), MISMATCH, MEMORY, and those of
  * tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_as_given *given,

@@ -93,7 +93,7 @@ static tutti_status check_own(const struct tt_contents *in, const struct tt_cont
     if (in->hash == out->hash && in->bytes == out->bytes) return TUTTI_OK;
     tt_signature_contents(in, 0, one, sizeof one);
     tt_signature_contents(out, 0, other, sizeof other);
-    return tt_fail(TUTTI_ERR_ARG, "this rank gives itself %s and expects %s%s", one, other,
+    return tt_fail(TUTTI_ERR_ARG, "this rank sends itself %s but expects %s%s", one, other,
                    strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "");
 }
 

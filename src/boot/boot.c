@@ -156,6 +156,13 @@ static tutti_status map_first(void)
     return fits(tt_segment_page(&launched.segment), size, launched.rank);
 }
 
+/* Later calls of tutti_init in this process return this status, with the text of the last error. */
+static void refuse_later(tutti_status status)
+{
+    launched.refused = status;
+    snprintf(launched.refused_text, sizeof launched.refused_text, "%s", tutti_error());
+}
+
 static tutti_status take_place(void)
 {
     tutti_status status = map_first();
@@ -166,8 +173,7 @@ static tutti_status take_place(void)
         launched.pid = getpid();
         return TUTTI_OK;
     }
-    launched.refused = status;
-    snprintf(launched.refused_text, sizeof launched.refused_text, "%s", tutti_error());
+    refuse_later(status);
     tt_machines_leave(status);
     tt_segment_close(&launched.segment);
     return tt_fail(status, "%s", launched.refused_text);
@@ -187,7 +193,9 @@ static tutti_status map_job(void)
             TUTTI_ERR_BOOT, "this process cannot join again: it closed the descriptor of the job's "
                             "memory");
     TT_TRY(tt_machines_return());
-    return tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
+    tutti_status status = tt_segment_attach(&launched.segment, launched.segment.fd, launched.rank);
+    if (launched.segment.fd < 0) refuse_later(status);
+    return status;
 }
 
 /* Unmaps the job's memory if this process has no client left, and ends its use of PMIx. `status` is

@@ -523,7 +523,8 @@ static tutti_status get_segment(struct machines_member *m, char (*host)[TT_JOB_H
 static tutti_status same_size(const struct machines_member *m, const struct tt_job_page *job)
 {
     if (job->size == m->size && job->nodes == m->nodes) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT, "the memory that rank %d offers is of another job", m->first);
+    return tt_fail(TUTTI_ERR_BOOT, "the memory that rank %d offers belongs to another job",
+                   m->first);
 }
 
 /* ---- Joining and leaving ---- */

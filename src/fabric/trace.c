@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file-id.h"
 #include "job/common.h"
 #include "fabric/trace-part.h"
 
@@ -43,7 +44,8 @@ struct trace {
     const struct tt_fabric_ops *below;
     char path[PATH_MAX + 64]; /* absolute, since the program may change its directory */
     int fd;
-    int64_t backed; /* bytes of the file that have disk space */
+    struct tt_file_id file; /* that of `fd` */
+    int64_t backed;         /* bytes of the file that have disk space */
     struct tt_part_head *head;
     struct tt_part_entry *entry;
     uint64_t team[TEAMS];
@@ -71,7 +73,7 @@ static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t 
     if (n + entries > most) return NULL;
     if (end > trace->backed) {
         int64_t more = tt_min(GROWS, FILE_BYTES - trace->backed);
-        if (!may_grow(trace->backed + more)) return NULL;
+        if (!may_grow(trace->backed + more) || !tt_file_is(trace->fd, trace->file)) return NULL;
         if (posix_fallocate(trace->fd, trace->backed, more) != 0) return NULL;
         trace->backed += more;
     }
@@ -331,8 +333,9 @@ static bool print_json(const struct trace *trace, const char *path)
 /* Removes the .part file, but only if it is this rank's: another job may have reused the names. */
 static void remove_part(const struct trace *trace, const char *part)
 {
-    struct stat own, named;
-    if (fstat(trace->fd, &own) == 0 && stat(part, &named) == 0 && own.st_ino == named.st_ino)
+    struct stat named;
+    if (stat(part, &named) == 0 && named.st_ino == trace->file.file &&
+        named.st_dev == trace->file.device)
         unlink(part);
 }
 
@@ -361,7 +364,7 @@ static void save(const struct trace *trace)
 static void free_trace(struct trace *trace)
 {
     if (trace->head) munmap(trace->head, FILE_BYTES);
-    if (trace->fd >= 0) close(trace->fd);
+    if (trace->fd >= 0 && tt_file_is(trace->fd, trace->file)) close(trace->fd);
     tt_free(trace);
 }
 
@@ -408,6 +411,7 @@ static bool map_file(struct trace *trace, const struct tt_fabric *f)
     name_file(trace, ".part", part, sizeof part);
     trace->fd = create_own(part);
     if (trace->fd < 0) return false;
+    trace->file = tt_file_id(trace->fd);
     lock_part(trace->fd);
     trace->backed = GROWS;
     int error = may_grow(GROWS) ? posix_fallocate(trace->fd, 0, GROWS) : EFBIG;

@@ -124,22 +124,9 @@ static int open_memory(void)
     return -1;
 }
 
-/* Records which file the segment's descriptor is of. */
-static void note_file(struct tt_segment *s)
-{
-    struct stat st;
-    if (s->fd < 0 || fstat(s->fd, &st) != 0) return;
-    s->device = st.st_dev;
-    s->file = st.st_ino;
-}
-
 int tt_segment_file(const struct tt_segment *s)
 {
-    struct stat st;
-    if (fstat(s->fd, &st) != 0) return -1;
-    if (st.st_dev == s->device && st.st_ino == s->file) return s->fd;
-    errno = EBADF;
-    return -1;
+    return tt_file_is(s->fd, s->file) ? s->fd : -1;
 }
 
 static bool exceeds_file_limit(int64_t bytes)
@@ -177,7 +164,7 @@ static tutti_status create(struct tt_segment *s, int size, bool threads, const s
         return tt_fail_errno(errno == EMFILE || errno == ENFILE ? TUTTI_ERR_LIMIT
                                                                 : TUTTI_ERR_SYSTEM,
                              "cannot make the job's shared memory (memfd_create)");
-    note_file(s);
+    s->file = tt_file_id(s->fd);
     if (!map_largest(s, size, w->arenas)) {
         tutti_status status =
             tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map %lld bytes of address space for %d ranks",
@@ -242,12 +229,9 @@ static tutti_status whole_of(int fd, int64_t *bytes)
     struct stat st;
     if (fstat(fd, &st) != 0)
         return tt_fail_errno(TUTTI_ERR_BOOT,
-                             "cannot use descriptor %d (TUTTI_JOB), which should be the job's "
-                             "memory",
-                             fd);
+                             "cannot use descriptor %d, which should be the job's memory", fd);
     if (!S_ISREG(st.st_mode) || st.st_size < 4096 || st.st_uid != geteuid())
-        return tt_fail(TUTTI_ERR_BOOT,
-                       "descriptor %d (TUTTI_JOB) is not the memory of a job of this user", fd);
+        return tt_fail(TUTTI_ERR_BOOT, "descriptor %d is not the memory of a job of this user", fd);
     struct tt_job_page *job = map_shared(fd, 4096);
     if (job == MAP_FAILED) return tt_fail_errno(TUTTI_ERR_LIMIT, "cannot map the job's first page");
     *bytes = job->magic == TT_JOB_MAGIC ? tt_max(job->whole_bytes, 4096) : 4096;
@@ -275,7 +259,7 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)
         return status;
     }
     *s = (struct tt_segment){.base = base, .bytes = bytes, .fd = fd, .store = s->store};
-    note_file(s);
+    s->file = tt_file_id(s->fd);
     tutti_status status = tt_segment_check(tt_segment_page(s), s->bytes);
     if (status != TUTTI_OK) tt_segment_close(s);
     return status;

@@ -27,6 +27,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "base/file-id.h"
 #include "base/machine.h"
 #include "base/rankings.h"
 #include "base/settings.h"
@@ -240,10 +241,8 @@ struct tt_store;
 struct tt_segment {
     char *base;
     int64_t bytes;
-    int fd; /* -1 for anonymous memory */
-    /* The file that the descriptor was of when this memory was mapped (tt_segment_file). */
-    dev_t device;
-    ino_t file;
+    int fd;                 /* -1 for anonymous memory */
+    struct tt_file_id file; /* the file of `fd` when this memory was mapped (tt_segment_file) */
     /* the store of this process' arena, if its clients share it (arena.h); else NULL */
     struct tt_store *store;
 };

@@ -264,7 +264,7 @@ static void do_copies(struct tt_mpi_later *later, const struct copies *all, bool
     }
     call->comm = comm;
     if (!well(call))
-        snprintf(later->error, sizeof later->error, "MPI cannot %s its data",
+        snprintf(later->error, sizeof later->error, "the MPI cannot %s the data of this call",
                  packs ? "pack" : "unpack");
 }
 

@@ -386,7 +386,7 @@ static tutti_status gone(const tutti_context *c, int rank)
 tutti_status tt_send_peer(tutti_context *c, const tutti_endpoint *to, struct tt_peer **peer)
 {
     if (tt_unlikely(to->msg != c->msg))
-        return tt_fail(TUTTI_ERR_ARG, "the endpoint is of another client than the context");
+        return tt_fail(TUTTI_ERR_ARG, "the endpoint belongs to another client than the context");
     if (tt_unlikely(atomic_load_explicit(&c->f->job->failures, memory_order_relaxed) !=
                     c->failures))
         tt_peer_look_for_lost(c);

@@ -545,12 +545,11 @@ static enum tt_rank_state state_of(const struct meeting *m, int r)
     return tt_common_state(f->job, f->common, m->team->job_rank[r]);
 }
 
-/* Returns the first member that the decision counts as failed because it has left the job; -1: no
- * member has. */
-static int first_left(const struct meeting *m)
+/* Returns the first member that has failed or left by the decision; -1: no member has. */
+static int first_gone(const struct meeting *m)
 {
     for (int r = 0; r < m->accord->p; r++)
-        if (tt_accord_has_gone(m->accord->word, r) && state_of(m, r) == TT_RANK_LEFT) return r;
+        if (tt_accord_has_gone(m->accord->word, r)) return r;
     return -1;
 }
 
@@ -560,7 +559,7 @@ static void carry_out(struct meeting *m, struct tt_say say)
 {
     struct tt_accord *a = m->accord;
     bool knows = a->level >= TT_ACCORD_KNOWS && !a->excluded;
-    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team, first_left(m));
+    if (knows && !m->team->given_up && is_broken(a)) tt_team_give_up(m->team, first_gone(m));
     if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
 }
 

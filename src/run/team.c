@@ -609,13 +609,16 @@ static void look_for_failed(struct tt_team *t)
     if (first >= 0) tt_watch_notify(t->fabric);
 }
 
-void tt_team_give_up(struct tt_team *t, int left)
+void tt_team_give_up(struct tt_team *t, int gone)
 {
     char text[64] = "another member has found the team to be broken";
     look_for_failed(t);
-    if (left >= 0)
-        snprintf(text, sizeof text, "rank %d left the job while it was still needed",
-                 t->job_rank[left]);
+    if (gone >= 0) {
+        int rank = t->job_rank[gone];
+        bool left = tt_common_state(t->fabric->job, t->fabric->common, rank) == TT_RANK_LEFT;
+        snprintf(text, sizeof text, "rank %d %s", rank,
+                 left ? "left the job while it was still needed" : "has failed or left the job");
+    }
     set_broken(t, TUTTI_ERR_PEER, -1, text);
     t->given_up = true;
     t->reported = true; /* the call that runs the agreement reports it */

@@ -316,10 +316,11 @@ void tt_team_list(struct tt_team *t);
 void tt_team_unlist(struct tt_team *t);
 /* Breaks the team here because rank `by` of the job has revoked it. */
 void tt_team_revoke(struct tt_team *t, int by);
-/* Breaks the team because the members agreed that it is broken. If member `left` is not -1, the
- * reason is that this member has left, which no rank has recorded as a failure yet. From now on
- * this rank touches no block of the other members. Executions in flight end with PEER. */
-void tt_team_give_up(struct tt_team *t, int left);
+/* Breaks the team because the members agreed that it is broken. `gone` is a member that has failed
+ * or left, or -1. The error names this member, unless this rank knows a cause that was recorded.
+ * From now on this rank touches no block of the other members. Executions in flight end with
+ * PEER. */
+void tt_team_give_up(struct tt_team *t, int gone);
 /* Updates the world team, which was made before the ranks met, with the facts on which the ranks
  * agreed and with the offsets of their blocks. The world has had no execution yet. */
 void tt_team_met(struct tt_team *t);

@@ -196,7 +196,7 @@ static void wrong_pieces(struct alltoallw_rank *x)
     x->out.counts[me] = 5;
     x->in.types[me] = TUTTI_I16;
     x->in.counts[me] = 2;
-    refused(x, "this rank gives itself n=2 of i16 and expects n=5 of u8");
+    refused(x, "this rank sends itself n=2 of i16 but expects n=5 of u8");
     if (x->p == 1) return;
     for (int r = 0; r < x->p; r++) x->out.types[r] = x->in.types[r] = TUTTI_U8;
     for (int r = 0; r < x->p; r++) x->out.counts[r] = x->in.counts[r] = 2, x->out.displs[r] = r;

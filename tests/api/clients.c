@@ -413,24 +413,46 @@ static int idle(int argc, char **argv)
 
 /* ---- A descriptor that the program reuses ---- */
 
-/* reused: between two clients the program closes all descriptors, and opens files of its own that
- * get the same numbers, also that of the job's memory. The second client is refused, and the files
- * are left as they are. */
-static int reused(int argc, char **argv)
+enum { FILES = 256, OWN_BYTES = 12345 };
+
+/* Closes all descriptors, and opens files of the program that get the same numbers. */
+static void take_numbers(void)
 {
-    enum { FILES = 256 };
-    (void)argc, (void)argv;
-    struct stat st;
-    must(tutti_finalize(join()) == TUTTI_OK);
     for (int fd = STDERR_FILENO + 1; fd < FILES; fd++) close(fd);
     int first = memfd_create("own", 0);
-    must(first == STDERR_FILENO + 1 && ftruncate(first, 12345) == 0);
+    must(first == STDERR_FILENO + 1 && ftruncate(first, OWN_BYTES) == 0);
     for (int fd = first + 1; fd < FILES; fd++) must(dup(first) == fd);
+}
+
+static void must_be_untouched(void)
+{
+    struct stat st;
+    for (int fd = STDERR_FILENO + 1; fd < FILES; fd++)
+        must(fcntl(fd, F_GETFD) == 0 && fstat(fd, &st) == 0 && st.st_size == OWN_BYTES);
+}
+
+/* reused: takes the numbers between two clients. The second client is refused. */
+static int reused(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    must(tutti_finalize(join()) == TUTTI_OK);
+    take_numbers();
     tutti_client *client;
     must(tutti_init(&client) == TUTTI_ERR_BOOT);
     puts(tutti_error());
-    for (int fd = first; fd < FILES; fd++)
-        must(fcntl(fd, F_GETFD) == 0 && fstat(fd, &st) == 0 && st.st_size == 12345);
+    must_be_untouched();
+    return 0;
+}
+
+/* traced: takes the numbers, also that of the rank's trace, while a client works. */
+static int traced(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    tutti_client *client = join();
+    take_numbers();
+    for (int i = 0; i < LONG; i++) must(tutti_barrier(tutti_world(client)) == TUTTI_OK);
+    must(tutti_finalize(client) == TUTTI_OK);
+    must_be_untouched();
     return 0;
 }
 
@@ -477,7 +499,7 @@ int main(int argc, char **argv)
     } scenarios[] = {{"together", together}, {"orders", orders}, {"turns", turns},
                      {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
                      {"killed", killed},     {"jobs", jobs},     {"idle", idle},
-                     {"starving", starving}, {"reused", reused}};
+                     {"starving", starving}, {"reused", reused}, {"traced", traced}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");

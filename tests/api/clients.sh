@@ -55,6 +55,10 @@ expect 0 go -n 2 "$clients" reused
 [ "$(lines out '^this process cannot join again: it closed the descriptor of the job.s memory: Bad file descriptor$')" -eq 2 ] ||
     fail 'a descriptor that the program reuses'
 
+TUTTI_TRACE=$work/trace expect 0 go -n 2 "$clients" traced
+says err 'TUTTI_TRACE: [0-9]+ steps and [0-9]+ calls were not kept$'
+[ "$(echo trace/*)" = 'trace/rank-0.json trace/rank-1.json' ] || fail 'the traces are not complete'
+
 # An error on one client leaves the other client working; the death of a rank is an error on all
 # clients.
 expect 0 go -n 3 "$clients" one-fails finalize

@@ -259,7 +259,7 @@ static void wrong(struct neighbor_rank *x)
     refused(x, tutti_neighbor_alltoallv(t, i, c, d, o, c, d, TUTTI_I64), "pieces of out overlap");
     refused(x, tutti_neighbor_alltoallw(t, i, c, d, NULL, o, c, d, NULL), "in_types is NULL");
     refused(x, tutti_neighbor_allgatherv(t, i, 2, o, c, apart, TUTTI_I64),
-            "this rank gives itself n=4 of i64 and expects n=2 of i64");
+            "this rank sends itself n=4 of i64 but expects n=2 of i64");
     must(tutti_team_free(t), x, "free");
     must(tutti_team_free(mine), x, "free");
 }

@@ -206,7 +206,9 @@ run -n "$n"
 [ "$(sort -u out | wc -l)" -eq "$n" ] || fail 'a job that has ended takes something'
 
 # The launcher reads the topology without hwloc's plugins, and leaves no trace of that in the ranks'
-# environment. The dynamic linker lists the files that each process has loaded.
+# environment. The dynamic linker lists the files that each process has loaded. (Without Debian's
+# libhwloc-plugins there is none that could be loaded.)
+unset HWLOC_PLUGINS_PATH HWLOC_XMLFILE
 # shellcheck disable=SC2016
 LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded tutti run -n 1 sh -c 'echo "${HWLOC_PLUGINS_PATH-unset}"' >out 2>err
 [ "$(cat out)" = unset ] || fail 'a rank finds HWLOC_PLUGINS_PATH in its environment'

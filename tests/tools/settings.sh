@@ -99,7 +99,7 @@ PYTHON
 
 expect 0 env TUTTI_EAGER=4K TUTTI_RADIX=x TUTTI_READ_COST=3 tutti info
 says out '^  TUTTI_EAGER +4K +environment; the same on all ranks$'
-says out '^  TUTTI_READ_COST +3 +environment; agreed by all ranks$'
+says out '^  TUTTI_READ_COST +3 +environment; agreed in tutti_init$'
 says out "^  TUTTI_RADIX +the algorithm's +default; the same on all ranks$"
 says out "^ +'x' is ignored: it is not a whole number from 2 to 1024$"
 expect 0 wrong env TUTTI_ALGORITHM=nonsense TUTTI_NODES=4-2 TUTTI_NETWORK=torus:x TUTTI_FAULT=die TUTTI_RANK=1 tutti info

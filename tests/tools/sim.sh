@@ -43,6 +43,11 @@ unused --latency links barrier/p4@torus:2x2 --latency 2us
 unused --ts loggp barrier/p4 --model loggp --ts 2us
 unused '--ports node' links barrier/p4@torus:2x2 --ports node
 unused --store-and-forward simple barrier/p4 --store-and-forward
+for option in '--near-ts 5us' '--near-tw 5ns' '--ports node'; do
+    # shellcheck disable=SC2086
+    expect 2 tutti sim barrier/p4 $option
+    says err "^tutti sim: ${option%% [0-9]*} wants nodes with several ranks, as in barrier/p4@nodes:4,4\$"
+done
 expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
 expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
 says out '^mesh +104\.304000 +55\.152000 +49\.152000 '

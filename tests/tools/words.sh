@@ -87,6 +87,7 @@ if [ -e /dev/full ]; then
 fi
 expect 1 bash -c 'exec tutti list >&-'
 says err '^tutti: cannot write the output$'
+expect 1 bash -c 'exec tutti run -n 1 sh -c "echo hi" >&-'
 
 # Lists of collectives and algorithms (tutti list).
 expect 0 tutti list
