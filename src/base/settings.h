@@ -51,7 +51,7 @@ enum tt_setting_kind {
     X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
       "bytes of a slice of a pipeline") \
     X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, "the algorithm's", \
-      "branching of trees") \
+      "a number k: children in a tree, ranks that exchange at once, or a radix, by algorithm") \
     X(NETWORK, TT_TEXT, SAME, "none", "the network that the ranks are in") \
     X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
       "4,2,1,1: ranks of one machine behave as if they were on nodes of 4, 2, 1 and 1 ranks") \
