@@ -2,7 +2,7 @@
 """Compares the times that the model of this machine predicts with measured ones.
 
 Each repeat calibrates, predicts the time of each algorithm that applies, and times it with `tutti
-bench`. The measured time is that of the best batch of calls, because other programs only add time.
+bench`. The measured time is the median of the batches of calls.
 The error of a point is the median over the repeats. The command also says what each way to choose
 costs: the measured time of what it chooses, divided by that of the fastest algorithm.
 
