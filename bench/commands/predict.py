@@ -2,9 +2,9 @@
 """Compares the times that the model of this machine predicts with measured ones.
 
 Each repeat calibrates, predicts the time of each algorithm that applies, and times it with `tutti
-bench`. The measured time is the median of the batches of calls.
-The error of a point is the median over the repeats. The command also says what each way to choose
-costs: the measured time of what it chooses, divided by that of the fastest algorithm.
+bench`. The measured time is the median of the batches of calls. The error of a point is the median
+over the repeats. The command also says what each way to choose costs: the measured time of what it
+chooses, divided by that of the fastest algorithm.
 
 A host may move the processors of a virtual machine, which changes the times of a line and of the
 caches. So the command calibrates before and after the points of each collective and number of

@@ -16,6 +16,7 @@ struct tt_file_id {
     ino_t file;
 };
 
+/* Returns the identity of the file that the descriptor is of now; all zero if it is not open. */
 static inline struct tt_file_id tt_file_id(int fd)
 {
     struct stat st;

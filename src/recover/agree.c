@@ -539,12 +539,6 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
-static enum tt_rank_state state_of(const struct meeting *m, int r)
-{
-    const struct tt_fabric *f = m->team->fabric;
-    return tt_common_state(f->job, f->common, m->team->job_rank[r]);
-}
-
 /* Returns the first member that has failed or left by the decision; -1: no member has. */
 static int first_gone(const struct meeting *m)
 {
@@ -600,6 +594,12 @@ static void read_messages(struct meeting *m)
         if (l->head.number == m->head.number) read_message(m, l);
         message_drop(l);
     }
+}
+
+static enum tt_rank_state state_of(const struct meeting *m, int r)
+{
+    const struct tt_fabric *f = m->team->fabric;
+    return tt_common_state(f->job, f->common, m->team->job_rank[r]);
 }
 
 static bool is_gone(const struct meeting *m, int r)
