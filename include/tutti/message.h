@@ -108,6 +108,17 @@ TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, 
  * yields and sleeps as collectives do; tutti_post of another thread wakes it. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
+/* Finds out, without blocking, whether all packets that the context has sent have left this
+ * process: each packet lies where its target finds it, or the system or the network card has it.
+ * OK: they have. Otherwise the function advances the context as tutti_advance does, and asks once
+ * more. AGAIN: some packets still wait for room or for a connection. Before a program stops
+ * advancing a context for long, because it computes or waits in another library, it calls this
+ * function until it returns OK; otherwise other ranks may wait for these packets meanwhile. If a
+ * rank is lost, the packets to that rank are dropped, and OK no longer covers packets to other
+ * nodes that the network library still holds. Errors: as for tutti_advance. One thread per context
+ * at a time. */
+TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_drain(tutti_context *context);
+
 /* Posts `work` to a context from any thread. The thread that advances the context next calls it
  * with (context, arg), in the order of posting. The function is lock-free except for the memory
  * that it allocates. Errors: ARG, MEMORY. */

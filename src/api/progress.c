@@ -69,6 +69,16 @@ tutti_status tutti_advance(tutti_context *context, int *events)
     return status;
 }
 
+tutti_status tutti_drain(tutti_context *context)
+{
+    TT_TRY_HANDLE(context);
+    TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_drain(context));
+    if (tt_likely(tt_msg_is_drained(context))) return TUTTI_OK;
+    int events;
+    TT_TRY(advance(context, TUTTI_OK, &events));
+    return tt_msg_is_drained(context) ? TUTTI_OK : TUTTI_AGAIN;
+}
+
 static tutti_status check_all(tutti_context *const *contexts, int n)
 {
     if (n < 0) return tt_fail(TUTTI_ERR_ARG, "n is %d (allowed: 0 or more)", n);

@@ -611,7 +611,7 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 /* Whether nothing waits to be sent. Only a flush of the whole worker also waits for connections
  * that peers open. Peers may open connections until the last advance. So only a flush that
  * completes at once shows that nothing waits. */
-static bool is_drained(struct tt_port *port)
+static bool has_nothing_to_send(struct tt_port *port)
 {
     ucp_request_param_t param = {0};
     if (port->drain && tt_ucx.ucp_request_check_status(port->drain) == UCS_INPROGRESS) return false;
@@ -627,8 +627,13 @@ bool tt_ucx_port_drain(struct tt_port *port)
     tt_ucx_ops_done(port);
     tt_ucx_links_settle(port);
     if (!tt_ring_empty(&port->links)) return false;
-    port->drained = !port->failed && is_drained(port);
+    port->drained = !port->failed && has_nothing_to_send(port);
     return !port->drain;
+}
+
+bool tt_ucx_port_has_sent(struct tt_port *port)
+{
+    return port->failed || has_nothing_to_send(port);
 }
 
 /* LeakSanitizer cannot run while a thread of UCX is still there, so builds with it destroy every

@@ -211,6 +211,7 @@ void tt_ucx_watch(struct tt_port *port);
 tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, void *arg,
                               struct tt_port **port);
 bool tt_ucx_port_drain(struct tt_port *port);
+bool tt_ucx_port_has_sent(struct tt_port *port);
 void tt_ucx_port_close(struct tt_port *port);
 tutti_status tt_ucx_port_address(struct tt_port *port, void *address, size_t *bytes);
 int tt_ucx_port_advance(struct tt_port *port);

@@ -109,6 +109,10 @@ struct tt_wire_ops {
     tutti_status (*port_address)(struct tt_port *port, void *address, size_t *bytes);
     /* Returns the number of events. */
     int (*port_advance)(struct tt_port *port);
+    /* Whether all that was sent over the port has left this process: the system or the network card
+     * has it. If not, advance the port, and ask again. True also if a link has failed while
+     * operations were under way: what is left for that link never leaves. */
+    bool (*port_has_sent)(struct tt_port *port);
     /* port_descriptor returns a descriptor that becomes readable when something arrives, after
      * port_arm has returned OK. port_arm returns AGAIN if something has arrived already: advance
      * the port first. */

@@ -101,6 +101,12 @@ bool tt_msg_is_idle(const tutti_context *context)
     return atomic_load_explicit(&context->mailbox->news, memory_order_relaxed) == 0;
 }
 
+bool tt_msg_is_drained(const tutti_context *context)
+{
+    bool queues = context->waiting != NULL;
+    return !queues && (!context->port || context->msg->ops->port_has_sent(context->port));
+}
+
 /* ---- Clients ---- */
 
 /* Returns the bytes of the largest eager message: what TUTTI_EAGER asks for, or else `unasked`, but

@@ -60,6 +60,9 @@ const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *con
  * it, so that there is nothing to advance. Costs one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
+/* Whether all packets of the context have left this process (tutti_drain). */
+bool tt_msg_is_drained(const tutti_context *context);
+
 /* Checks, as the argument of tt_assert, that this thread is not inside a handler, completion
  * function or posted work of this client. Returns true; if the check fails, it ends the process
  * with the reason. `what` names the function that waits. */

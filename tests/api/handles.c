@@ -176,6 +176,7 @@ static void of_context(const struct all *a, tutti_context *context)
     REFUSED(tutti_advance(context, NULL));
     REFUSED(tutti_advance_all(&context, 1, NULL));
     REFUSED(tutti_advance_wait(context, -1, NULL));
+    REFUSED(tutti_drain(context));
     REFUSED(tutti_post(context, work, NULL));
     REFUSED(tutti_helper_start(context));
     REFUSED(tutti_helper_stop(context));
