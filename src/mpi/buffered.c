@@ -11,7 +11,8 @@
 
 /* The data with which a rank writes into the memory of another rank. */
 struct access {
-    int there; /* 0: the rank has no memory for other ranks to write into */
+    int there;     /* 0: the rank has no memory for other ranks to write into */
+    uint64_t node; /* equal on ranks of one node */
     tutti_key key;
 };
 
@@ -28,7 +29,7 @@ static struct {
 unsigned char *tt_mpi_buffers;
 
 /* Allocates the memory into which other ranks write, and makes a key to it. */
-static void make_memory(void)
+static void make_memory(uint64_t node)
 {
     void *memory = NULL;
     tutti_region *region = NULL;
@@ -36,10 +37,11 @@ static void make_memory(void)
     at.mine.there = tt_mpi_tutti.alloc(at.client, bytes, &memory) == TUTTI_OK &&
                     tt_mpi_tutti.region_register(at.client, memory, bytes, &region) == TUTTI_OK &&
                     tt_mpi_tutti.region_key(region, &at.mine.key) == TUTTI_OK;
+    at.mine.node = node;
     if (at.mine.there) tt_mpi_buffers = memory;
 }
 
-const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own)
+const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own, uint64_t node)
 {
     at.client = client;
     at.own = own;
@@ -47,7 +49,7 @@ const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own)
     tt_host.Comm_size(own, &at.ranks);
     at.access = malloc((size_t)at.ranks * sizeof *at.access);
     if (!at.access) return "no memory for the keys of the ranks";
-    make_memory();
+    make_memory(node);
     return NULL;
 }
 
@@ -72,15 +74,21 @@ static void count_written(tutti_context *context, void *arg, tutti_status status
     at.written++;
 }
 
-/* Writes a byte at `place` of the memory of every other rank, and waits until the stores have
- * ended. */
+/* Whether this rank writes into the memory of rank r: of another rank on this node. */
+static bool writes_to(int r)
+{
+    return r != at.rank && at.access[r].there && at.access[r].node == at.mine.node;
+}
+
+/* Writes a byte at `place` of the memory of every other rank on this node, and waits until the
+ * stores have ended. */
 static void write_all(int place, const unsigned char *number)
 {
     tutti_context *context = tt_mpi_tutti.context_at(at.client, 0);
     int events;
     for (int r = 0; r < at.ranks; r++) {
         tutti_endpoint *to;
-        if (r == at.rank || !at.access[r].there) continue;
+        if (!writes_to(r)) continue;
         at.begun += tt_mpi_tutti.endpoint_to(at.client, r, 0, &to) == TUTTI_OK &&
                     tt_mpi_tutti.put(context, to, number, &at.access[r].key, place, 1,
                                      count_written, NULL) == TUTTI_OK;

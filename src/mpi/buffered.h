@@ -23,10 +23,12 @@
  * are then sent, too. A rank with a buffer receives these empty messages when it calls the host's
  * progress. A program without such buffers pays only one load for each call.
  *
- * A rank that attaches a buffer writes a byte that says so into the memory of all other ranks. They
- * see this byte before they receive a message that needs room in the buffer.
+ * A rank that attaches a buffer writes a byte that says so into the memory of all other ranks of
+ * its node. They see this byte before they receive a message that needs room in the buffer. Between
+ * nodes there is no such queue, so only reason 1 is dealt with: an acknowledgement for which the
+ * system has no room stays with the receiver until the receiver calls the host.
  *
- * Only hosts that cannot drive Tutti (MPICH) need this. All ranks of such a job are on one node.
+ * Only hosts that cannot drive Tutti (MPICH) need this.
  */
 #ifndef TT_MPI_BUFFERED_H
 #define TT_MPI_BUFFERED_H
@@ -34,11 +36,11 @@
 #include "mpi/host.h"
 
 /* Allocates the memory into which other ranks write. `own`: a communicator with the ranks of the
- * world on which there are no other messages. Returns NULL, or a text that says why it fails.
- * Local. */
+ * world on which there are no other messages. `node`: a number that is equal on ranks of one node.
+ * Returns NULL, or a text that says why it fails. Local. */
 #define tt_mpi_buffered_open TT_MPI_OWN(buffered_open)
-const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own);
-/* Lets the ranks of the world write into each other's memory, after each has called
+const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own, uint64_t node);
+/* Lets the ranks of each node write into each other's memory, after each has called
  * tt_mpi_buffered_open. A rank that could not allocate its memory does not learn of the buffers of
  * other ranks. Collective over the world. */
 #define tt_mpi_buffered_meet TT_MPI_OWN(buffered_meet)
@@ -47,12 +49,12 @@ void tt_mpi_buffered_meet(void);
  * must still exist. */
 #define tt_mpi_buffered_close TT_MPI_OWN(buffered_close)
 void tt_mpi_buffered_close(void);
-/* Publishes to all ranks whether this rank has a buffer from now on. */
+/* Publishes to all ranks of this node whether this rank has a buffer from now on. */
 #define tt_mpi_buffered_set TT_MPI_OWN(buffered_set)
 void tt_mpi_buffered_set(bool has);
 
-/* Byte 0 says whether any rank of the world ever had a buffer, and byte 1 + r whether rank r has
- * one now. Other ranks write these bytes. NULL: no rank writes them. */
+/* Byte 0 says whether any other rank of this node ever had a buffer, and byte 1 + r whether rank r
+ * has one now. Other ranks write these bytes. NULL: no rank writes them. */
 #define tt_mpi_buffers TT_MPI_OWN(buffers)
 extern unsigned char *tt_mpi_buffers;
 static inline bool tt_mpi_buffers_are(void)

@@ -60,10 +60,10 @@ static struct {
     int (*progress)(void); /* Open MPI's opal_progress; NULL: another MPI */
     /* Functions of Open MPI: its progress begins to call a function, or stops calling it. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
-    bool registered;                /* the host's progress drives Tutti */
-    tutti_context *context;         /* the one that the host's progress advances */
-    bool spread;                    /* the ranks are on several nodes: the host drives Tutti also if
-                                     * no nonblocking call is in flight */
+    bool registered;        /* the host's progress drives Tutti */
+    tutti_context *context; /* the one that the host's progress advances */
+    bool spread; /* the ranks are on several nodes: a host that drives Tutti does so also if no
+                  * nonblocking call is in flight, because packets of one that has ended may wait */
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
@@ -119,6 +119,16 @@ static void drive_host(void *arg)
     driving = true;
     (void)tt_mpi_push_host();
     driving = false;
+}
+
+void tt_mpi_drain(void)
+{
+    enum { LOOKS = 200, BETWEEN = 32 };
+    for (int looks = 1; tt_mpi_tutti.drain(job.context) == TUTTI_AGAIN; looks++) {
+        if (looks < LOOKS) continue;
+        if (looks % BETWEEN == 0) drive_host(NULL);
+        sched_yield();
+    }
 }
 
 /* Open MPI's progress calls this function. It advances Tutti once, however many calls are in
@@ -229,12 +239,12 @@ static const char *set_up_client(const struct tt_mpi_all *all)
     if (!ok) return tt_mpi_tutti.error();
     job.context = tt_mpi_tutti.context_at(job.client, 0);
     job.spread = !all->one_node;
-    if (tt_mpi_drivable() && (job.spread || job.flights)) {
+    if (tt_mpi_drivable() && job.flights) {
         job.registered = job.register_progress(drive_tutti) == 0;
         if (!job.registered) return "the MPI cannot drive Tutti now";
     }
     if (!tt_mpi_read_types()) return "no memory for the table of types";
-    return all->undriven ? tt_mpi_buffered_open(job.client, job.own) : NULL;
+    return all->undriven ? tt_mpi_buffered_open(job.client, job.own, all->host) : NULL;
 }
 
 static void close_communicators(void)
@@ -321,12 +331,6 @@ bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
     job.flights = flights;
     tt_host.Comm_rank(tt_handle.world, &job.rank);
     tt_host.Comm_size(tt_handle.world, &job.ranks);
-    if (all->undriven && !all->one_node) {
-        if (job.rank == 0)
-            tt_mpi_say("off on all ranks: the ranks are on several hosts, and this MPI cannot "
-                       "drive Tutti");
-        return false;
-    }
     if (!tt_mpi_duplicate(tt_handle.world, &job.own)) return false;
     tt_host.Comm_set_errhandler(job.own, tt_handle.errors_return);
     tt_handle.own = job.own;
@@ -461,6 +465,7 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
     int tag = inherit(comm, record), made, everywhere = 0;
     made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world, record->members, tag,
                                 &team) == TUTTI_OK;
+    if (job.spread) tt_mpi_drain();
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
         everywhere)
@@ -609,6 +614,7 @@ static void decide(struct tt_mpi_call *call)
     if (!combine(call, began, last_began, TT_MPI_TIMED)) return;
     tt_mpi_trial_costs(record->trials, call->shape, last_began, own);
     if (!combine(call, own, costs, TT_MPI_RUNS + 1)) return;
+    if (!record->one_node) tt_mpi_drain();
     tt_mpi_lock();
     tt_mpi_trial_decide(record->trials, call->shape, record->group, costs);
     keep_decision(record, tt_mpi_trial_decision(record->trials, call->shape));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "parts.h"
 
@@ -53,10 +54,31 @@ static void rendezvous(void)
     free(data);
 }
 
-/* Tests that the data of a call leave a rank without another call of Tutti: the rank waits in the
- * host MPI for answers, which the receivers of the data send when they have the data. Most often
- * the data have left when the call returns, so this test would seldom fail; `driven` in later.c
- * cannot pass unless the host drives Tutti. */
+/* Tests that the data of a call leave a rank without another call of Tutti: the root of some bcasts
+ * then waits in the host MPI for answers, which the other ranks send when they have all data. The
+ * other ranks begin late, and the number of bcasts grows. So between hosts, if the system has
+ * little room for packets (UCX_TCP_SNDBUF), there is a turn whose last packet finds no room. */
+static void drains(void)
+{
+    enum { TURNS = 100 };
+    const struct timespec late = {.tv_nsec = 5000000};
+    int data = 0, answer;
+    warm_up(world);
+    for (int turn = 0; turn < TURNS; turn++) {
+        MPI_Barrier(world);
+        if (me > 0) nanosleep(&late, NULL);
+        for (int call = 0; call <= turn; call++) {
+            data = me == 0 ? call : -1;
+            MPI_Bcast(&data, 1, MPI_INT, 0, world);
+            EXPECT(data == call);
+        }
+        for (int r = 1; me == 0 && r < p; r++)
+            MPI_Recv(&answer, 1, MPI_INT, r, 7, world, MPI_STATUS_IGNORE);
+        if (me > 0) MPI_Send(&turn, 1, MPI_INT, 0, 7, world);
+    }
+}
+
+/* Tests the same for roots that change, on communicators of their own. */
 static void relay(void)
 {
     enum { N = 1 << 18 };
@@ -330,6 +352,7 @@ int main(int argc, char **argv)
     const char *part = argc > 1 ? argv[1] : "";
     begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0);
     if (strcmp(part, "rendezvous") == 0) rendezvous();
+    if (strcmp(part, "drains") == 0) drains();
     if (strcmp(part, "relay") == 0) relay();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();

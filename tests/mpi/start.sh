@@ -43,7 +43,3 @@ cp "$library" elsewhere
 without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" 'rank 1: cannot load libtutti.so.0: '
 without 'export TUTTI_MPI=-bcast' 'ranks (1 and 0|0 and 1) leave different functions'
 without 'export TUTTI_WINDOW=64K' 'rank [0-2]: .*TUTTI_WINDOW'
-if [ "$host" = mpich ] && unshare --uts true 2>/dev/null; then
-    without 'exec unshare --uts sh -c "hostname elsewhere; exec ./start"' \
-        'the ranks are on several hosts, and this MPI cannot drive Tutti$'
-fi
