@@ -102,10 +102,7 @@ static void print_waits(FILE *out, const struct tt_tally *t, int size)
         fprintf(out, "%s%d: %.6f s", between, r, seconds(below));
         between = ", rank ";
     }
-    if (t->for_messages_ns > 0)
-        fprintf(out, "%smessages: %.6f s", between[0] == 'w' ? "waited for " : ", ",
-                seconds(t->for_messages_ns));
-    if (between[0] != 'w' || t->for_messages_ns > 0) fprintf(out, "\n");
+    if (between[0] != 'w') fprintf(out, "\n");
 }
 
 static void print_text(FILE *out, const tutti_client *client, const struct tt_tally *t)
@@ -153,8 +150,7 @@ static void print_json(FILE *out, const tutti_client *client, const struct tt_ta
     fprintf(out, "{\"rank\": %d, \"ranks\": %d, \"seconds\": %.9f, \"in_calls\": %.9f,\n",
             client->fabric.me, client->fabric.size, seconds(tt_clock_ns() - t->begin_ns),
             seconds(spent_ns(t)));
-    fprintf(out, " \"lost\": %lld, \"waited_for_messages\": %.9f, \"waited_for\": [",
-            (long long)t->lost, seconds(t->for_messages_ns));
+    fprintf(out, " \"lost\": %lld, \"waited_for\": [", (long long)t->lost);
     for (int r = 0; r < client->fabric.size; r++)
         fprintf(out, "%s%.9f", r ? ", " : "", seconds(t->for_rank_ns[r]));
     fprintf(out, "],\n \"calls\": [");

@@ -106,10 +106,7 @@ static void did(const struct tt_fabric_ops *self, struct tt_fabric *f,
     int64_t ns = tt_clock_ns() - event->begin_ns;
     struct running *r = find_running(t, event->key);
     if (r) r->row->waited_ns += ns;
-    if (awaits && event->peer >= 0)
-        t->tally.for_rank_ns[event->peer] += ns;
-    else
-        t->tally.for_messages_ns += ns;
+    if (event->peer >= 0) t->tally.for_rank_ns[event->peer] += ns;
 }
 
 static tutti_status read_below(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,

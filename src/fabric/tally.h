@@ -26,10 +26,9 @@ struct tt_tally {
     int rows;
     int64_t lost; /* calls that are in no row, because there was no room */
     int64_t begin_ns;
-    /* by rank of the job: how long this rank has waited for the flags of that rank */
+    /* by rank of the job: how long this rank has waited for flags and messages of that rank, and
+     * until that rank had taken its messages */
     int64_t *for_rank_ns;
-    /* how long this rank has waited for messages, whose senders are not known */
-    int64_t for_messages_ns;
 };
 
 #endif

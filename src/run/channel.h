@@ -42,6 +42,7 @@ struct tt_message {
     bool rendezvous;
     bool headed; /* the length was sent or received */
     bool complete;
+    int peer; /* if the execution is traced: the other side's rank in the team */
     /* Used by the receiver if the system forbids it to read the data (asked_for): the owner of the
      * end asks the sender for the data at `from` and sets `from` to 0; `lacking` becomes 0 when the
      * data have arrived. */

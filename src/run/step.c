@@ -754,6 +754,16 @@ static void trace_loads(const struct tt_exec *exec, const struct tt_plain *s,
     }
 }
 
+/* Returns the rank of the job with which a step has to do: for a wait, the one with which the
+ * operation that has ended exchanged data; -1: none. */
+static int peer_of(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
+{
+    const int *job_rank = exec->team->job_rank;
+    bool flagged = s->kind == TT_AWAIT || (s->kind == TT_SIGNAL && s->peer >= 0);
+    if (s->kind == TT_WAIT) return job_rank[message(exec, lane, s)->peer];
+    return tt_kind_starts(s->kind) || flagged ? job_rank[s->peer] : -1;
+}
+
 /* Does the step and traces it. */
 static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
@@ -762,18 +772,17 @@ static tutti_status do_step_traced(struct tt_exec *exec, uint32_t lane, const st
     if (!*since_ns) *since_ns = tt_clock_ns();
     tutti_status status = do_step(exec, lane, s);
     if (status != TUTTI_OK) return status;
-    bool flagged = s->kind == TT_AWAIT || (s->kind == TT_SIGNAL && s->peer >= 0);
-    struct tt_trace_record event = {
-        .name = step_names[s->kind],
-        .call = tt_coll_name(exec->plan->coll),
-        .algorithm = exec->plan->algorithm,
-        .begin_ns = *since_ns,
-        .bytes = s->len,
-        .peer = tt_kind_starts(s->kind) || flagged ? t->job_rank[s->peer] : -1,
-        .value = s->value,
-        .lane = lane,
-        .execution = exec->number,
-        .key = exec};
+    if (tt_kind_starts(s->kind)) message(exec, lane, s)->peer = s->peer;
+    struct tt_trace_record event = {.name = step_names[s->kind],
+                                    .call = tt_coll_name(exec->plan->coll),
+                                    .algorithm = exec->plan->algorithm,
+                                    .begin_ns = *since_ns,
+                                    .bytes = s->len,
+                                    .peer = peer_of(exec, lane, s),
+                                    .value = s->value,
+                                    .lane = lane,
+                                    .execution = exec->number,
+                                    .key = exec};
     *since_ns = 0;
     if (s->kind == TT_COPY || s->kind == TT_REDUCE) trace_loads(exec, s, &event);
     t->fabric->ops->did(t->fabric->ops, t->fabric, &event);
