@@ -11,7 +11,7 @@
 /* ---- The order of calls ---- */
 
 /* The blocks of a trial, in their order. A block is `warm` calls that warm up one side, and after
- * these, if it `runs`, a run of TT_MPI_RUN calls whose times are recorded. The host comes first, so
+ * these, if it `runs`, a run of calls whose times are recorded. The host comes first, so
  * that a program that makes a few calls of a shape loses nothing. Tutti needs a long warm-up: its
  * first call makes a plan, and each of the next calls uses another slot of the team, whose memory
  * the system provides when it is first touched. */
@@ -30,13 +30,31 @@ struct trial_place {
     bool first; /* whether the call is the first of its block */
 };
 
-static struct trial_place place_of(int call)
+int tt_mpi_trial_run(int shape)
 {
+    enum { RUN = 8, SHORT_MAGNITUDE = 10 }; /* of fewer than 1024 bytes */
+    int magnitude = shape % TT_MPI_MAGNITUDES;
+    if (magnitude == 0 || magnitude > SHORT_MAGNITUDE) return RUN;
+    switch (shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES) {
+    case TT_MPI_INDEX_Bcast:
+    case TT_MPI_INDEX_Reduce:
+    case TT_MPI_INDEX_Gather:
+    case TT_MPI_INDEX_Scatter:
+    case TT_MPI_INDEX_Scan:
+    case TT_MPI_INDEX_Exscan: return TT_MPI_RUN_MOST;
+    default: return RUN;
+    }
+}
+
+/* Returns the place of a call in the trial of a shape. */
+static struct trial_place place_of(int shape, int call)
+{
+    int run = tt_mpi_trial_run(shape);
     struct trial_place at = {.number = -1};
     int recorded = 0;
     for (; at.block < BLOCKS; at.block++) {
         const struct block *b = &block[at.block];
-        int calls = b->warm + (b->runs ? TT_MPI_RUN : 0);
+        int calls = b->warm + (b->runs ? run : 0);
         if (call < calls) {
             if (call >= b->warm) at.number = recorded + call - b->warm;
             at.first = call == 0;
@@ -50,14 +68,14 @@ static struct trial_place place_of(int call)
 
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape)
 {
-    int at = place_of(all->calls[shape]).block;
+    int at = place_of(shape, all->calls[shape]).block;
     if (at == BLOCKS) return TT_MPI_NEXT_DECIDE;
     return block[at].tutti ? TT_MPI_NEXT_TUTTI : TT_MPI_NEXT_HOST;
 }
 
 int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets)
 {
-    struct trial_place at = place_of(all->calls[shape]++);
+    struct trial_place at = place_of(shape, all->calls[shape]++);
     *meets = at.first && block[at.block].runs;
     return at.number;
 }
@@ -108,12 +126,13 @@ void tt_mpi_trial_costs(const struct tt_mpi_trials *all, int shape,
                         const int64_t last_began[TT_MPI_TIMED], int64_t costs[TT_MPI_RUNS + 1])
 {
     const struct tt_mpi_times *times = times_of(all, shape);
+    int run = tt_mpi_trial_run(shape);
     memset(costs, 0, (TT_MPI_RUNS + 1) * sizeof *costs);
     costs[TT_MPI_RUNS] = !times;
-    for (int i = 0; times && i < TT_MPI_TIMED; i++) {
+    for (int i = 0; times && i < TT_MPI_RUNS * run; i++) {
         int64_t ended = times->ended[i];
         if (ended == 0) costs[TT_MPI_RUNS] = 1;
-        costs[i / TT_MPI_RUN] += ended - (ended > last_began[i] ? last_began[i] : times->began[i]);
+        costs[i / run] += ended - (ended > last_began[i] ? last_began[i] : times->began[i]);
     }
 }
 
@@ -123,12 +142,12 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the cost of one call by the median of a side's runs, because another program may have
- * disturbed one of the runs. */
+/* Returns the cost of the median run of a side, because another program may have disturbed one of
+ * the runs. */
 static int64_t median_of(int64_t cost[OF_A_SIDE])
 {
     qsort(cost, OF_A_SIDE, sizeof *cost, compare);
-    return cost[OF_A_SIDE / 2] / TT_MPI_RUN;
+    return cost[OF_A_SIDE / 2];
 }
 
 static void forget_times(struct tt_mpi_trial *trial)
@@ -145,9 +164,11 @@ void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
     int n[2] = {0}, run = 0;
     for (int b = 0; b < BLOCKS; b++)
         if (block[b].runs) cost[block[b].tutti][n[block[b].tutti]++] = costs[run++];
-    struct tt_mpi_decision d = {
-        .shape = shape, .host_ns = median_of(cost[0]), .tutti_ns = median_of(cost[1])};
-    d.tutti = costs[TT_MPI_RUNS] == 0 && d.tutti_ns <= d.host_ns;
+    int64_t host = median_of(cost[0]), tutti = median_of(cost[1]), calls = tt_mpi_trial_run(shape);
+    struct tt_mpi_decision d = {.shape = shape,
+                                .tutti = costs[TT_MPI_RUNS] == 0 && tutti <= host,
+                                .host_ns = host / calls,
+                                .tutti_ns = tutti / calls};
     forget_times(tt_mpi_trial_of(all, shape));
     tt_mpi_trial_adopt(all, &d);
     tt_mpi_trial_remember(group, &d);

@@ -52,9 +52,10 @@ enum tt_mpi_index {
 enum {
     TT_MPI_MAGNITUDES = 42,
     TT_MPI_SHAPES = 2 * TT_MPI_INDEXES * TT_MPI_MAGNITUDES,
-    TT_MPI_RUN = 8,                         /* calls of a run */
-    TT_MPI_RUNS = 6,                        /* runs of both sides together; the sides alternate */
-    TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN /* calls of a trial whose times are kept */
+    TT_MPI_RUNS = 6,      /* runs of both sides together; the sides alternate */
+    TT_MPI_RUN_MOST = 32, /* calls of a run, at most */
+    /* calls of a trial whose times are kept, at most */
+    TT_MPI_TIMED = TT_MPI_RUNS * TT_MPI_RUN_MOST
 };
 
 /* The times that were measured for a shape, in nanoseconds. */
@@ -92,6 +93,11 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
     if (magnitude >= TT_MPI_MAGNITUDES) magnitude = TT_MPI_MAGNITUDES - 1;
     return ((int)index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
 }
+/* Returns how many calls a run of this shape has: 8, or TT_MPI_RUN_MOST if the shape is one of short
+ * calls in which some ranks only send and others only receive. In such calls the senders run ahead
+ * until the memory for their messages is full, and only then a loop of calls runs at its own speed.
+ */
+int tt_mpi_trial_run(int shape);
 /* Returns which side does the next call of a shape that is not decided yet, or that it is time to
  * decide. */
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
