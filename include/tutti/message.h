@@ -109,14 +109,14 @@ TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, 
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
 /* Finds out, without blocking, whether all packets that the context has sent have left this
- * process: each packet lies where its target finds it, or the system or the network card has it.
- * OK: they have. Otherwise the function advances the context as tutti_advance does, and asks once
- * more. AGAIN: some packets still wait for room or for a connection. Before a program stops
- * advancing a context for long, because it computes or waits in another library, it calls this
- * function until it returns OK; otherwise other ranks may wait for these packets meanwhile. If a
- * rank is lost, the packets to that rank are dropped, and OK no longer covers packets to other
- * nodes that the network library still holds. Errors: as for tutti_advance. One thread per context
- * at a time. */
+ * process. A packet has left when it lies where its target finds it, or when the system or the
+ * network card has it. If some packets have not left, the function advances the context as
+ * tutti_advance does, and checks once more. Returns OK if all packets have left, and AGAIN if some
+ * of them still wait for room or for a connection. Before a program stops advancing a context for a
+ * long time, because it computes or waits in another library, it calls this function until it
+ * returns OK; otherwise other ranks may wait for these packets meanwhile. If a rank is lost, the
+ * packets to that rank are dropped, and OK no longer covers packets to other nodes that the network
+ * library still holds. Errors: as for tutti_advance. One thread per context at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_drain(tutti_context *context);
 
 /* Posts `work` to a context from any thread. The thread that advances the context next calls it
@@ -198,9 +198,9 @@ typedef struct tutti_receive {
 typedef void tutti_message_fn(tutti_context *context, const tutti_message *message,
                               tutti_receive *receive, void *arg);
 
-/* Registers the handler of messages with this id in all contexts of the client; NULL removes the
- * handler. Call it before the first such message can arrive (a barrier afterwards ensures that).
- * Errors: ARG. Local; no thread may advance a context of the client meanwhile. */
+/* Registers the handler of messages with the dispatch id `id` in all contexts of the client; NULL
+ * removes the handler. Call it before the first such message can arrive (a barrier afterwards
+ * ensures that). Errors: ARG. Local; no thread may advance a context of the client meanwhile. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int id,
                                                        tutti_message_fn *fn, void *arg);
 
@@ -290,11 +290,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
                                                   int64_t offset, int64_t bytes,
                                                   tutti_done_fn *done, void *arg);
 
-/* Calls `done` when all messages and puts that the context has sent to the endpoint before (NULL:
- * to any endpoint) are delivered or in place. `done` gets PEER if a rank failed or left, and this
- * rank does not know whether that rank has received all of them; later fences do not report this
- * again. If the function returns ARG, MEMORY or PEER (the endpoint's rank is known to have failed
- * or left), it does not call `done`. done may be NULL. */
+/* Calls `done` when all messages and puts that the context has sent to the endpoint before are
+ * delivered or in place; if the endpoint is NULL, those to all endpoints. `done` gets PEER if a
+ * rank failed or left, and this rank does not know whether that rank has received all of them;
+ * later fences do not report this failure again. If the function returns ARG, MEMORY or PEER (the
+ * endpoint's rank is known to have failed or left), it does not call `done`. done may be NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

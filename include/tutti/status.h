@@ -20,11 +20,11 @@ extern "C" {
 #define TUTTI_MUST_CHECK
 #endif
 
-/* The status codes: X(name, text). They are grouped by what usually does not work any more
- * afterwards. Exceptions: MEMORY and LIMIT from a blocking or nonblocking collective break its
- * team; TRUNCATED ends a message that the caller has received in part; PEER for a message or a
- * one-sided access says only that the other rank has failed or left. The comments of functions
- * state further exceptions. */
+/* The status codes: X(name, text). They are grouped by what is usually broken after the error: only
+ * the call, the team, or the job. Exceptions: MEMORY and LIMIT from a blocking or nonblocking
+ * collective break its team; TRUNCATED ends a message that the caller has received in part; PEER
+ * for a message or a one-sided access says only that the other rank has failed or left. The
+ * comments of functions state further exceptions. */
 #define TUTTI_STATUS_LIST(X)                                                                       \
     X(OK, "done")                                                                                  \
     X(AGAIN, "not complete yet: ask again")                                                        \

@@ -262,10 +262,10 @@ TUTTI_API int tutti_size(const tutti_team *team);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split(tutti_team *team, int color, int key,
                                                          tutti_team **part);
 
-/* Makes a team of the same ranks in the same order: calls on one of the two teams do not concern
- * the other team. The new team has the grid or the graph of `team`. Collective over `team`; blocks;
- * all ranks return the same status. The caller frees the team. Errors: ARG, MEMORY, LIMIT, PEER,
- * MISMATCH. One thread per team. */
+/* Makes a team of the same ranks in the same order. The two teams are independent: calls on one of
+ * them do not count as calls on the other. The new team has the grid or the graph of `team`.
+ * Collective over `team`; blocks; all ranks return the same status. The caller frees the team.
+ * Errors: ARG, MEMORY, LIMIT, PEER, MISMATCH. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_dup(tutti_team *team, tutti_team **part);
 
 /* Kinds of memory domains: memory to which some processors are closer than others. */
@@ -289,13 +289,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
                                                                 tutti_domain domain, int key,
                                                                 tutti_team **part);
 
-/* Makes a team of the ranks ranks[n] of `team`: ranks[i] becomes rank i of the new team. Only these
- * ranks call this function, and all with the same list and tag; the other ranks of `team` take no
- * part, and may have failed. The call does not belong to the order of collectives on `team`. A rank
- * may make several teams one after the other, also teams of different ranks; in this case there
- * must be no circle of ranks in which each waits for the next one. Calls with different tags are
- * independent: two threads of a rank that make teams at the same time pass different tags. Blocks
- * until all ranks of the list have called it, and advances context 0 and the client's teams.
+/* Makes a team of the n ranks of `team` that ranks[] lists: ranks[i] becomes rank i of the new
+ * team. Only these ranks call this function, and all with the same list and tag; the other ranks of
+ * `team` take no part, and may have failed. The call does not belong to the order of collectives on
+ * `team`. A rank may make several teams one after the other, also teams of different ranks; in this
+ * case there must be no circle of ranks in which each waits for the next one. Calls with different
+ * tags are independent: two threads of a rank that make teams at the same time pass different tags.
+ * Blocks until all ranks of the list have called it, and advances context 0 and the client's teams.
  * Collective over the listed ranks, which return the same status, except as stated below. The
  * caller frees the team. One thread per client. The ranks meet by an agreement as in
  * tutti_team_agree, with a few messages for each rank; the call is MPI_Comm_create_group of MPI 3
@@ -345,11 +345,11 @@ typedef enum tutti_cart_order {
     TUTTI_CART_NODES
 } tutti_cart_order;
 
-/* Replaces each 0 in dims[n] so that the product of all dims is p. The result has the least sum
- * that is possible (72 ranks in 2 dimensions: 9x8), and the new dimensions do not ascend. Local,
- * any thread, does not block. Errors: ARG (p < 1; n is not in 1 .. TUTTI_CART_DIMS; dims is NULL or
- * has a negative number; the product of the given dimensions does not divide p, or is not p if all
- * are given). */
+/* Replaces each 0 in dims[0..n-1] so that the product of all dims is p. The result has the least
+ * sum that is possible (72 ranks in 2 dimensions: 9x8), and the new dimensions do not ascend.
+ * Local, any thread, does not block. Errors: ARG (p < 1; n is not in 1 .. TUTTI_CART_DIMS; dims is
+ * NULL or has a negative number; the product of the given dimensions does not divide p, or is not p
+ * if all are given). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_dims(int p, int n, int *dims);
 
 /* Makes a team whose ranks form a grid of n dimensions with dims[0] * ... * dims[n-1] places. It
@@ -370,9 +370,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_cart(tutti_team *team, int n,
  * of dims and periodic. Each of the three pointers may be NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_grid(const tutti_team *team, int *n, int *dims,
                                                         int *periodic);
-/* Return the coordinates of a rank of the team, one for each dimension, and the rank at
- * coordinates. In a periodic dimension, a coordinate may have any value. Otherwise *rank is
- * TUTTI_NO_RANK for coordinates outside of the grid. */
+/* tutti_cart_coords stores the coordinates of a rank of the team, one for each dimension.
+ * tutti_cart_rank stores the rank at the given coordinates. In a periodic dimension a coordinate
+ * may have any value. In other dimensions it may lie outside of the grid; *rank is then
+ * TUTTI_NO_RANK. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_coords(const tutti_team *team, int rank,
                                                           int *coords);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_rank(const tutti_team *team, const int *coords,
@@ -384,11 +385,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_shift(const tutti_team *team,
                                                          int distance, int *source,
                                                          int *destination);
 
-/* Makes a team of the same ranks in the same order, in which this rank receives from sources[n] and
- * sends to destinations[n]. The entries are ranks of `team`; a rank may occur several times, and
- * may be this rank. Each rank has to name this rank as often in its destinations as this rank names
- * it in its sources. A list of 0 entries may be NULL. Collective over `team`; blocks; all ranks
- * return the same status. The caller frees the team. One thread per team. Errors:
+/* Makes a team of the same ranks in the same order, in which this rank receives from the ranks in
+ * sources[] and sends to the ranks in destinations[]. The entries are ranks of `team`; a rank may
+ * occur several times, and may be this rank. Each rank has to name this rank as often in its
+ * destinations as this rank names it in its sources. A list of 0 entries may be NULL. Collective
+ * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread per
+ * team. Errors:
  *
  *     ARG  a number of entries is negative, an entry is no rank of the team, a pointer is NULL, or
  *          the lists of two ranks contradict each other
@@ -398,11 +400,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_graph(tutti_team *team, int s
                                                          const int *destinations,
                                                          tutti_team **part);
 
-/* List the ranks from which this rank receives, and those to which it sends. In a graph, they are
- * the lists that this rank gave. In a grid of d dimensions, both lists have 2 * d entries: entry 2i
- * is the neighbour with the lower coordinate i, and entry 2i + 1 the neighbour with the higher one,
- * or TUTTI_NO_RANK. Stores the first n entries in ranks, and the length of the list in *count if
- * count is not NULL. */
+/* tutti_team_sources lists the ranks from which this rank receives, and tutti_team_destinations
+ * those to which it sends. In a graph, they are the lists that this rank gave. In a grid of d
+ * dimensions, both lists have 2 * d entries: entry 2i is the neighbour with the lower coordinate i,
+ * and entry 2i + 1 the neighbour with the higher one, or TUTTI_NO_RANK. Stores the first n entries
+ * in ranks, and the length of the list in *count if count is not NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_sources(const tutti_team *team, int *ranks,
                                                            int n, int *count);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team *team, int *ranks,
@@ -587,13 +589,13 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce(tutti_team *team, const voi
 /* Does the same as tutti_reduce, but every rank gets the result. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type, tutti_op op);
-/* Reduces in[0..p*n-1] of all ranks and stores block r of the result at rank r: out[i] = in[r*n+i]
- * of rank 0 op in[r*n+i] of rank 1 op ..., for i < n. */
+/* Reduces in[0..p*n-1] of all p ranks and stores block r of the result at rank r: out[i] =
+ * in[r*n+i] of rank 0 op in[r*n+i] of rank 1 op ..., for i < n. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_block(tutti_team *team, const void *in,
                                                                    void *out, int64_t n,
                                                                    tutti_type type, tutti_op op);
 /* Like tutti_reduce_scatter_block, with blocks of counts[0], counts[1], ... elements, which follow
- * each other in `in`. counts[p] is the same on all ranks. */
+ * each other in `in`. All ranks pass the same counts. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter(tutti_team *team, const void *in,
                                                              void *out, const int64_t *counts,
                                                              tutti_type type, tutti_op op);
@@ -605,13 +607,14 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather(tutti_team *team, const voi
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type);
 /* Stores the counts[r] elements of rank r's `in` in out[displs[r] .. +counts[r]-1], for every r.
- * counts[p] is the same on all ranks; displs[p] may differ. The pieces must not overlap. */
+ * All ranks pass the same counts; each rank may pass displacements of its own. The pieces must not
+ * overlap. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const void *in,
                                                          void *out, const int64_t *counts,
                                                          const int64_t *displs, tutti_type type);
 /* Stores in[r*n .. r*n+n-1] of the root in out[0..n-1] at each rank r. The other ranks' `in` is
- * ignored. If the root passes TUTTI_IN_PLACE, its `out` holds all p*n elements and stays as it
- * is. */
+ * ignored. If the root passes TUTTI_IN_PLACE, its `out` holds the elements for all ranks and stays
+ * as it is. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter(tutti_team *team, const void *in, void *out,
                                                       int64_t n, tutti_type type, int root);
 /* Stores the n elements of each rank r's `in` in out[displs[r] .. +counts[r]-1] at the root. n of
@@ -637,12 +640,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scan(tutti_team *team, const void 
  * stored at rank 0, whose `out` is ignored unless the call is in place. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_exscan(tutti_team *team, const void *in, void *out,
                                                      int64_t n, tutti_type type, tutti_op op);
-/* Sends n elements to each rank: out[r*n .. r*n+n-1] = in[me*n .. me*n+n-1] of rank r. */
+/* Sends n elements to each rank: at rank s, out[r*n .. r*n+n-1] = in[s*n .. s*n+n-1] of rank r. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall(tutti_team *team, const void *in, void *out,
                                                        int64_t n, tutti_type type);
 /* Sends in[in_displs[r] .. +in_counts[r]-1] to rank r, and stores the elements that rank r sends in
- * out[out_displs[r] .. +out_counts[r]-1]. out_counts[r] at this rank equals in_counts[me] at rank
- * r. Input pieces may overlap, output pieces must not. If `in` is TUTTI_IN_PLACE, the other in_...
+ * out[out_displs[r] .. +out_counts[r]-1]. out_counts[r] at rank s equals in_counts[s] at rank r.
+ * Input pieces may overlap, output pieces must not. If `in` is TUTTI_IN_PLACE, the other in_...
  * arguments are ignored. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const void *in,
                                                         const int64_t *in_counts,
@@ -699,8 +702,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw(
     const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,
     const tutti_type *out_types);
 
-/* Nonblocking forms. *request is started and belongs to the caller, who completes it and frees
- * it. */
+/* Nonblocking forms. *request is started; the caller owns it, completes it and frees it. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibarrier(tutti_team *team, tutti_request **request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_ibcast(tutti_team *team, void *buffer, int64_t n,
                                                      tutti_type type, int root,
@@ -883,8 +885,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
 /* Does what tutti_test does, but advances nothing. A program with many requests advances all of
  * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local,
- * does not block.
- */
+ * does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_request_check(tutti_request *request);
 /* Blocks until the request is complete, and advances everything else that the client's teams have
  * in flight. If the request is not under way, the function returns at once, like tutti_test. */

@@ -53,7 +53,7 @@ extern "C" {
     X(F128, f128, 16)      /* IEEE binary128 */                                                    \
     X(C160, c160, 32)      /* complex of two f80 */                                                \
     X(C256, c256, 32)      /* complex of two f128 */                                               \
-    X(F32_F32, f32_f32, 8) /* the pairs of Fortran have a real number as index */                  \
+    X(F32_F32, f32_f32, 8) /* a pair as in Fortran: the index is a real number, too */             \
     X(F64_F64, f64_f64, 16)                                                                        \
     X(F80_I32, f80_i32, 32)   /* 12 bytes of padding after the index */                            \
     X(F128_I32, f128_i32, 32) /* 12 bytes of padding after the index */
@@ -160,9 +160,11 @@ TUTTI_API size_t tutti_type_size(tutti_type type);
  * basic; 0 if the number is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_extent(tutti_type type);
 
-/* Returns the lower bound of a type in bytes, as MPI defines it: what tutti_type_resized set, the
- * least lower bound of a block in tutti_type_indexed and tutti_type_hindexed, that of the base in
- * tutti_type_vector; 0 for all other types, and if the number is no type. Local, any thread. */
+/* Returns the lower bound of a type in bytes, as MPI defines it. A type of tutti_type_resized has
+ * the bound that was given to that function; a type of tutti_type_indexed or tutti_type_hindexed
+ * has the least lower bound of its blocks; a type of tutti_type_vector has the bound of its base.
+ * All other types have 0, and the function returns 0 if the number is no type. Local, any
+ * thread. */
 TUTTI_API int64_t tutti_type_lower(tutti_type type);
 
 /* ---- Derived types ----
@@ -201,22 +203,23 @@ typedef struct tutti_field {
     tutti_type type; /* basic, or derived */
 } tutti_field;
 
-/* Makes a type of fields[0..n-1], whose elements begin `extent` bytes after each other. The fields
- * may lie in any order and with gaps, but must not overlap. Elements interleave if the extent is
- * smaller than the space that an element spans: the columns of a row-major matrix are elements {
- * rows, 1, columns } of tutti_type_vector in a struct with the extent of one value. If elements of
- * an output share bytes, the bytes of the later element remain. The lower bound is 0. The function
- * copies the fields; the caller may free their types afterwards. Errors: ARG (null, n < 1, no
- * elements, a negative count, overlapping, an unknown type, an extent < 1, or bytes more than 2^40
- * from the beginning of the element), LIMIT (4096 types exist, or 32 are nested), MEMORY. Local,
- * any thread. */
+/* Makes a type whose element consists of fields[0..n-1]. In a buffer, the elements begin `extent`
+ * bytes after each other. The fields may lie in any order and with gaps, but must not overlap.
+ * Elements interleave if the extent is smaller than the space that an element spans. For example,
+ * one column of a row-major matrix is a tutti_type_vector with count = rows, block = 1 and stride =
+ * columns. A struct with this vector as its only field, and with the extent of one value, has the
+ * columns of the matrix as consecutive elements. If elements of an output share bytes, the bytes of
+ * the later element remain. The lower bound is 0. The function copies the fields; the caller may
+ * free their types afterwards. Errors: ARG (null, n < 1, no elements, a negative count,
+ * overlapping, an unknown type, an extent < 1, or bytes more than 2^40 from the beginning of the
+ * element), LIMIT (4096 types exist, or 32 are nested), MEMORY. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
                                                           int64_t extent, tutti_type *type);
 
 /* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
  * after the block before it. The extent is that of (count - 1) * stride + block elements, and the
- * lower bound that of `base`. A vector counts as two types where types are nested. Errors: as for
- * tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any thread. */
+ * lower bound that of `base`. A vector counts as two of the 32 types that may be nested. Errors: as
+ * for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
@@ -240,13 +243,13 @@ typedef enum tutti_order {
     TUTTI_ORDER_FORTRAN /* the first index: columns of a matrix are contiguous */
 } tutti_order;
 
-/* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` each: the
- * elements whose index i in dimension d is starts[d] <= i < starts[d] + parts[d]. The packed form
- * has them in the order of memory. The element begins where the array begins; its extent is that of
- * the whole array, and its lower bound 0. Where types are nested, each dimension counts as one, so
- * an array may have 32 dimensions. The function copies the arrays. Errors: as for
- * tutti_type_struct; ARG also if a size or part < 1, a start < 0, the part is not inside the array,
- * or the order is unknown. Local, any thread. */
+/* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` in dimension
+ * d. The part has the elements whose index i in each dimension d is starts[d] <= i < starts[d] +
+ * parts[d]. The packed form has them in the order of memory. The element begins where the array
+ * begins; its extent is that of the whole array, and its lower bound 0. Each dimension counts as
+ * one of the 32 types that may be nested, so an array may have 32 dimensions. The function copies
+ * the arrays. Errors: as for tutti_type_struct; ARG also if a size or part < 1, a start < 0, the
+ * part is not inside the array, or the order is unknown. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_subarray(int n, const int64_t *sizes,
                                                             const int64_t *parts,
                                                             const int64_t *starts,
@@ -271,7 +274,8 @@ TUTTI_API tutti_status tutti_type_free(tutti_type type);
  *   sum prod                numbers (integers wrap around), complex included
  *   min max                 real numbers; with a NaN among the operands the result is a NaN
  *   land lor lxor           integers and bool: 0 is false, and the result of two or more operands
- *                           is 0 or 1; a single one (one rank; rank 0 of a scan) stays as it is
+ *                           is 0 or 1; a single operand (one rank, or rank 0 of a scan) stays as
+ *                           it is
  *   band bor bxor           integers
  *   minloc maxloc           pairs: the least (greatest) value; of equal values, the lowest index
  * tutti_op_create makes user-defined operations. */
@@ -300,8 +304,8 @@ typedef enum tutti_op {
     TUTTI_OP_BOUND_END = 1 << 25 /* operations of tutti_op_bind have numbers below this one */
 } tutti_op;
 
-/* The most bytes of operands that a user-defined operation gets in one call, if an element is not
- * larger. */
+/* The most bytes of each operand that one call of a user-defined operation gets. A single element
+ * may be larger; the call then gets this element alone. */
 #define TUTTI_OP_BLOCK 8192
 
 /* A user-defined operation computes out[i] = left[i] op right[i] for i < n. It must be associative.

@@ -30,9 +30,10 @@ struct tutti_team {
     tutti_client *client;
     tutti_team *next;
     tutti_request *requests; /* requests that are not freed */
-    /* the failed members of the last agreement, one bit each; NULL: there was no agreement */
+    /* the members that had failed at the last agreement, one bit for each member; NULL: there was
+     * no agreement */
     uint64_t *gone;
-    uint64_t shrinks; /* shrinks that made a team */
+    uint64_t shrinks; /* how many teams tutti_team_shrink has made from this team */
     /* cart: the grid of a team from tutti_team_cart; graph: this rank's neighbours in a team from
      * tutti_team_graph; else NULL */
     struct tt_cart *cart;
@@ -45,14 +46,17 @@ struct tutti_client {
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* the network in TUTTI_NETWORK, for the world; empty if that is not set */
-    bool owns_seat;    /* the seat came from tt_boot_attach; else threads.c owns the segment */
+    /* the seat came from tt_boot_attach, so the client calls tt_boot_detach when it ends; else
+     * threads.c owns the segment */
+    bool owns_seat;
     /* all teams, the world last; also freed teams, until this rank has left them */
     tutti_team *teams;
     int freed; /* how many of the teams the user has freed */
     tutti_team *world;
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* the helper thread of each context; NULL: none */
-    /* teams in messages between nodes (run/remote.h); NULL: a job of threads */
+    /* the teams whose members exchange messages between nodes (run/remote.h); NULL: a job of
+     * threads */
     struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
     struct tt_lock *lock; /* for a client that threads share; else NULL */
@@ -79,7 +83,7 @@ struct tutti_request {
     struct tt_call_signature signature;
     /* next: the next request in the team's list; link: the pointer that points to this request */
     tutti_request *next, **link;
-    int64_t *counts; /* the request's own copy of counts and displacements; NULL: none */
+    int64_t *counts; /* the request's own copy of counts and displacements; NULL: it has no copy */
 };
 
 /* Makes a client for the rank that has the seat, and meets the other ranks. If `owns`, the client
@@ -87,21 +91,23 @@ struct tutti_request {
  * tutti_init. */
 tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made);
 
-/* Makes a team of the members job_rank[p], whose blocks are at `blocks`. Errors: MEMORY. */
+/* Makes a team of p members, in which this rank is number `me`. Member r is rank job_rank[r] of the
+ * job, and blocks[r] is the offset of its block in the segment. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team);
-/* Deletes a team without waiting for other ranks. `shared` is as in tt_team_release. */
+/* Deletes a team without waiting for other ranks. `shared` is as in tt_team_release
+ * (run/team.h). */
 void tt_team_delete(tutti_team *team, bool shared);
 
 /* Continues to leave the teams that the user has freed (run/settle.h), and deletes each team that
  * this rank has left. */
 void tt_teams_leave(tutti_client *client);
 
-/* Stops the helpers that run. */
+/* Stops the helper threads of the client's contexts. */
 void tt_helpers_end(tutti_client *client);
 
-/* Runs the collective `coll`, which has no root, on n integers of 8 bytes, as one step of the call
- * `as`, which consists of several collectives. An allreduce finds the maximum. */
+/* Runs a collective without a root, `coll`, on n integers of 8 bytes. It is one of the collectives
+ * of which the call `as` consists. An allreduce finds the maximum. */
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n);
 
@@ -127,9 +133,10 @@ struct tt_args {
     /* an alltoall(v, w) in place: `in` is `out`, so elements are packed even if their type is
      * basic */
     bool exchanges_in_place;
-    /* typed: an alltoallw. It is an alltoallv of the type TT_TYPE_EACH with displacements in bytes.
-     * in_types[r] and out_types[r] are the types of the elements for rank r and from rank r.
-     * one_type: the type that all these entries have; TT_TYPE_EACH: they may differ */
+    /* typed: the call is an alltoallw, which runs as an alltoallv of the type TT_TYPE_EACH with
+     * displacements in bytes. in_types[r] and out_types[r] are the types of the elements for rank r
+     * and from rank r. one_type: the type that all these entries have; TT_TYPE_EACH: they may
+     * differ */
     bool typed;
     const tutti_type *in_types, *out_types;
     tutti_type one_type;
@@ -141,24 +148,25 @@ struct tt_args {
     const int *in_ranks, *out_ranks;
     int in_n, out_n;
     bool crossed;
-    /* the memory of the arrays of a gatherv or scatterv that tt_args_check makes from `n`, `counts`
-     * and `displs`, and to which `call` points; NULL: none. The caller of tt_args_check frees this
-     * memory with tt_free when no call uses it any more, also if the check failed. */
+    /* the memory of the arrays that tt_args_check makes from `n`, `counts` and `displs` in a
+     * gatherv or scatterv, and to which `call` points; NULL: it has made none. The caller of
+     * tt_args_check frees this memory with tt_free when no call uses it any more, also if the check
+     * failed. */
     int64_t *lists;
 };
 
 /* Checks all arguments except the buffers, and completes args->call. Errors: ARG, TYPE, MEMORY. */
 tutti_status tt_args_check(const tutti_team *team, struct tt_args *args);
 /* Sets *in and *out to the ranges, in bytes from the start of each buffer, in which the pieces of a
- * checked call lie. *in is empty for a call in place. Both ranges are empty if the collective has
- * no pieces, as a reduce_scatter. */
+ * checked call lie. *in is empty for a call in place. Both ranges are empty for a collective
+ * without pieces, such as reduce_scatter. */
 void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct tt_stretch *in,
                      struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by an algorithm that needs more than this
- * rank's counts (tt_algorithm.first): the ranks exchange these numbers here. The caller owns a use
- * of the plan. The team breaks if a rank sends a piece that differs from what its receiver expects.
- * Errors: UNSUPPORTED (the call must not wait for other ranks), MISMATCH, MEMORY, and those of
- * tt_collective_run. */
+ * rank's counts (tt_algorithm.first). The ranks first exchange the counts that the algorithm needs.
+ * The caller owns a use of the plan (choose/cache.h). The team breaks if a rank sends a piece that
+ * differs from what its receiver expects. Errors: UNSUPPORTED (the call must not wait for other
+ * ranks), MISMATCH, MEMORY, and those of tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared);

@@ -81,8 +81,8 @@ static void describe_grid(struct tt_wish *wish, const struct tt_cart *cart, tutt
     snprintf(wish->text + at, room - at, ", order %d", (int)order);
 }
 
-/* Stores the place of this rank in the grid in the wish; a rank outside of the grid gets no
- * team. */
+/* Records in the wish that this rank wants its place in the grid. A rank outside of the grid wants
+ * no team. */
 static tutti_status wish_place(const tutti_team *team, const struct tt_cart *cart,
                                tutti_cart_order order, struct tt_wish *wish)
 {

@@ -131,10 +131,12 @@ static tutti_status check_apart(const int64_t *counts, const int64_t *displs, in
 /* The pieces of one buffer. A piece may be empty. */
 struct piece_list {
     const void *base;
-    const int64_t *counts, *displs; /* in elements of sz bytes, except as `types` says */
+    /* in elements of sz bytes; if `types` is not NULL, counts[i] is in elements of types[i] and
+     * displs[i] is in bytes */
+    const int64_t *counts, *displs;
     int n;
     int64_t sz;
-    const tutti_type *types; /* the type of each piece, and displs[] is in bytes; NULL: one type */
+    const tutti_type *types; /* the type of each piece; NULL: all pieces have one type */
 };
 
 static struct piece piece_of(const struct piece_list *x, int i)
@@ -296,8 +298,9 @@ static tutti_status check_root(const tutti_team *team, const struct tt_args *arg
     return TUTTI_OK;
 }
 
-/* Makes the four arrays of a gatherv or scatterv (struct tt_call). In place, the root sends nothing
- * to itself, and the input of a scatterv lies in `out`. */
+/* Makes the four arrays of counts and displacements that struct tt_call has for a gatherv or
+ * scatterv. In place, the root sends nothing to itself, and the input of a scatterv lies in
+ * `out`. */
 static tutti_status make_lists(const tutti_team *team, struct tt_args *args)
 {
     struct tt_call *c = &args->call;

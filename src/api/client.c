@@ -167,8 +167,8 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, the function first waits for the execution `note`, which publishes that to the other
- * members, and a member that left without freeing the team is no error. */
+ * team, `note` is the execution that publishes this to the other members: the function first waits
+ * for this execution to end, and after that only a mismatch counts as an error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -201,9 +201,9 @@ static tutti_status return_last(tutti_status status, const char *text)
     return tt_fail(status, "%s", text);
 }
 
-/* Leaves the teams. Requests that are under way are counted in memory that the ranks share. After
- * this rank has left the client, another rank may reuse that memory, so the counts are settled
- * before, and the deletion of a request does not access them later. */
+/* Leaves the teams. The ranks count requests that are under way in memory that they share. After
+ * this rank has left the client, another rank may reuse that memory. So this rank's requests are
+ * taken out of the count first, and the deletion of a request does not access the memory later. */
 static void leave_teams(tutti_client *client)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {

@@ -48,7 +48,7 @@ static struct counts_piece piece(const struct tt_call *c, bool out, int r)
 }
 
 /* Returns a pseudorandom number that sender, receiver and piece determine, so that both ranks
- * compute the same one; 0 for an empty piece. */
+ * compute the same number; 0 for an empty piece. */
 static uint64_t number(int from, int to, struct counts_piece piece)
 {
     struct tt_random random;
@@ -278,8 +278,8 @@ static tutti_status agree(tutti_team *team, const struct tt_call *call, struct c
 }
 
 /* Makes the plan with the longest piece of all ranks, and keeps the plan for calls with equal
- * arguments. If all pieces are empty, the plan is not kept, because calls in which the user gives
- * the counts have `longest` = 0, too. */
+ * arguments. If all pieces are empty, the plan is not kept: it would be kept with `longest` = 0,
+ * which marks the plans of calls whose ranks exchange no counts. */
 static tutti_status prepare_with_longest(tutti_team *team, const struct tt_args *args,
                                          struct tt_as_given given, struct tt_prepared **prepared)
 {

@@ -34,8 +34,8 @@ struct neighbor_form {
     tutti_request **request;
 };
 
-/* The arguments of an alltoallw that stand for one side of the call: n pieces, for or from
- * ranks[]. */
+/* The arguments of an alltoallw that describe one side of the call: its n pieces, each for or from
+ * the rank in ranks[]. */
 struct neighbor_lists {
     int64_t *counts, *displs;
     tutti_type *types;

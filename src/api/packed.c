@@ -22,8 +22,8 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-/* The first byte of each user's buffer whose elements lie in a row; NULL: the elements are
- * packed. */
+/* The first byte of each of the user's two buffers; NULL for a buffer whose elements have to be
+ * packed, because they do not lie in a row or because the plan cannot use the buffer. */
 struct in_a_row {
     char *in, *out;
 };
@@ -35,7 +35,7 @@ struct in_a_row {
  * does not determine the basic types of a piece, a struct tt_contents describes them
  * (plan/call.h). */
 
-/* Returns the type in a struct tt_contents for elements of layout `l`. */
+/* Returns the value of `type` in a struct tt_contents for elements of layout `l`. */
 static int32_t type_of_contents(const struct tt_layout *l)
 {
     return (int32_t)(l->uniform != TUTTI_TYPES ? l->uniform : tt_layout_sequence(l, 1));
@@ -75,9 +75,9 @@ static int32_t common_type(const struct tt_contents *contents, int n)
     return type;
 }
 
-/* Sets the type of the pieces of an alltoallw, for error messages. `one` is the type that the user
- * gave for all pieces, and names their type even if no piece has elements; TT_TYPE_EACH: the user
- * gave a type for each piece. */
+/* Sets the type that error messages name for the pieces of an alltoallw. If the user gave one type
+ * for all pieces, `one` is that type, and error messages name it even if no piece has elements.
+ * Otherwise `one` is TT_TYPE_EACH. */
 static void set_typed_name(struct tt_packed *k, tutti_type one)
 {
     const struct tt_layout *l = one == TT_TYPE_EACH ? NULL : tt_layout_find(one);
@@ -190,7 +190,7 @@ struct packed_span {
     const char *begin, *end;
 };
 
-/* Returns the bytes between which the elements lie. Only for elements that lie in a row. */
+/* Returns the range of bytes in which the elements lie. To be called only if they lie in a row. */
 static struct packed_span span_of(const struct elements *e, const struct tt_layout *l, int p)
 {
     int64_t first = e->displs ? INT64_MAX : 0, last = e->displs ? 0 : e->n;
@@ -224,7 +224,8 @@ static bool is_usable(const struct tt_packed *k, const struct tt_fabric *f, cons
 }
 
 /* Returns the first byte of the buffer if its elements lie in a row and the plan can use them; else
- * NULL. Also returns NULL if the arguments are wrong; add() then returns the error. */
+ * NULL. Also returns NULL if the arguments are wrong; add(), which is called then, returns the
+ * error. */
 static char *row_of(const struct tt_packed *k, const struct tt_fabric *f, const struct elements *e)
 {
     int64_t n = e->displs ? 2 : e->n, bytes;
@@ -372,9 +373,9 @@ static tutti_status set_pieces(struct tt_packed *k, const struct tt_args *args,
 
 /* ---- A type for each rank ---- */
 
-/* The pieces that this rank sends in an alltoallw, or those that it receives. A rank that may have
- * pieces has a place: without `ranks`, place r is rank r; with `ranks`, the places are those of
- * `peers`, and the last place is this rank. */
+/* The pieces that this rank sends in an alltoallw, or the pieces that it receives. Each rank that
+ * may have pieces has a place, which is its index in contents[]. Without `ranks`, rank r has place
+ * r. With `ranks`, rank peers[i] has place i, and this rank has the last place, peers_n. */
 struct typed_side {
     char *user;
     const int64_t *counts, *displs;
@@ -394,7 +395,7 @@ static int rank_of(const struct typed_side *s, int i)
     return s->ranks ? s->ranks[i] : i;
 }
 
-/* Returns the rank at place i of the places(s, p) places. */
+/* Returns the rank that has place i. */
 static int place_at(const struct typed_side *s, int i)
 {
     return !s->ranks ? i : i < s->peers_n ? s->peers[i] : s->me;
@@ -405,7 +406,7 @@ static int places(const struct typed_side *s, int p)
     return s->ranks ? s->peers_n + 1 : p;
 }
 
-/* Returns the place of rank r, which must be a rank that may have pieces. */
+/* Returns the place of rank r, which is one of the ranks that may have pieces. */
 static int place_of(const struct typed_side *s, int r)
 {
     if (!s->ranks) return r;
@@ -651,9 +652,10 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     struct tt_contents *first = (struct tt_contents *)(k->counts + counts);
     k->pieces = (struct tt_packed_piece *)(first + contents);
     struct tt_args plain = *args;
-    /* the lists belong to `args` */
+    /* `args` owns the lists, and `plain`, its copy, does not */
     plain.lists = NULL;
-    /* such a call is never in place for the plan (plan/call.h) */
+    /* for the plan, a call in which each pair of ranks has its own piece is never in place
+     * (plan/call.h) */
     if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false;
     k->layout = tt_layout_hold(args->call.type);
     if (contents > 0 && (args->typed || (k->layout && k->layout->uniform == TUTTI_TYPES))) {

@@ -20,7 +20,7 @@ struct tt_packed_piece {
 /* Invariants (tt_packed_valid): each start packs pieces[0..packs-1], and the end of each execution
  * unpacks the `unpacks` pieces after them. `pending` is true from a start to its end. */
 struct tt_packed {
-    /* The layout of all pieces, to which this object holds a reference. NULL in an alltoallw: there
+    /* The layout of all pieces. This object holds a reference to it. NULL in an alltoallw, where
      * each piece holds a reference to its own layout. */
     struct tt_layout *layout;
     struct tt_arena *arena; /* the arena from which `memory` comes; NULL: the heap */
@@ -33,8 +33,9 @@ struct tt_packed {
     struct tt_packed *next; /* the next object in the list of tt_packed_park */
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* if the call is a neighbourhood collective */
-    /* what the pieces of the input [0] and of the output [1] consist of, by place (struct
-     * typed_side in packed.c); NULL: the type of `args` says it */
+    /* The contents of the pieces of the input, contents[0], and of the output, contents[1]; NULL:
+     * the type in `args` determines them. In an alltoallw, struct typed_side in packed.c says to
+     * which rank an entry belongs. */
     struct tt_contents *contents[2];
     int contents_n; /* the number of entries of contents[0] and contents[1] together */
     /* The type of all pieces, with the values of tt_contents.type. Set only if contents[0] is not

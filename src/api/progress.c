@@ -189,7 +189,7 @@ static void *helper_main(void *arg)
     struct tt_wait_policy policy;
     begin(&wait, &policy, h->context);
     tt_wait_set_hook(&policy,
-                     /* the hook is for the program's threads */
+                     /* no hook: a client's hook runs only on the program's threads */
                      (struct tt_wait_hook){.call = NULL});
     wait.quiet = policy.quiet;
     while (!atomic_load(&h->end)) {

@@ -56,8 +56,8 @@ tutti_status tutti_team_revoke(tutti_team *team)
 
 /* ---- Agreement ---- */
 
-/* Runs an agreement on `team`, and records the set of failed members on which the members agreed in
- * team->gone. */
+/* Runs an agreement on `team`, and records in team->gone which members have failed according to the
+ * agreement. */
 static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {

@@ -28,8 +28,8 @@ static double seconds(int64_t ns)
 
 /* ---- Predictions ---- */
 
-/* Sets *call to the call of a row. Returns false if the row is no collective, or if its type is not
- * basic. */
+/* Sets *call to a call of the kind that the row counts. Returns false if the row does not count
+ * calls of a collective, or if their type is not basic. */
 static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
 {
     int coll = tt_word_find(&tt_coll_words, row->coll, strlen(row->coll));
@@ -45,10 +45,10 @@ static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
     return true;
 }
 
-/* Returns the time that the machine model predicts for a call of the row; -1: no prediction. The
- * team of the call may be freed by now, so only its number of ranks is known. The function
- * therefore predicts calls of teams with as many ranks as the world, and, if the job is on one
- * node, of all teams. */
+/* Returns the time that the machine model predicts for a call that the row counts; -1: it predicts
+ * none. The team of the call may be freed by now, so only its number of ranks is known. The
+ * function therefore predicts calls of teams with as many ranks as the world, and, if the job is on
+ * one node, of all teams. */
 static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_row *row)
 {
     struct tt_map map = client->world->run.map;
@@ -77,9 +77,9 @@ static int64_t spent_ns(const struct tt_tally *t)
     return ns;
 }
 
-/* Returns the rank that follows rank `last` in the descending order of the times for which this
- * rank has waited; `below` is the time of rank `last`. Ranks with equal times follow each other by
- * number. Returns -1 if no rank follows. */
+/* Goes through the ranks for which this rank has waited, the one with the longest wait first.
+ * Returns the rank that follows rank `last`, for which this rank has waited `below`; -1: no rank
+ * follows. Ranks with equal times are ordered by number. */
 static int next_waited(const struct tt_tally *t, int size, int64_t below, int last)
 {
     int found = -1;

@@ -43,7 +43,7 @@ static struct tt_exec *exec_for(tutti_team *team, struct tt_prepared *prepared)
     if (!exec) return NULL;
     exec->shape = prepared->shape;
     exec->signature = &prepared->signature;
-    /* A signature outside of the collectives marks a step of another call, which is traced as a
+    /* A call without the signature of a collective is a step of another call, which is traced as a
      * whole (tt_trace_call_begin). */
     if (prepared->signature.coll >= TT_COLLS) exec->traced = false;
     exec->bytes[TT_IN] = prepared->in_bytes;
@@ -87,8 +87,9 @@ static tutti_status decide(tutti_team *team, struct tt_trial *trial, int n)
     return TUTTI_OK;
 }
 
-/* Finds the plan for a blocking call whose shape is not in the cache: the plan of the algorithm
- * that the trial measures next, or, after the trial, of the chosen algorithm. */
+/* Finds the plan for a blocking call that is measured and whose shape is not in the cache. During
+ * the trial, this is the plan of the algorithm that is measured next; after the trial, it is that
+ * of the chosen algorithm. */
 static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
                                    struct tt_prepared **prepared)
 {
@@ -110,8 +111,8 @@ static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
     return TUTTI_OK;
 }
 
-/* Waits for the other ranks of the team, and begins to measure the call. After an error, gives up
- * the caller's use of the plan. */
+/* Waits for the other ranks of the team, and begins to measure the call. After an error, the
+ * function gives up the caller's use of the plan. */
 static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepared)
 {
     tutti_status status = tt_team_step(team, TT_SIGNATURE_MEASURE, TT_COLL_barrier, NULL, NULL, 0);
@@ -124,10 +125,11 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-/* Sets *given from a call that is not checked yet, or that is packed. A gatherv or scatterv that is
- * not checked has its lists in `args`, and only the root reads them, because the pointers of other
- * ranks may point anywhere. The members are assigned one by one: copying the whole structure would
- * be measurable in a short call. */
+/* Sets *given, the arguments by which an earlier call is found again, from a call that is not
+ * checked yet, or that is packed. A gatherv or scatterv that is not checked has its lists in
+ * `args`. Only the root reads them, because the pointers of other ranks may point anywhere. The
+ * members are assigned one by one: copying the whole structure would be measurable in a short
+ * call. */
 static inline void set_given(struct tt_as_given *given, const tutti_team *team,
                              const struct tt_args *args)
 {
@@ -203,8 +205,9 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     return TUTTI_OK;
 }
 
-/* Returns whether the buffers of a call with counts are certainly right. Returns false if they are
- * wrong, or if only a look at the pieces can show that they are right. */
+/* Returns whether the buffers of a call with counts are certainly right, which the ranges in which
+ * the pieces lie can show. Returns false if the buffers are wrong, and also if only a comparison of
+ * the pieces can show whether they are right. */
 static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_args *args)
 {
     const struct tt_stretch *in = &repeat->in, *out = &repeat->out;
@@ -249,7 +252,7 @@ static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struc
     set_given(&given, team, args);
     TT_TRY(tt_args_check(team, args));
     if ((unsigned)args->call.op >= TUTTI_OPS)
-        /* tt_args_check has found out whether the operation commutes */
+        /* tt_args_check has found out whether the operation commutes, so `given` is set again */
         set_given(&given, team, args);
     TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
@@ -337,8 +340,8 @@ tutti_status tt_collective_run(tutti_team *team, struct tt_args *args)
 
 /* ---- Requests ---- */
 
-/* Copies the caller's counts and displacements into the request. In a neighbourhood collective,
- * they already lie in request->packed. */
+/* Copies the caller's counts and displacements into the request, which outlives the caller's lists.
+ * In a neighbourhood collective, request->packed has them already. */
 static tutti_status keep_counts(tutti_request *request, int p)
 {
     const int64_t **lists[] = {&request->call.in_counts, &request->call.in_displs,
@@ -426,9 +429,10 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     return TUTTI_OK;
 }
 
-/* Stores the call signature of the call that the user made, with elements of the derived type.
- * Calls with other types may have the same plan, and so the same `shape`: its upper half, which is
- * not compared, is changed to distinguish their signatures. */
+/* Stores the signature of the call as the user made it, with elements of the derived type. Calls
+ * with different derived types may use the same plan, and then have the same exec->shape. The
+ * function changes the upper half of exec->shape, which the ranks do not compare, so that this call
+ * publishes its own signature. */
 static void name_packed(tutti_request *request, const struct tt_args *args,
                         struct tt_packed *packed)
 {
@@ -499,9 +503,9 @@ static bool meets_first(const tutti_team *team, const struct tt_args *args)
     return status != TUTTI_OK || first != NULL;
 }
 
-/* Makes a request. A persistent request is made without communication, so an error of this rank
- * does not concern the other ranks, unless the algorithm lets the ranks communicate first
- * (meets_first): then the error breaks the team. */
+/* Makes a request. A persistent request is normally made without communication, so an error of this
+ * rank does not concern the other ranks. If the algorithm lets the ranks communicate first
+ * (meets_first), the other ranks wait for this rank, so the error breaks the team. */
 static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     TT_TRY_HANDLE(team);

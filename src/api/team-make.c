@@ -146,8 +146,8 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
-/* Returns whether the team with this id was made from `team` while team->run.next was `next`
- * (assemble). */
+/* Returns whether assemble() has made a team with this id from `team` when team->run.next was
+ * `next`. */
 static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 {
     for (int r = 0; r < team->run.map.p; r++)
@@ -156,8 +156,8 @@ static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 }
 
 /* Returns whether a member already uses its new team and has failed on it. A member gets its team
- * only after every rank has made its own, so this rank may return its team, too. If both have the
- * same team, this rank finds the failure when it uses that team. */
+ * only after every rank has made its own, so this rank may return its team, too. If that member and
+ * this rank belong to the same new team, this rank finds the failure when it uses the team. */
 static bool is_in_use(const tutti_team *team, uint64_t next)
 {
     const struct tt_fabric *f = team->run.fabric;

@@ -18,9 +18,10 @@ enum { TT_WISH_TEXT = 256 };
 struct tt_wish {
     /* ranks with equal colours get one new team; negative: this rank gets no team */
     int64_t color;
-    int64_t key;         /* orders the ranks of the new team; equal keys: by rank in the old team */
-    tutti_status status; /* not OK: the rank's arguments are wrong, and `text` says why */
-    uint64_t terms;      /* hash of the arguments that must be equal on all ranks */
+    /* orders the ranks of the new team; ranks with equal keys are ordered by their old ranks */
+    int64_t key;
+    tutti_status status;     /* not OK: the rank's arguments are wrong, and `text` says why */
+    uint64_t terms;          /* a hash of the arguments that must be equal on all ranks */
     char text[TT_WISH_TEXT]; /* the error, or the arguments that must be equal */
 };
 

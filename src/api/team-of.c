@@ -156,7 +156,8 @@ static tutti_status place(tutti_team *part, struct tt_accord *a)
     return TUTTI_OK;
 }
 
-/* One agreement: it gathers a word of each member, and finds the greatest id. */
+/* One agreement: it gathers a word of each member, and finds the greatest of the ids that the
+ * members contribute. */
 struct team_round {
     /* this rank's block, or its error status; in the agreements on an id: the block, or block + 1
      * if this rank could not take the id */
@@ -183,8 +184,8 @@ static tutti_status meet(const struct team_list *l, tutti_team *part, struct tea
     return status;
 }
 
-/* Proposes ids until all members could take one. A member that could not take the id has a greater
- * next id, so each agreement proposes a greater id than the one before. */
+/* Proposes ids until all members can take the proposed id. A member that could not take an id has a
+ * greater next id, so each agreement proposes a greater id than the one before. */
 static tutti_status choose_id(const struct team_list *l, tutti_team *part, struct team_round round)
 {
     struct tt_remote_teams *remote_teams = part->client->remote_teams;

@@ -175,8 +175,9 @@ static tutti_status find_greatest(tutti_team *team, const int64_t *mine, int64_t
     return tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allreduce, mine, all, n);
 }
 
-/* Returns OK if all ranks have the memory. Otherwise returns this rank's own error `mine`, or, if
- * this rank has the memory, an error that says that another rank failed. */
+/* Returns OK if all ranks have the memory. If this rank has not, returns its error `mine`. If this
+ * rank has the memory and another rank has not, returns an error that says that another rank could
+ * not get the memory. */
 static tutti_status all_have(tutti_team *team, tutti_status mine)
 {
     int64_t code = mine, worst;

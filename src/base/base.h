@@ -68,12 +68,12 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status st
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 
-/* Returns the status of the last error of this thread, for the caller of a function that returns
- * NULL or false after an error. */
+/* Returns the status of the last error of this thread. A function that returns NULL or false after
+ * an error leaves its status here for its caller. */
 tutti_status tt_error_status(void);
 
-/* Save and restore the text of tutti_error() around calls whose failures do not concern the user,
- * for example if a message came too late for a rank that had left. */
+/* Save and restore the text of tutti_error() around calls whose errors do not concern the user. An
+ * example is a message that came too late for a rank that had left. */
 enum { TT_ERROR_TEXT = 512 };
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);
@@ -177,10 +177,10 @@ void tt_stream(void *to, const void *from, size_t n);
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
 
-/* Each rank of a team measures plain stores and tt_stream during the run. It begins to fill windows
- * by tt_stream if plain stores take at least TT_STORES_SLOW times as long, and it returns to plain
- * stores when these are faster (run/filling.c). TUTTI_FILL overrides the measurement. tt_stream is
- * used for pieces of at least TT_STREAM_LEAST bytes. */
+/* While the program runs, each rank of a team measures plain stores and tt_stream. It begins to
+ * fill windows by tt_stream if plain stores take at least TT_STORES_SLOW times as long, and it
+ * returns to plain stores when these are faster (run/filling.c). TUTTI_FILL overrides the
+ * measurement. tt_stream is used for pieces of at least TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */

@@ -43,7 +43,8 @@ tutti_status tt_file_replace(const char *path, void (*print)(FILE *out, const vo
                              const void *arg);
 /* A change of a file of lines: some old lines stay, and new lines are added. */
 struct tt_file_change {
-    /* a longer file is an error; the lines that stay have at most half as many bytes */
+    /* the most bytes of the file: a longer old file is an error. The old lines that stay have at
+     * most half as many bytes. */
     int64_t most_bytes;
     int most_lines;   /* only the last `most_lines` lines of the old file may stay */
     const char *head; /* the first lines of the new file; "": there are none */

@@ -16,7 +16,8 @@ struct tt_file_id {
     ino_t file;
 };
 
-/* Returns the identity of the file that the descriptor is of now; all zero if it is not open. */
+/* Returns the identity of the file to which the descriptor refers now; all zero if the descriptor
+ * is not open. */
 static inline struct tt_file_id tt_file_id(int fd)
 {
     struct stat st;
@@ -24,7 +25,8 @@ static inline struct tt_file_id tt_file_id(int fd)
     return (struct tt_file_id){.device = st.st_dev, .file = st.st_ino};
 }
 
-/* Returns whether the descriptor is open and of this file. If not, sets errno to EBADF. */
+/* Returns whether the descriptor is open and refers to the file with this identity. If not, sets
+ * errno to EBADF. */
 static inline bool tt_file_is(int fd, struct tt_file_id id)
 {
     struct tt_file_id now = tt_file_id(fd);

@@ -35,7 +35,8 @@ struct tt_handles {
     size_t sz; /* size of a handle */
     int kept;
     pthread_mutex_t lock;
-    struct tt_handle *first, **end; /* freed handles, the oldest first; end NULL: not set up yet */
+    /* freed handles, the oldest first; `end` is NULL until the kind is set up */
+    struct tt_handle *first, **end;
     int freed;
     struct tt_handle *inherited; /* in a child: the handles of the parent's queue; never used */
 };

@@ -9,9 +9,10 @@
 
 #include "base/base.h"
 
-/* Returns the mount point of the hierarchy in a line of /proc/self/cgroup, and sets *at to the path
- * of the group in it. Returns NULL for hierarchies other than that of version 2 and the memory
- * hierarchy of version 1. */
+/* Reads a line of /proc/self/cgroup, which names a hierarchy of cgroups and the group of this
+ * process in it. Returns the folder where the hierarchy is mounted, and sets *at to the path of the
+ * group in it. Returns NULL for hierarchies other than that of version 2 and the memory hierarchy
+ * of version 1. */
 static const char *mounted_at(char *line, char **at)
 {
     char *left, *names = strchr(line, ':');

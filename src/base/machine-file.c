@@ -89,8 +89,8 @@ static bool read_entry(struct content *c, const char *name, const char *value)
     return false;
 }
 
-/* Reads the lines of the text, and changes the text while it does. Returns the number of the first
- * line that is wrong; 0: no line is wrong. */
+/* Reads the lines of the text, which it cuts up. Returns the number of the first line that is
+ * wrong; 0: all lines are right. */
 static int read_lines(struct content *c, char *text)
 {
     char *rest = text, *line;
@@ -159,15 +159,16 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
 /* The values of TUTTI_CHOICE, in the order of the table of settings. */
 enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
 
-/* Returns whether a new model may replace the file at this path: a file that TUTTI_MACHINE names is
- * not replaced. */
+/* Returns whether a new model may be written to this path: to a file that TUTTI_MACHINE names only
+ * if the file does not exist. */
 static bool may_replace(const char *path)
 {
     return path[0] && (!tt_setting("TUTTI_MACHINE") || access(path, F_OK) != 0);
 }
 
 /* Decides how this job chooses algorithms. TUTTI_CHOICE=measure works without a model, too, because
- * it then tries the algorithms of the table; so it causes no warning if the model is missing. */
+ * it then tries the algorithms of the table; so a missing model causes no warning with this
+ * setting. */
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY])
 {

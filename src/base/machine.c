@@ -110,8 +110,9 @@ bool tt_machine_streams(const struct tt_machine *machine, int times)
            times * machine->table[TT_MACHINE_stream_cached][AS_MEASURED];
 }
 
-/* Returns the value at `part` of `whole` on the straight line from a to b. The product does not
- * overflow, because a, b <= TT_MACHINE_MOST and part, whole <= 2^22. */
+/* Returns the value at `part` on the straight line that has the value a at 0 and the value b at
+ * `whole`. The product does not overflow, because a, b <= TT_MACHINE_MOST and part, whole <=
+ * 2^22. */
 static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)
 {
     return a + (b - a) * part / whole;

@@ -105,9 +105,10 @@ struct tt_machine_in_force {
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
 /* Returns whether plain stores of 64 KiB to memory that another processor has read take more than
- * `times` times as long as stores that bypass the caches. A prediction assumes that windows are
- * filled by stores that bypass the caches if the function returns true with times = TT_STORES_SLOW,
- * and that rings are if it returns true with times = 1. */
+ * `times` times as long as stores that bypass the caches. A prediction assumes that ranks on
+ * several processors fill windows by stores that bypass the caches if this holds for times =
+ * TT_STORES_SLOW. It assumes that they fill rings in this way if this holds for times = 1 and each
+ * rank has a processor. */
 bool tt_machine_streams(const struct tt_machine *machine, int times);
 /* Return the name of a number or a table, such as "line" or "copy_memory_other", and a text that
  * says what takes this time. The texts are static. */
@@ -129,10 +130,10 @@ bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_M
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
  * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
- * file that cannot be used. If TUTTI_CHOICE is not `table` and no model was found (there is no
- * file, or the file in the cache folder does not fit), `measure` measures a model
- * (choose/calibrate.h); NULL: no model is measured. `measure` is not called if TUTTI_MACHINE names
- * a file that exists. */
+ * file that cannot be used. `measure` measures a new model (choose/calibrate.h); NULL: no model is
+ * measured. It is called if TUTTI_CHOICE is not `table` and no model was found, because there is no
+ * file or the file in the cache folder does not fit. It is not called if TUTTI_MACHINE names a file
+ * that exists. */
 typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,

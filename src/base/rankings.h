@@ -14,7 +14,7 @@ enum {
     TT_RANKED_SIZES = 48,   /* the sizes of a ranking are powers of two */
     TT_RANKINGS_MOST = 128, /* the most rankings that a client has */
     TT_RANKINGS_GIVEN = 96, /* the most rankings that may come from a file */
-    TT_RANKINGS_KINDS = 64  /* kinds of calls, for `last` of struct tt_rankings */
+    TT_RANKINGS_KINDS = 64  /* the entries of `last` in struct tt_rankings */
 };
 
 /* All numbers on which a ranking depends, besides the machine model and the version of the library.
@@ -46,12 +46,14 @@ struct tt_ranking {
 /* Invariants: 0 <= given <= n <= TT_RANKINGS_MOST; the first `given` rankings come from a file, and
  * are not replaced by other rankings. */
 struct tt_rankings {
-    int64_t eager; /* 1 + the bytes of the longest short message; 0: not looked up yet */
+    /* 1 + the bytes of the longest short message; 0: the number was not looked up yet */
+    int64_t eager;
     int32_t n, given;
     /* how many entries this process has computed in all rankings, those replaced included */
     uint32_t computed;
     uint32_t forgotten; /* how many times a new ranking replaced an older one */
-    /* by kind of call: 1 + the index of the ranking that was found last; 0: none */
+    /* for each collective, with and without shared buffers: 1 + the index of the ranking that was
+     * found last; 0: no ranking was found yet */
     uint8_t last[TT_RANKINGS_KINDS];
     struct tt_ranking ranking[TT_RANKINGS_MOST];
 };

@@ -121,7 +121,7 @@ struct tt_known_setting {
 extern const struct tt_known_setting tt_settings[];
 extern const int tt_settings_n;
 
-/* Returns the row of a name; NULL: there is none. */
+/* Returns the row of the table of settings for a name; NULL: there is none. */
 const struct tt_known_setting *tt_setting_known(const char *name);
 /* Returns whether the environment may contain this name without a warning: it does not begin with
  * TUTTI_, or is a setting, a variable of the tests (TUTTI_TEST...), or a variable with which
@@ -155,7 +155,8 @@ struct tt_warnings {
         int32_t first, ranks;
     } warning[TT_WARNINGS];
 };
-/* Adds the ranks that `theirs` counts to the counts in `mine`, for the warnings that `mine` has. */
+/* For each warning that `mine` has, adds to its number of ranks the ranks that have it by `theirs`,
+ * and takes the lower of the two first ranks. */
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "base/base.h"
 
-/* How the ranks of a team reach each other's buffers. load: by plain loads. read: by system calls.
- * window: only through windows. kernel: the ranks are on several nodes (containers) under one
- * kernel. */
+/* The word for how the ranks of a team reach each other's buffers. load: by plain loads. read: by
+ * system calls. window: not at all, so data pass through windows. kernel: the ranks are on several
+ * nodes (containers) under one kernel. */
 #define TT_REACH_LIST(X) X(load) X(read) X(window) X(kernel)
 enum tt_reach_word {
 #define TT_REACH_ENUM(name) TT_REACH_##name,

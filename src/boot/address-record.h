@@ -28,7 +28,8 @@ enum {
 /* A rank's address record: the addresses and ports at which other ranks reach it. */
 struct tt_address_record {
     uint16_t port; /* the port at which other ranks watch this rank until it leaves the client */
-    /* the port at which other ranks watch its process until the process ends; 0: none */
+    /* the port at which other ranks watch the rank's process until the process ends; 0: there is no
+     * such port */
     uint16_t process;
     uint8_t addresses; /* the number of addresses in address[] */
     /* the addresses of the rank's host: IPv6, or IPv4 as ::ffff:a.b.c.d */
@@ -46,7 +47,8 @@ struct tt_terms {
     int32_t status;
     int32_t cores;  /* processors that the node's ranks may use together */
     int32_t online; /* processors that the node's kernel has online */
-    /* TT_READS, TT_WRITES: what the node's ranks can do with each other's memory */
+    /* TT_READS and TT_WRITES, as bits: the ranks of the node can read, or write, each other's
+     * memory */
     int32_t accesses;
     int32_t read_cost;
     int64_t stamp; /* the stamp of the job's page on the node */
@@ -95,8 +97,8 @@ bool tt_terms_read(struct tt_terms *terms, const uint8_t *bytes, size_t n);
 size_t tt_notice_write(const struct tt_notice *notice, uint64_t token, uint8_t to[TT_NOTICE_BYTES]);
 bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *bytes, size_t n);
 
-/* Appends an address record to a list of address records whose end is `to`. In the list, the number
- * of the client and the length come before each address record. Returns the number of bytes
+/* Appends an address record to a list of address records, which ends at `to`. The list has the
+ * number of the client and the length before each address record. Returns the number of bytes
  * written. */
 size_t tt_address_records_add(uint8_t *to, int client, const uint8_t *record, size_t bytes);
 enum { TT_ANY_CLIENT = -1 };

@@ -33,8 +33,8 @@
 /* How long this rank waits for an answer of the PMIx server before it goes on with other work. Most
  * answers take a few milliseconds. */
 #define ANSWER_NS INT64_C(50000000)
-/* If the server does not have a value yet, this rank asks again after AGAIN_NS. For the address of
- * a context, further pauses grow to PAUSE_MOST_NS. */
+/* The pause before this rank asks again for a value that the server does not have yet. If it asks
+ * for the address of a context, the pauses grow from AGAIN_NS to PAUSE_MOST_NS. */
 #define AGAIN_NS INT64_C(2000000)
 #define PAUSE_MOST_NS INT64_C(500000000)
 
@@ -91,7 +91,7 @@ static struct {
     char refused_text[192];
 } launched = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Reads from the environment this rank's number, and the descriptor and size of the job. */
+/* Reads this rank's number, and the descriptor and size of the job, from the environment. */
 static tutti_status read_place(int64_t *fd, int64_t *size)
 {
     int64_t me;
@@ -103,7 +103,7 @@ static tutti_status read_place(int64_t *fd, int64_t *size)
 }
 
 /* Returns whether the launcher has recorded that the process which it started as this rank has
- * ended. In that case, that process has left this process behind. */
+ * ended. If so, this process is one that the ended process has left behind. */
 static bool is_left_behind(const struct tt_job_page *job, int rank)
 {
     const struct tt_rank_status *its = &job->rank[rank].rank_status;
@@ -314,7 +314,8 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
  * The first rank of the node writes a block, the second rank reads it, and the first rank publishes
  * the cost. */
 
-/* Returns whether this rank is the rank with this number on the node, and the cost is measured. */
+/* Returns whether the cost is measured, and this rank is the one of the node's ranks that has the
+ * number `arena`. */
 static bool measures_as(const struct tt_fabric *f, int arena)
 {
     return !f->mapped && f->job->arenas > 1 && f->job->rank[f->me].arena == arena;
@@ -479,7 +480,8 @@ static void watch_locals(struct tt_fabric *f)
     tt_watch_look(f);
 }
 
-/* Publishes for the roll call which ranks of this node have not come yet. */
+/* Fills in, for the roll call, which ranks of this node have not come yet: this rank waits for
+ * them. */
 static void fill_absent(const void *arg, struct tt_activity *is)
 {
     const struct tt_fabric *f = arg;
@@ -496,7 +498,7 @@ static tutti_status count_to_all(struct tt_fabric *f, _Atomic uint32_t *counter)
     char text[160];
     int failed = -1;
     const uint32_t all = (uint32_t)f->job->arenas;
-    uint32_t seen = 0; /* the value of job->failures if no rank has failed or left */
+    uint32_t seen = 0; /* the value of job->failures as long as no rank has failed or left */
     struct tt_waiting waiting = {
         .fabric = f, .doing = TT_DOING_INIT, .fill = fill_absent, .arg = f};
     atomic_fetch_add(counter, 1);
@@ -536,7 +538,8 @@ static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
 #ifdef PR_SET_PTRACER
-    /* with the Yama security module, this call lets other ranks read this rank's memory */
+    /* if the Yama security module is in use, only this call lets other ranks read this rank's
+     * memory */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
     collect_warnings(f);
@@ -695,8 +698,8 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
     return unreachable(f, rank);
 }
 
-/* Returns whether the server has answered that there is no address yet, so that this rank should
- * ask again. */
+/* Returns whether this rank should ask again, because the server has answered that there is no
+ * address yet and the timeout is not over. */
 static bool is_not_yet_there(const struct tt_fabric *f, int rank, const struct tt_asked *asked)
 {
     return asked->reply && tt_reply_lacks(asked->reply) && tt_clock_ns() < asked->until_ns &&

@@ -31,8 +31,8 @@ tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* Collective over the job, after the ranks have met. In a job on several nodes, publishes the
  * network address of this rank's client; a rank without an address (bytes 0) must call it, too. In
- * every job, copies the rankings, and leaves PMIx if TUTTI_DETACH asks for that. Errors: BOOT,
- * MEMORY, LIMIT. */
+ * every job, takes a copy of the rankings that the first rank of the node has read, and leaves PMIx
+ * if TUTTI_DETACH asks for that. Errors: BOOT, MEMORY, LIMIT. */
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes);
 /* A request for the network address of another rank. To be zeroed before the first call of
  * tt_boot_address or tt_boot_context_address. */

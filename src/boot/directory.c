@@ -17,7 +17,8 @@ struct tt_reply {
     pthread_cond_t came;
     int owners;
     bool done, lacks;
-    /* the text of an error is `who` and then `error`; error is NULL if the answer is bytes[n] */
+    /* If the answer is an error, the text of the error is `who` followed by `error`. Otherwise
+     * `error` is NULL, and the answer is bytes[n]. */
     const char *who, *error;
     void *bytes;
     size_t n;

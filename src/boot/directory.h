@@ -43,8 +43,8 @@ struct tt_directory {
     /* Starts a barrier of all ranks of the job, and returns its reply. All published values are
      * available when the reply is there. */
     struct tt_reply *(*fence)(void);
-    /* To be called instead of `fence` by a rank that cannot go on: the fence in which the other
-     * ranks are, or their next fence, fails on all of them with this text. NULL if `at_once`. */
+    /* A rank that cannot go on calls this function instead of `fence`: the fence in which the other
+     * ranks wait, or their next fence, fails on all of them with this text. NULL if `at_once`. */
     void (*refuse)(const char *why);
 };
 
@@ -73,16 +73,17 @@ extern const struct tt_directory tt_directory_pmix, tt_directory_gathered;
 /* Makes a reply that has no answer yet. It has two owners: the thread that asked, which calls
  * tt_reply_end, and the thread that answers, which calls tt_reply_settle. NULL: no memory. */
 struct tt_reply *tt_reply_new(const char *key);
-/* Stores the answer, and releases the reply for the thread that answers. `error` is NULL, or the
- * text of an error, which must last as long as the reply, and before which `who` is printed.
- * `lacks`: no value has been published under the key so far. */
+/* Stores the answer, bytes[n], and releases the reply for the thread that answers. After an error,
+ * `error` is the text of the error, and `who` is printed before it; both must last as long as the
+ * reply. Without an error, `error` is NULL. `lacks`: the answer is that no value has been published
+ * under the key so far. */
 void tt_reply_settle(struct tt_reply *reply, const char *who, const char *error, bool lacks,
                      const void *bytes, size_t n);
 /* Makes a reply that has its answer already. NULL: no memory. */
 struct tt_reply *tt_reply_known(const char *who, const char *error, bool lacks, const void *bytes,
                                 size_t n);
-/* Returns whether the answer has come; waits for it until `until_ns` (tt_clock_ns; 0: not at
- * all). */
+/* Returns whether the answer has come. Waits for the answer until `until_ns` (tt_clock_ns); does
+ * not wait if `until_ns` is 0. */
 bool tt_reply_answered(struct tt_reply *reply, int64_t until_ns);
 /* Returns whether the answer has come and says that no value was published under the key so far. */
 bool tt_reply_lacks(struct tt_reply *reply);

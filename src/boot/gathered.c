@@ -45,15 +45,16 @@ struct published {
     char bytes[];
 };
 
-/* The exchange of this process. `all` and `values` have an entry for each rank. One thread at a
- * time begins the session or a fence. Meanwhile other threads, with other clients, may put values
- * and ask for them; the lock guards `fresh` and `values` with its lists. */
+/* The state of this process in the exchange of values with the other ranks. `all` and `values` have
+ * an entry for each rank. One thread at a time begins the session or a fence. Meanwhile other
+ * threads, with other clients, may put values and ask for them; the lock guards `fresh` and
+ * `values` with its lists. */
 static struct {
     atomic_bool chosen; /* tt_directory_gather was called */
     struct tt_gather gather;
     int calls;          /* how many times this process has called the function */
     bool over;          /* an error has ended the exchange */
-    bool all_know;      /* all ranks know that the exchange has ended */
+    bool all_know;      /* all ranks have got the error that has ended the exchange */
     char why[WHY + 96]; /* the text of the error */
     pthread_mutex_t lock;
     uint8_t *fresh; /* what this rank has put since the last fence began */
@@ -205,7 +206,8 @@ static void refuse(const char *why)
     (void)call(0, NULL, 0, me.why);
 }
 
-/* Gathers one packet of each rank. Returns the error that ends the exchange; NULL: none. */
+/* Gathers one packet of each rank. Returns the text of the error that ends the exchange; NULL:
+ * there was no error. */
 static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
 {
     char text[WHY + 96];
@@ -230,7 +232,8 @@ static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
 
 /* ---- A fence ---- */
 
-/* A fence: the values that this rank sends, and those of all ranks while they arrive in pieces. */
+/* The state of a fence: the values that this rank sends, and the values of all ranks, which arrive
+ * in pieces. */
 struct gathering {
     uint8_t **from; /* the values of each rank */
     size_t *bytes;

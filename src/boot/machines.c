@@ -115,8 +115,8 @@ static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const v
     return status;
 }
 
-/* Removes the client's address record from the list of this process, but does not publish the list.
- * The other ranks get the shorter list when this rank publishes the record of its next client. */
+/* Removes a client's address record from the list of this rank, but does not publish the shorter
+ * list: the other ranks get it when this rank publishes the address record of its next client. */
 void tt_machines_hide(int client)
 {
     pthread_mutex_lock(&records.lock);
@@ -169,8 +169,8 @@ tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank
  * finalizes PMIx. After that, ranks get the addresses of contexts other than context 0 by messages,
  * as for later clients. */
 
-/* Fetches the address records of a rank into *record; `room` is scratch. Under an older Slurm a
- * fence may not bring the records at once, so this function asks again until until_ns. */
+/* Fetches the address records of a rank into *record; `room` is scratch memory. Under an older
+ * Slurm a fence may not bring the records at once, so this function asks again until until_ns. */
 static tutti_status fetch_record(int rank, uint8_t *room, struct kept *record, int64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
@@ -314,8 +314,8 @@ static void set_stage(enum stage stage)
     atomic_store(&joined.stage, stage);
 }
 
-/* Waits for the value that the rank has published under the key, and stores its bytes, *n and at
- * most `room`, in to[]. Errors: BOOT. */
+/* Waits for the value that the rank has published under the key. Stores its length in *n, and its
+ * bytes in to[], which has room for `room` bytes. Errors: BOOT. */
 static tutti_status await_value(int rank, const char *key, void *to, size_t room, size_t *n)
 {
     struct tt_reply *reply = tt_directory()->ask(rank, key);
@@ -351,7 +351,7 @@ static tutti_status place(struct machines_member *m, char (*host)[TT_JOB_HOST], 
 {
     for (int r = 0; r < m->size; r++) {
         TT_TRY(host_of(r, host[r]));
-        /* the node of the previous rank, which is often that of rank r, too */
+        /* rank r is often on the node of the rank before it, so this node is compared first */
         int last = m->nodes ? m->node[r - 1] : 0;
         bool same = m->nodes && strcmp(host[leader[last]], host[r]) == 0;
         m->node[r] = same ? last : number_of(r, host, leader, m->nodes);
@@ -383,8 +383,8 @@ static int locals_of(const struct machines_member *m)
     return n;
 }
 
-/* Returns how many descriptors the ranks of a node share: that of the memory, and in a job on
- * several nodes also that of the inbox. */
+/* Returns how many descriptors the leader passes to the other ranks of the node: that of the
+ * memory, and in a job on several nodes also that of the inbox. */
 static int shared_of(const struct machines_member *m)
 {
     return m->nodes > 1 ? 2 : 1;
@@ -418,9 +418,9 @@ static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
     return TUTTI_OK;
 }
 
-/* Runs a fence. If a rank has died, ends the fence without its answer, and notifies the other
- * nodes: no later fence of the job can succeed, so the ranks need not agree whether this fence did.
- * f: NULL if this rank has no client yet. */
+/* Runs a fence. If a rank has died, the function ends the fence without its answer, and notifies
+ * the other nodes: no later fence of the job can succeed, so the ranks need not agree whether this
+ * one did. `f` is NULL if this rank has no client yet. */
 static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
@@ -530,7 +530,7 @@ static tutti_status same_size(const struct machines_member *m, const struct tt_j
 /* ---- Joining and leaving ---- */
 
 /* Publishes the node's terms if this rank is the leader, and runs the fence that brings the terms
- * of all nodes to all ranks. f: NULL if this rank has no client. */
+ * of all nodes to all ranks. `f` is NULL if this rank has no client. */
 static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
                              const struct tt_terms *terms)
 {
@@ -545,8 +545,9 @@ static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
     return fence(f);
 }
 
-/* To be called if values need a fence (not `at_once`). If this rank still has fences to take part
- * in, sends its error to the other ranks: their next fence fails. */
+/* Sends this rank's error to the other ranks if this rank still has fences to take part in: the
+ * next fence of the other ranks then fails. To be called only if values need a fence (not
+ * `at_once`). */
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {
     char why[TT_TERMS_WHY];
@@ -556,7 +557,7 @@ static void refuse_fence(const struct machines_member *m, tutti_status status)
 }
 
 /* Sends this rank's error to the ranks that wait for this rank. Over PMIx, in a job on several
- * nodes, the rank takes part in its first fence for terms with the error. */
+ * nodes, the rank publishes its error in the place of its terms, by its first fence for terms. */
 static void send_error(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};

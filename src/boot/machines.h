@@ -43,7 +43,7 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 tutti_status tt_machines_detach(const struct tt_fabric *f);
 
 /* tt_machines_ask_record asks for the address records of a rank. When the reply has come,
- * tt_machines_end_record reads the record of a client from it; client TT_ANY_CLIENT: of any
+ * tt_machines_end_record reads from it the record of one client, or, for TT_ANY_CLIENT, of any
  * client. */
 struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
 tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,

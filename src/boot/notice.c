@@ -18,7 +18,7 @@
 enum {
     /* seconds that the kernel waits for the record before a process can accept the connection */
     DATA_S = 5,
-    /* milliseconds that this process waits for the record if the kernel gave up waiting */
+    /* milliseconds that this process waits for the record if the kernel has waited in vain */
     DATA_MS = 10,
     LOOK_MS = 1
 };
@@ -35,8 +35,8 @@ static bool is_rank(const struct tt_job_page *job, int rank)
     return rank >= 0 && rank < job->size;
 }
 
-/* Records a notice about a client which no rank of this node has joined yet, or which all ranks of
- * this node have left. Only the end of a process is recorded, because that concerns other clients,
+/* Records a notice about a client that no rank of this node has joined yet, or that all ranks of
+ * this node have left. Records only that a process has ended, because that concerns other clients,
  * too. */
 static void note_end(struct tt_job_page *job, const struct tt_notice *n)
 {

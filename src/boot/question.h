@@ -16,10 +16,12 @@
 
 /* A question and its answer. */
 struct tt_question {
-    const struct tt_inbox *to; /* the inbox of the node to ask; NULL: this question is not sent */
-    char *text;                /* set by tt_question_ask; freed by the caller with tt_free */
-    size_t n;                  /* the length of the text received so far, without the final 0 */
-    bool answered;             /* the text is complete */
+    /* the inbox of the node to ask; NULL: this question is not sent, and its node gives no
+     * answer */
+    const struct tt_inbox *to;
+    char *text;    /* set by tt_question_ask; freed by the caller with tt_free */
+    size_t n;      /* the length of the text received so far, without the final 0 */
+    bool answered; /* the text is complete */
     /* the connections that are being made; once `sent`, the connection over which the answer
      * comes */
     int fds[TT_RECORD_ADDRESSES], fds_n;

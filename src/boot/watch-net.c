@@ -155,10 +155,11 @@ static void set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Makes the kernel send keep-alive probes, a fifth of the timeout apart. The kernel gives up at the
- * first probe after its own time limit. That limit lies before the fourth probe, so the kernel
- * gives up before the timeout is over. Probes are whole seconds apart: with a timeout of 2 s the
- * kernel gives up at the second probe. */
+/* Makes the kernel send keep-alive probes, about a fifth of the timeout apart. If the peer does not
+ * answer, the kernel ends the connection at the first probe that is due after its own time limit,
+ * TCP_USER_TIMEOUT. This limit is more than one interval shorter than the timeout, so the kernel
+ * ends the connection before the timeout is over. Intervals are whole seconds: with a timeout of 2
+ * s the kernel ends the connection after 2 s, when the second probe is due. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);
@@ -169,8 +170,9 @@ static void probe(int fd, int timeout_s)
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (timeout_s - every) * 1000 - 500);
 }
 
-/* Begins to connect to a port. Returns the descriptor, or -1. timeout_s: the connection fails if
- * the peer's kernel has not answered keep-alive probes for so long; 0: there are no probes. */
+/* Begins to connect to a port. Returns the descriptor, or -1. The connection fails if the peer's
+ * kernel has not answered keep-alive probes for timeout_s seconds; if timeout_s is 0, the kernel
+ * sends no probes. */
 static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};

@@ -19,7 +19,8 @@ tutti_status tt_listener_open(int *fd, uint16_t *port);
 uint16_t tt_listener_port(int fd);
 
 /* A port by which other hosts watch this process. No other program gets the port for a minute after
- * this process has ended. `held`: connections of this process to that port. */
+ * this process has ended. For this, the process itself holds connections to the port, in held[]
+ * (watch-net.c). */
 struct tt_watched_port {
     int fd; /* -1: it is not open */
     uint16_t port;
@@ -35,16 +36,18 @@ void tt_watched_port_close(struct tt_watched_port *port);
 /* Closes the descriptors in a child process that fork made. The parent's port stays open. */
 void tt_watched_port_forget(struct tt_watched_port *port);
 
-/* Starts to connect to the port at the nearest of the n addresses, as seen from this host
- * (watch-net.c). Stores the descriptors in fds[], and returns their number. */
+/* Starts to connect to the port at those of the n addresses that are nearest to this host
+ * (watch-net.c has the order), at all of them at the same time. Stores the descriptors in fds[],
+ * and returns their number. */
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
                      int fds[TT_RECORD_ADDRESSES]);
 
-/* REFUSED: the host answers, but no socket listens on the port. UNREACHABLE: no address answers. */
+/* The state of connections that are being made. REFUSED: the host answers, but no socket listens on
+ * the port. UNREACHABLE: no address answers. */
 enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CONNECT_UNREACHABLE };
-/* Returns the common state of the *n connections in fds[] that are being made. UP: fds[0] is
- * connected, and all other descriptors are closed. REFUSED, UNREACHABLE: all descriptors are
- * closed. */
+/* Returns the state that the *n connections in fds[], which lead to the same port, have together.
+ * UP: fds[0] is connected, and all other descriptors are closed. REFUSED, UNREACHABLE: all
+ * descriptors are closed. */
 enum tt_connect tt_connect_look(int *fds, int *n);
 
 /* UP: the connection stands. ENDED: the peer closed it in order. RESET: the peer's process died.

@@ -52,11 +52,13 @@
 #define MS INT64_C(1000000)
 #define LOOK_EVERY (50 * MS)
 #define RETRY_EVERY (1000 * MS)
-/* data that a rank sent before its connection ended has arrived after this time */
+/* When a connection of a rank has ended, data that the rank sent before arrive within this time. */
 #define UNDER_WAY (500 * MS)
-/* how long after the break of a link its rank is given up, if the watched connection stands */
+/* If the network's link to a rank has broken, but the watched connection to the rank stands, the
+ * rank counts as lost after this time. */
 #define LOST_FOR (1000 * MS)
-/* how long tt_watch_notify may last; notices not sent by then are sent later */
+/* The longest time that tt_watch_notify takes. Notices that were not sent by then are sent
+ * later. */
 #define NOTIFY_FOR (200 * MS)
 #define LEAVE_FOR (50 * MS)
 
@@ -65,9 +67,10 @@ enum state { ASKED, CONNECTING, UP, ENDED, DONE };
 struct peer {
     int rank;
     enum state state;
-    /* this rank connects to the port of the process, because the port of the client is closed */
+    /* a connection to the port of the client was refused or reset, so this rank connects to the
+     * port of the process */
     bool doubted;
-    /* this rank waits for the peer in tutti_init, and watches only its process */
+    /* this rank waits in tutti_init for the peer to come, and watches only the peer's process */
     bool comes;
     enum tt_cause cause; /* if ENDED: the cause of the end */
     /* when the state began; if CONNECTING follows ASKED, when ASKED began */
@@ -169,8 +172,8 @@ static void connected(struct peer *p)
     end(p, TT_CAUSE_LEFT);
 }
 
-/* Returns whether the address record has still to come: there is no answer yet, or the answer is
- * that there is no address record yet. In the second case, asks again. */
+/* Returns whether this rank must still wait for the address record: either there is no answer yet,
+ * or the answer is that there is no address record yet. In the second case, asks again. */
 static bool is_to_come(struct tt_fabric *f, struct peer *p)
 {
     if (!p->reply) return false;
@@ -235,8 +238,8 @@ static bool process_ended(const struct tt_fabric *f, const struct peer *p)
     return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
 }
 
-/* Looks whether a process of this host has ended. If so, marks the rank as failed at once, without
- * the delay UNDER_WAY: what the rank sent before is in shared memory. */
+/* Checks whether the process of a rank on this host has ended. If so, marks the rank as failed at
+ * once, without the delay UNDER_WAY, because what the rank sent before lies in shared memory. */
 static void look_at_process(struct tt_fabric *f, struct peer *p)
 {
     if (!process_ended(f, p)) return;
@@ -258,9 +261,11 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* Returns whether all that the rank sent has had time to come. If a link to the rank has broken,
- * the delay is necessary only if the rank left in order: its data may still be under way over
- * another connection than the link that broke. */
+/* Returns whether everything that the rank sent has had time to arrive. If the network's link to
+ * the rank has not broken, this is so when this rank still waits for the rank UNDER_WAY after the
+ * end of its connection. If the link has broken, nothing more can come over it. Only a rank that
+ * left in order may then have data under way over other connections, and gets the time
+ * UNDER_WAY. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -269,8 +274,8 @@ static bool is_settled(const struct peer *p)
 }
 
 /* Decides what has happened to a rank whose connection or process has ended. A rank that left in
- * order, and whose link has broken, is marked as left, not as failed: each rank that still needs it
- * notices that itself. */
+ * order, and to which the network's link has broken, is marked as left, not as failed: each rank
+ * that still waits for the left rank finds that out itself. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
     if (!is_settled(p)) return;
@@ -398,9 +403,9 @@ void tt_watch(struct tt_fabric *f, int rank)
     watch(f, rank, false);
 }
 
-/* Returns whether this rank has to watch a rank of another node in tutti_init. The ranks of a node
- * divide the ranks of other nodes among themselves. In a large job a node watches only those nodes
- * to which it sends notices, and gets notices about ranks of all other nodes. */
+/* Returns whether this rank has to watch `rank`, a rank of another node, in tutti_init. The ranks
+ * of a node divide the ranks of other nodes among themselves. In a large job a node watches only
+ * the nodes to which it sends notices, and it gets notices about the ranks of all other nodes. */
 static bool watches_comer(const struct tt_fabric *f, int rank)
 {
     const struct tt_job_rank *its = &f->job->rank[rank], *mine = &f->job->rank[f->me];
@@ -558,8 +563,8 @@ static void handle_forks(void)
     (void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
-/* Holds `all.lock`, because a child that another thread forks meanwhile must not find a peer that
- * is half removed. */
+/* The function holds `all.lock`, because a child that another thread forks meanwhile must not find
+ * a peer that is half removed. */
 void tt_watch_came(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;

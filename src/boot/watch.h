@@ -19,8 +19,8 @@
 
 #include "fabric/fabric.h"
 
-/* Prepares to watch and, in a job on several nodes, to be watched. Errors: MEMORY, LIMIT,
- * SYSTEM. */
+/* Prepares this rank to watch other ranks and, in a job on several nodes, to be watched by them.
+ * Errors: MEMORY, LIMIT, SYSTEM. */
 tutti_status tt_watch_open(struct tt_fabric *f);
 /* Ends all watches, and closes this rank's port in order, so that ranks that watch this rank see
  * that it left and did not die. */
@@ -40,16 +40,16 @@ uint16_t tt_watch_process_port(void);
  * that it sent before get half a second to arrive. If this rank still waits for `rank` after that,
  * `rank` is marked as failed. */
 void tt_watch(struct tt_fabric *f, int rank);
-/* Watches the processes of other ranks while this rank waits in tutti_init until the ranks of other
- * nodes come to the client. To be called again and again while it waits. Finds out that a process
- * has ended: of any rank of this node, and, if the job has had a client before, of this rank's
- * share of the ranks of other nodes. To be called while only one thread uses the client. */
+/* Watches the processes of other ranks while this rank waits in tutti_init for ranks of other nodes
+ * to come to the client. It watches the processes of all ranks of this node. If the job has had a
+ * client before, it also watches the processes of this rank's share of the ranks of other nodes. To
+ * be called again and again while this rank waits, and only while one thread uses the client. */
 void tt_watch_comers(struct tt_fabric *f);
 /* Does what tt_watch_comers does, but watches only `rank`, even if `rank` is in the share of
  * another rank of this node. */
 void tt_watch_comer(struct tt_fabric *f, int rank);
-/* Ends the watches that tt_watch_comers and tt_watch_comer began of ranks of other nodes. To be
- * called when these ranks have come, or when this rank waits no longer. */
+/* Ends the watches of ranks of other nodes that tt_watch_comers and tt_watch_comer have begun. To
+ * be called when these ranks have come, or when this rank waits no longer. */
 void tt_watch_came(struct tt_fabric *f);
 
 /* Begins to find out why the network's connection to `rank` has broken. Later calls of

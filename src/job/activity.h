@@ -55,7 +55,8 @@ _Static_assert(sizeof(struct tt_activity) % sizeof(uint64_t) == 0, "it is copied
 struct tt_activity_line {
     _Atomic uint64_t turn;
     _Atomic uint64_t word[TT_ACTIVITY_WORDS];
-    _Atomic uint64_t taken; /* 1: a waiting thread uses the line */
+    /* 1: a waiting thread of the client writes its waits into this record */
+    _Atomic uint64_t taken;
 };
 
 /* Writes the record. Only the thread that has taken the line may call it. */

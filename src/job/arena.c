@@ -14,8 +14,8 @@
 #define PAGE 4096
 /* The most bytes that one call of fallocate backs. */
 #define STEP ((int64_t)16 << 20)
-/* is_left() checks how much memory is left each time that so many bytes were backed, and leaves a
- * reserve. */
+/* is_left() checks how much memory is left whenever a rank has backed CHECK_EACH more bytes.
+ * RESERVE bytes must remain. */
 #define CHECK_EACH (1 << 20)
 #define RESERVE ((int64_t)128 << 20)
 /* The most bytes that are kept for reuse, by a rank and by all ranks of the node together. */
@@ -80,8 +80,8 @@ static bool subtract(struct tt_extents *e, struct tt_extent x)
     return true;
 }
 
-/* Returns the sum of the bytes of the extents; -1 if they are not in ascending order, lie less than
- * `gap` bytes apart, or are shorter than `gap` bytes. */
+/* Returns the sum of the bytes of the extents. Returns -1 if the extents are not in ascending
+ * order, or if an extent, or the space between two extents, has fewer than `gap` bytes. */
 static int64_t bytes_of(const struct tt_extents *e, int64_t gap)
 {
     int64_t bytes = 0, least = 0;
@@ -287,7 +287,7 @@ static void take(struct tt_extents *e, int i, int64_t bytes)
     if (e->all[i].begin == e->all[i].end) cut(e, i);
 }
 
-/* Returns the bytes of the hole that ends at `end`; 0: no hole ends there. */
+/* Returns how many bytes the hole has that ends at `end`; 0: no hole ends there. */
 static int64_t free_before(const struct tt_store *s, int64_t end)
 {
     const struct tt_extent *last = s->holes.n > 0 ? &s->holes.all[s->holes.n - 1] : NULL;
@@ -366,8 +366,9 @@ static bool back_bare(struct tt_arena *a, struct tt_extent x)
     return true;
 }
 
-/* Prepares the extent x, which was a hole: backs it, or, if `bare`, only records that it is not
- * backed. In memory without a file, the kernel backs a page when a rank touches it. */
+/* Prepares the extent x, which was a hole: backs its pages, or, if `bare`, only records that they
+ * are not backed. In memory without a file there is nothing to do: the kernel backs a page when a
+ * rank touches it. */
 static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
 {
     struct tt_extents *e = &a->store->bare;
@@ -431,8 +432,8 @@ static bool take_kept(struct tt_arena *a, int64_t bytes, bool bare, int64_t *off
     return false;
 }
 
-/* Allocates a piece. keeps: the piece may consist of kept pages, which have old contents. bare: the
- * pages need not be backed. */
+/* Allocates a piece. `keeps`: the piece may consist of kept pages, whose contents are old. `bare`:
+ * the pages of the piece need not be backed. */
 static tutti_status get(struct tt_arena *a, int64_t bytes, bool keeps, bool bare, int64_t *offset)
 {
     /* Rounding must not overflow. A call for INT64_MAX / 2 bytes gets an error in any case. */

@@ -7,8 +7,8 @@
  * together. So a buffer that is freed and made larger again and again takes only a few times its
  * size of address space, whatever other ranks do.
  *
- *   store   one per rank: the lists of its holes and pieces; the clients of a process share it,
- *           perhaps in several threads
+ *   store   one per rank: the lists of its holes (free memory) and pieces (allocated memory); the
+ *           clients of a process share it, perhaps in several threads
  *   arena   one per client: the pieces that the client has taken from the store
  *
  * It takes much time to get pages from the system and to return them, because the ranks of a node
@@ -29,7 +29,8 @@
 
 struct tt_extent {
     int64_t begin, end; /* offsets in the segment */
-    int owner;          /* number of the client that has the piece; -1: no piece */
+    /* the number of the client that has the piece; -1: the extent is no piece */
+    int owner;
 };
 struct tt_extents {
     struct tt_extent *all;
@@ -72,9 +73,9 @@ void tt_arena_release(struct tt_arena *a);
  * of memory is TUTTI_ERR_MEMORY here and no SIGBUS later. Errors: MEMORY, LIMIT (no address space
  * is left). Any thread. */
 tutti_status tt_arena_alloc(struct tt_arena *a, int64_t bytes, int64_t *offset);
-/* Does what tt_arena_take does, but does not back the pages. No rank may touch a page before
- * tt_arena_back has returned OK for this page. If tt_arena_back fails, pages that were backed
- * before stay backed. */
+/* Allocates a piece as tt_arena_take does, but does not back pages that are not backed yet. No rank
+ * may touch a page before tt_arena_back has returned OK for this page. If tt_arena_back fails,
+ * pages that were backed before stay backed. */
 tutti_status tt_arena_reserve(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Backs whole pages of a piece, as far as they are not backed yet. Both numbers are multiples of
  * the page size. Errors: MEMORY. Any thread. */
@@ -86,8 +87,8 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset);
  * are undefined. */
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank.
- * If the kept pages would have more than tt_arena_keeps() bytes, returns those kept before to the
- * system, or, if the piece alone is too large, the pages of the piece. */
+ * A rank keeps at most tt_arena_keeps() bytes. If they would be more, returns the pages that were
+ * kept before to the system, or, if the piece alone is too large, the pages of the piece. */
 bool tt_arena_put(struct tt_arena *a, int64_t offset);
 /* Returns how many bytes a rank keeps at most. The number is about the size of the long windows of
  * two teams of all ranks. */

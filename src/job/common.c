@@ -165,8 +165,9 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
-/* Waits, for at most a second, until another rank has written its reason. After that, this rank may
- * be marked as failed, and the ranks that see its failure can read the reason. */
+/* Waits, for at most a second, until the rank that is writing the reason has written it. After
+ * that, the present rank may be marked as failed: the ranks that see its failure can read the
+ * reason. */
 static void await_reason(const struct tt_finding *finding)
 {
     int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);

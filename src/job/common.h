@@ -29,7 +29,7 @@ tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment
  * left it. */
 struct tt_common *tt_common_find(const struct tt_job_page *job, int number);
 
-/* Returns entry i of the TT_CLIENTS entries. Its `number` is 0 if it is free. */
+/* Returns entry i of the TT_CLIENTS entries of the table. `number` is 0 in a free entry. */
 struct tt_common *tt_common_at(const struct tt_job_page *job, int i);
 
 /* ---- The status of the ranks in a client ---- */
@@ -82,8 +82,9 @@ void tt_common_fail_on(struct tt_job_page *job, struct tt_common *common, int ra
 struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct tt_common *common,
                                     int rank);
 
-/* Returns the status of a rank in a client. It is FAILED also if the rank's process ended before
- * the rank left the client, or before a notice came that it was leaving. */
+/* Returns the status of a rank in a client. The status is FAILED also if the rank's process ended
+ * before the rank left the client or, for a rank of another node, before a notice came that it had
+ * left. */
 enum tt_rank_state tt_common_state(const struct tt_job_page *job, const struct tt_common *common,
                                    int rank);
 /* Returns the record that says how a rank failed: the record of this client or that of the rank's
@@ -105,8 +106,8 @@ char *tt_job_cause_text(const struct tt_job_page *job, int rank, char *buffer, s
 /* Returns whether a rank that failed for this cause has failed in all clients, because its process
  * has ended, or because its host is cut off. */
 bool tt_cause_ends(enum tt_cause cause);
-/* Returns, of the ranks whose processes have ended or whose hosts are cut off, the rank whose
- * failure was found first; -1: there is no such rank. */
+/* Returns the rank whose failure was found first, among the ranks whose processes have ended or
+ * whose hosts are cut off; -1: there is no such rank. */
 int tt_job_first_ended(const struct tt_job_page *job);
 
 /* ---- Warnings about settings ---- */

@@ -11,7 +11,7 @@
  * the yields, the waiting thread, which runs already, would always take the lock first. */
 #define YIELDS_MOST 64
 
-/* The address of this variable identifies the thread. */
+/* The address of this variable differs between threads, so it identifies a thread. */
 static _Thread_local char self;
 
 struct tt_lock *tt_lock_new(void)

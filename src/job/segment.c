@@ -45,7 +45,7 @@ static int64_t grants_at(int size)
 /* Returns whether this process runs under Helgrind, Valgrind's checker of races. If a mapping is
  * readable when it is made, Helgrind allocates memory in proportion to its length, which would be
  * about as much as the host has. If the mapping is made readable later, Helgrind allocates nothing.
- * With Memcheck it is the other way round. */
+ * Memcheck, in contrast, allocates memory only if the mapping is made readable later. */
 static bool under_helgrind(void)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -79,7 +79,7 @@ static void *map_private(int64_t bytes, int64_t page)
     return MAP_FAILED;
 }
 
-/* node[r] is the node of rank r of the job; node == NULL: all ranks are on this node. */
+/* node[r] is the node of rank r of the job. If `node` is NULL, all ranks are on this node. */
 struct places {
     const int *node;
     int nodes, me, arenas;
@@ -277,9 +277,10 @@ uint64_t tt_segment_pid_space(void)
     return stat("/proc/self/ns/pid", &is) == 0 ? (uint64_t)is.st_ino : 0;
 }
 
-/* Records pid and PID namespace of a rank. A process in a new PID namespace replaces what its
- * launcher has recorded. A reader that reads between the two stores finds the old pid with the new
- * namespace, so it does not take the pid for that of a process in its own namespace. */
+/* Records the pid of a rank, and the PID namespace of this process as that of the pid. A process in
+ * a new PID namespace replaces what its launcher has recorded. A reader that reads between the two
+ * stores finds the old pid with the new namespace, so it does not take the pid for that of a
+ * process in its own namespace. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid)
 {
     atomic_store(&rank->pid_space, tt_segment_pid_space());

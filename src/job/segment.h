@@ -48,7 +48,7 @@ enum {
     /* bytes of the path of a trace: a folder (PATH_MAX), and a file name with the numbers of a
      * client and a rank */
     TT_TRACE_PATH = 4352,
-    TT_FINDINGS = 8 /* teams of a client for which the page records why they failed */
+    TT_FINDINGS = 8 /* the most teams of a client whose errors the page records */
 };
 /* the most clients of a job at a time; a client counts until every rank has finalized it */
 enum { TT_CLIENTS = 16 };
@@ -62,8 +62,9 @@ enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILE
 /* Why a rank failed. */
 enum tt_cause {
     TT_CAUSE_NONE,
-    TT_CAUSE_SIGNAL,  /* a signal ended its process */
-    TT_CAUSE_EXIT,    /* its process exited; with code 0: without tutti_finalize */
+    TT_CAUSE_SIGNAL, /* a signal ended its process */
+    /* its process exited: with an error code, or with code 0 but without tutti_finalize */
+    TT_CAUSE_EXIT,
     TT_CAUSE_ABSENT,  /* its process exited with code 0 and never called tutti_init */
     TT_CAUSE_STATUS,  /* an error of the library, after which it cannot go on */
     TT_CAUSE_LEFT,    /* it left although another rank still needed it */
@@ -77,7 +78,9 @@ enum tt_cause {
  * stays. If two ranks failed, the one with the lower order failed first. */
 struct tt_rank_status {
     _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
-    _Atomic int32_t code; /* signal number, exit code, tutti_status, tt_must_match or seconds */
+    /* depends on the cause: the signal, the exit code, the tutti_status, the tt_must_match, or the
+     * seconds in which nothing came */
+    _Atomic int32_t code;
     /* the first failure of the node has order 1; 0: the rank has not failed */
     _Atomic uint32_t order;
     /* The team on which the rank got the error `code`; TT_NO_TEAM: the rank failed for another
@@ -124,7 +127,8 @@ struct tt_job_rank {
 struct tt_member {
     struct tt_rank_status rank_status;
     _Atomic int64_t world, mailbox;
-    /* offset of the path of the rank's trace, of TT_TRACE_PATH bytes (fabric/trace.c); 0: none */
+    /* the offset of the path of the rank's trace, which has TT_TRACE_PATH bytes (fabric/trace.c);
+     * 0: the rank writes no trace */
     _Atomic int64_t trace;
     /* what the rank waits for; used if the rank is on this node */
     struct tt_activity_line activity;
@@ -181,8 +185,9 @@ struct tt_common {
     _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
     /* counter of round three: ranks that have set `fences` if they need it */
     _Atomic uint32_t settled;
-    /* block: offset of the memory with which the cost of reading is measured (tt_cost_begin); 0:
-     * none. taking_...: the times that the second rank measured (struct tt_taking) */
+    /* block: the offset of the memory with which the cost of reading is measured (tt_cost_begin);
+     * 0: there is none. taking_stored and taking_streamed: the times that the second rank measured
+     * (struct tt_taking) */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_stored_cost, read_percent, streams, stores_slow;
     /* the machine model and the wisdom of rank 0, which writes them before it adds 1 to `joined`;
@@ -197,7 +202,8 @@ struct tt_common {
     /* the least number of processors that a rank has found in `cpus`, limited by its cgroup's
      * quota; 0: no rank has looked yet */
     _Atomic int32_t cores;
-    /* must-match settings: 1 + the value of the first rank that has stored it; 0: none has */
+    /* for each must-match setting: 1 + the value of the first rank that has stored its value; 0: no
+     * rank has */
     _Atomic int64_t must_match[TT_MUST_MATCH_SETTINGS];
     /* the warnings about settings that ranks of this node have (common.h) */
     struct tt_common_warning {
@@ -216,7 +222,7 @@ struct tt_job_page {
     uint64_t magic;
     char version[24]; /* version of the library that made the job */
     int32_t size;     /* ranks of the job */
-    int32_t threads;  /* the ranks are threads of one process */
+    int32_t threads;  /* 1: the ranks are threads of one process; else 0 */
     /* The ranks are threads of several processes, and the job was made inside another job
      * (tutti_team_threads), so no launcher watches the processes for this job. */
     int32_t nested;
@@ -228,10 +234,12 @@ struct tt_job_page {
     int64_t stamp;
     int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
-    _Atomic uint32_t order;         /* the greatest `order` of a failed rank */
-    _Atomic uint64_t latest_client; /* the client that was settled last, and its entry (common.c) */
-    _Atomic int64_t end;            /* end of the granted memory */
-    _Atomic int64_t backed;         /* no page at or after this offset was ever backed; <= end */
+    _Atomic uint32_t order; /* the greatest `order` of a failed rank */
+    /* the number of the client that was the last to get an entry, and this entry, in the form that
+     * common.c describes */
+    _Atomic uint64_t latest_client;
+    _Atomic int64_t end;    /* end of the granted memory */
+    _Atomic int64_t backed; /* no page at or after this offset was ever backed; <= end */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     struct tt_job_rank rank[];
 };
@@ -252,8 +260,8 @@ static inline struct tt_job_page *tt_segment_page(const struct tt_segment *s)
     return (struct tt_job_page *)s->base;
 }
 
-/* The size of a grant is a multiple of this number, the bytes of a huge page. So each huge page
- * belongs to one rank. */
+/* The size of a grant is a multiple of this number, the size of a huge page. So no two ranks share
+ * a huge page. */
 enum { TT_GRAIN = 2 << 20 };
 
 /* Creates and maps the memory of a job of `size` ranks and fills in its page. Unless `threads`, the
@@ -271,7 +279,8 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
 /* Checks that the page is the page of a job with this library's layout. `bytes` is the length of
  * the mapping or of the file. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
-/* Records the process of a rank. `pid` is its number in the PID namespace of the caller. */
+/* Records the process of a rank. `pid` is the number of the process in the PID namespace of the
+ * caller. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid);
 /* Returns a number that identifies the PID namespace of this process on this machine; 0: not
  * known. */

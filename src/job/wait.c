@@ -75,7 +75,8 @@ static void least_quota(const char *folder, void *arg)
     if (cores && (!*least || cores < *least)) *least = cores;
 }
 
-/* Returns the smallest quota from this process' cgroup up to the root; 0: none. */
+/* Returns the smallest quota, as a number of processors, of this process' cgroup and the cgroups
+ * above it; 0: none of them has a quota. */
 static int cgroup_cores(void)
 {
     int least = 0;
@@ -219,14 +220,14 @@ static bool processors_are_wanted(void)
     if (tt_likely(until == 0)) return false;
     if (tt_clock_ns() < until) return true;
     atomic_store_explicit(&wanted_ended_ns, until, memory_order_relaxed);
-    /* a new row of long yields begins */
+    /* the next long yield begins a new series */
     atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
     return false;
 }
 
-/* Processor time that ranks have used. The time of a process counts once, even if several ranks,
- * whose numbers follow each other, are its threads. */
+/* Processor time that ranks have used. Several ranks may be threads of one process; the time of the
+ * process counts once, provided that the numbers of these ranks follow each other. */
 struct used {
     int64_t all_ns;  /* of all ranks of this node; -1: not known */
     int64_t here_ns; /* of the ranks with the same affinity mask as this thread */
@@ -274,9 +275,9 @@ static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
 
 /* Returns whether, in the last `ns` nanoseconds, the ranks used nearly all the time of the
  * processors on which this thread may run, or nearly all the time of all processors of the node's
- * ranks. All processors alone would not do, because processors of other ranks may have been idle
- * while these ranks were blocked in the kernel. The processors of this thread alone would not do,
- * because a cgroup's quota limits the time on all processors together. */
+ * ranks. The processors of this thread alone are not enough to decide, because a cgroup's quota
+ * limits the time on all processors together. All processors alone are not enough either, because
+ * the processors of other ranks may have been idle while these ranks were blocked in the kernel. */
 static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
                              const struct used *used)
 {
@@ -288,7 +289,7 @@ static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_
            is_most_of(used->all_ns - first, ns, w->policy->cores);
 }
 
-/* Begins a new row of long yields with the present time and processor times. */
+/* Begins a new series of long yields: records the present time and processor times. */
 static void begin_long_yields(int64_t now, const struct used *used)
 {
     atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
@@ -296,8 +297,8 @@ static void begin_long_yields(int64_t now, const struct used *used)
     atomic_store_explicit(&first_here_ns, used->here_ns, memory_order_relaxed);
 }
 
-/* Makes waits sleep, instead of yielding, for half of the time for which other programs have wanted
- * the processors, within the limits WANTED_LEAST_NS and WANTED_MOST_NS. */
+/* Makes waits sleep, instead of yielding, for half as long as other programs have wanted the
+ * processors so far, but for no less than WANTED_LEAST_NS and no more than WANTED_MOST_NS. */
 static void sleep_for_a_while(int64_t now, int64_t first)
 {
     if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > LONG_TOGETHER_NS)
@@ -435,7 +436,7 @@ static void sleep_on_wake_word(struct tt_wait *w)
     struct timespec most = {.tv_nsec = (long)ns};
     futex(&w->wake_word->wakes, FUTEX_WAIT, w->wakes, &most);
     tt_wait_done(w);
-    /* If the wake-up was not for this wait, the thread sleeps again without another yield. */
+    /* if the thread is woken for another wait, it sleeps again without another yield */
     w->yielded = w->policy->yields;
 }
 

@@ -80,7 +80,8 @@ struct tt_wait_policy {
     bool exact;
     bool can_sleep; /* false: a wait yields until it ends */
     bool fences;    /* signallers use fences, so a thread needs no membarrier before it sleeps */
-    const struct tt_wake_descriptor *wake; /* NULL: none */
+    /* the wake descriptor of the network; NULL: there is none */
+    const struct tt_wake_descriptor *wake;
 };
 
 /* Returns the wait policy for this many ranks on this many processors. With more ranks than
@@ -89,7 +90,7 @@ struct tt_wait_policy {
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between);
 /* Replaces the hook of a policy. */
 void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
-/* Sets the lock that waits release; NULL: none. */
+/* Sets the lock that a wait releases; NULL: a wait releases no lock. */
 void tt_wait_set_lock(struct tt_wait_policy *policy, struct tt_lock *lock);
 /* Limits the sleeps of a policy, to at most TT_SLEEP_MOST_NS; with 0, waits do not sleep. */
 void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
@@ -116,19 +117,24 @@ struct tt_wait {
     struct tt_job_page *job;
     struct tt_wake_word *wake_word;
     int64_t until_ns; /* a sleep ends at this time at the latest; INT64_MAX: no limit */
-    int64_t since_ns; /* when the thread first slept on a wake descriptor; 0: it has not */
-    /* looks without a call of the hook: policy->quiet, minus the looks in earlier waits of the same
-     * call (tt_wait_afresh) */
+    /* when the thread first slept on a wake descriptor; 0: it has not done so yet */
+    int64_t since_ns;
+    /* how many looks the thread makes without a call of the hook. A wait begins with policy->quiet;
+     * a further wait of the same call has fewer (tt_wait_afresh). */
     int quiet;
-    int to_hook; /* if there is a hook: the looks, after the quiet ones, until its next call */
+    /* if there is a hook: how many looks remain, after the quiet ones, until the hook is called
+     * next */
+    int to_hook;
     int spun, yielded;
-    int64_t yields_ns; /* the time of the first look at the clock between yields; 0: none */
+    /* when the thread first looked at the clock between yields; 0: it has not looked yet */
+    int64_t yields_ns;
     /* the thread has yielded for longer than TT_SLEEP_MOST_NS, because other threads use the
      * processor */
     bool slow;
     bool announced; /* the thread has announced that it will sleep: it is counted in `sleeping` */
-    bool unsure;    /* the thread has announced that, but the kernel refused membarrier */
-    uint32_t wakes; /* `wakes` of the wake word when the thread announced that */
+    /* the thread has announced that it will sleep, but the kernel refused membarrier */
+    bool unsure;
+    uint32_t wakes; /* the value of `wakes` in the wake word at the time of the announcement */
 };
 
 /* Returns whether the wait's invariant holds: a thread that has announced that it will sleep is
@@ -205,7 +211,7 @@ static inline void tt_wait_afresh(struct tt_wait *w)
 #endif
 
 /* To be called after a release store for which other ranks may wait. Returns whether any thread of
- * the node sleeps; if so, the caller must wake the threads for which the store was
+ * the node sleeps. If so, the caller must wake the threads that may wait for this store
  * (tt_job_wake). */
 static inline bool tt_signalled(struct tt_job_page *job, bool fences)
 {

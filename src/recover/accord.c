@@ -30,7 +30,8 @@ bool tt_accord_valid(struct tt_accord *a)
     return valid;
 }
 
-/* Returns `next` after the check that debug builds make at the end of each public function. */
+/* Returns `next`. Debug builds first check that the state is valid, at the end of each public
+ * function. */
 static struct tt_say checked(struct tt_accord *a, struct tt_say next)
 {
     tt_assert(tt_accord_valid(a));
@@ -139,8 +140,8 @@ static void add(struct tt_accord *a, const uint64_t *word)
     for (int i = 1; i < a->words; i++) a->word[i] |= word[i];
 }
 
-/* Handles COME from member r, with its words. A leader that already holds a proposal does not add
- * them. */
+/* Handles COME from member r, with the words of r. A leader that already holds a proposal does not
+ * add these words. */
 static struct tt_say hear_come(struct tt_accord *a, int r, const uint64_t *word)
 {
     unsigned char *received = tt_accord_received(a);

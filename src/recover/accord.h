@@ -81,9 +81,9 @@ static inline bool tt_accord_carries(enum tt_accord_kind kind)
  * that the proposal is decided. ENDED: it needs no more messages. */
 enum tt_accord_level { TT_ACCORD_CALLED, TT_ACCORD_HOLDS, TT_ACCORD_KNOWS, TT_ACCORD_ENDED };
 
-/* The last answer that a leader has received from another member. A leader goes from its level to
- * the next when all members that are not gone have a value that is greater, as a number, than the
- * level. */
+/* The last answer that a leader has received from another member. A leader goes from its level
+ * (enum tt_accord_level) to the next one when, for every member that is not gone, this value is
+ * greater, as a number, than the leader's level. */
 enum tt_accord_received {
     TT_RECEIVED_NOTHING,
     TT_RECEIVED_COME,
@@ -92,15 +92,16 @@ enum tt_accord_received {
 };
 
 /* The state of a member: plain data of tt_accord_bytes(), which may be copied as it is. Invariants
- * (tt_accord_valid): leader is the lowest member with !gone, until level is ENDED; from < 0 while
- * level is CALLED; gone[me] is false. */
+ * (tt_accord_valid): until `level` is ENDED, `leader` is the lowest member that is not gone; `from`
+ * is negative while `level` is CALLED; gone[me] is false. */
 struct tt_accord {
     int p, me, words;
     int leader;
-    int from; /* the member whose proposal this one holds; -1: none */
+    int from; /* the member whose proposal this member holds; -1: it holds none */
     enum tt_accord_level level;
-    bool settled;    /* ended after every living member knew the decision */
-    bool excluded;   /* ended without an accord: another member takes this one for gone */
+    bool settled; /* this member has ended after every living member knew the decision */
+    /* this member has ended without an accord, because another member takes it for gone */
+    bool excluded;
     uint64_t word[]; /* the accord; after it the arrays tt_accord_received and tt_accord_gone */
 };
 
@@ -114,9 +115,9 @@ struct tt_say {
     enum tt_accord_kind kind;
 };
 
-/* Return the size of an accord of p members, each of which contributes `own` words: the words with
- * one bit for each member; all words of the accord; and the bytes of a struct tt_accord with an
- * accord of `words` words. */
+/* tt_accord_sets returns how many words have one bit for each of p members. tt_accord_words returns
+ * the number of all words of an accord of p members, each of which contributes `own` words.
+ * tt_accord_bytes returns the bytes of a struct tt_accord with an accord of `words` words. */
 static inline int tt_accord_sets(int p)
 {
     return (int)tt_div_up(p, 64);
@@ -130,8 +131,9 @@ static inline size_t tt_accord_bytes(int p, int words)
     return sizeof(struct tt_accord) + (size_t)words * sizeof(uint64_t) + 2 * (size_t)p;
 }
 
-/* Return arrays with a byte for each member: what was received from the member (enum
- * tt_accord_received), and whether the member is gone. */
+/* Return arrays with a byte for each member. The bytes of tt_accord_received say which answer came
+ * last from the member (enum tt_accord_received). Those of tt_accord_gone say whether the member is
+ * gone. */
 static inline unsigned char *tt_accord_received(struct tt_accord *a)
 {
     return (unsigned char *)(a->word + a->words);

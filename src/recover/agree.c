@@ -57,8 +57,8 @@ struct tt_agree_count {
     uint64_t team;
     uint32_t number; /* agreements that have begun at this rank */
     bool under_way;  /* the last agreement has not ended */
-    /* for a key of tt_agree_meet: the two ranks of the job whose lists differed, the first one <<
-     * 32; 0: no lists differed */
+    /* for a key of tt_agree_meet: the two ranks of the job whose lists differed, the first of them
+     * shifted left by 32 bits; 0: no lists differed */
     uint64_t different;
 };
 
@@ -373,15 +373,17 @@ struct meeting {
                                         * sends */
     uint64_t *word;                    /* the accord of a message that is being handled */
     uint32_t failures;
-    bool probed;      /* this rank, as the leader, has sent PROBE to members that have not come */
-    bool reported;    /* the error of the team was reported before this agreement */
-    int64_t apart_ns; /* since when a message waits whose sender made other calls on the team; 0:
-                       * none waits */
+    bool probed;   /* this rank, as the leader, has sent PROBE to members that have not come */
+    bool reported; /* the error of the team was reported before this agreement */
+    /* since when a message has waited whose sender made other calls on the team; 0: no such message
+     * waits */
+    int64_t apart_ns;
     int events;
     tutti_status status;
     /* ---- for tt_agree_meet; otherwise key is 0 ---- */
     uint64_t key;
-    uint32_t question; /* the number of this call in ASK and DIFFERS; 0: it has none yet */
+    /* the number that this call has in ASK and DIFFERS; 0: it has no number yet */
+    uint32_t question;
     bool asked;
     uint64_t different; /* as in struct tt_agree_count */
     bool ended;         /* this rank has sent END */
@@ -411,8 +413,8 @@ static tutti_status send_out(struct meeting *m, struct tt_say say)
 
 /* ---- Lists that differ ---- */
 
-/* Returns whether to keep a message: false for questions and answers (ASK, DIFFERS) that concern no
- * call under way. */
+/* Returns whether to keep a message. Questions and answers (ASK, DIFFERS) that concern no call
+ * under way are not kept. */
 static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head)
 {
     if (head->kind != TT_AGREE_MESSAGE_ASK && head->kind != TT_AGREE_MESSAGE_DIFFERS) return true;
@@ -429,7 +431,7 @@ static int member_of(const struct meeting *m, int job_rank)
     return r;
 }
 
-/* Sends a message without an accord to member `to`, or, if it is negative, to all other members. */
+/* Sends a message without an accord to member `to`, or to all other members if `to` is negative. */
 static void send_word(struct meeting *m, const struct tt_agree_message_head *head, int to)
 {
     struct tt_agree_message *l = message_new(m->agree, head, 0);
@@ -486,7 +488,8 @@ static void answer(struct meeting *m, const struct tt_agree_message *l)
 
 /* Handles the questions and answers with this meeting's key, and END. END stays in the list of
  * messages, because it concerns later calls, too. If this member holds a proposal, the sender of
- * END has taken part in this agreement, so END concerns only later ones. */
+ * END has taken part in this agreement. In this case its END is for a later agreement and does not
+ * end this one. */
 static void read_lists(struct meeting *m)
 {
     bool may_end = m->accord->level == TT_ACCORD_CALLED && !m->different;
@@ -501,7 +504,8 @@ static void read_lists(struct meeting *m)
     }
 }
 
-/* Sends END to all other members, unless this rank has sent it already, because lists differ. */
+/* Ends the meeting because lists differ: sends END to all other members, unless this rank has sent
+ * it already. */
 static void end_meeting(struct meeting *m)
 {
     struct tt_agree_message_head head = m->head;
@@ -539,7 +543,7 @@ static bool is_broken(const struct tt_accord *a)
     return false;
 }
 
-/* Returns the first member that has failed or left by the decision; -1: no member has. */
+/* Returns the first member that has failed or left according to the decision; -1: no member has. */
 static int first_gone(const struct meeting *m)
 {
     for (int r = 0; r < m->accord->p; r++)
@@ -640,8 +644,8 @@ static tutti_status counts_as_failed(const struct tt_fabric *f)
     return tt_fail(TUTTI_ERR_PEER, "this rank counts as failed: %s", text);
 }
 
-/* Returns whether the team is broken by a mismatch that no call has returned yet; in this case this
- * call returns it. */
+/* Returns whether the team is broken by a mismatch that no call has returned yet. The present call
+ * returns such a mismatch. */
 static bool is_mismatch(const struct meeting *m)
 {
     return m->team->broken == TUTTI_ERR_MISMATCH && !m->reported;
@@ -666,7 +670,7 @@ static void go_on(struct meeting *m)
 }
 
 /* Returns whether this rank may leave the agreement. It stays until all its messages have been
- * sent, because afterwards no other rank can ask it again. */
+ * sent, because the members that need them cannot ask this rank for them after it has left. */
 static bool is_done(const struct meeting *m)
 {
     bool ended = m->accord->level == TT_ACCORD_ENDED || m->ended;
@@ -748,7 +752,7 @@ static void meet(struct meeting *m, enum tt_agree_what what)
     tt_waiting_end(&waiting);
 }
 
-/* Records, for all ranks, that the members that left without taking part have failed. */
+/* Marks the members that left without taking part as failed, for all ranks. */
 static void miss_gone(const struct meeting *m)
 {
     const struct tt_fabric *f = m->team->fabric;

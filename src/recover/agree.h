@@ -33,7 +33,8 @@ enum tt_agree_what {
     TT_AGREE_MEET = 8
 };
 
-enum { TT_AGREE_OWN = 2 }; /* words that each member contributes to a shrink */
+/* how many words each member contributes to a shrink or to a meeting (tt_agree_meet) */
+enum { TT_AGREE_OWN = 2 };
 
 /* Runs an agreement. Collective over the living members of the team; blocks. Combines `value` by
  * AND. With TT_AGREE_SHRINK each member contributes own[TT_AGREE_OWN], and tt_accord_own(*accord)

@@ -55,9 +55,9 @@ static void find_divisors(struct cart_search *s, int q)
     while (n > 0) s->divisor[s->divisors++] = large[--n];
 }
 
-/* Chooses now[i .. n-1] with product q, none of them larger than `most`, and keeps the choice in
- * `best` if the sum of all n dimensions is less than that of the best choice so far. `sum`: the sum
- * of now[0 .. i-1]. */
+/* Chooses dimensions now[i .. n-1] whose product is q, none of them larger than `most`. If the sum
+ * of all n dimensions is less than that of the best choice so far, keeps the choice in `best`.
+ * `sum` is the sum of now[0 .. i-1]. */
 static void search_dims(struct cart_search *s, int i, int n, int q, int most, int64_t sum)
 {
     double root = pow(q, 1.0 / (n - i));
@@ -164,9 +164,9 @@ static int64_t pairs_cut(const struct tt_cart *cart, int dim, int block)
     return (int64_t)borders * (tt_cart_places(cart) / cart->dims[dim]);
 }
 
-/* Chooses now[i ..] with product `left`, each a divisor of its dimension, and keeps the choice in
- * `best` if it separates fewer pairs of neighbours than `best`. `cut`: how many pairs now[0 .. i-1]
- * separate. */
+/* Chooses the sizes now[i], now[i + 1] ... of a block, each a divisor of its dimension, so that
+ * their product is `left`. Keeps the choice in `best` if it separates fewer pairs of neighbours
+ * than `best`. `cut` is how many pairs the sizes now[0 .. i-1] separate. */
 static void search_block(struct block_search *s, int i, int left, int64_t cut)
 {
     const struct tt_cart *c = s->cart;

@@ -21,18 +21,18 @@ struct tt_cart {
 
 bool tt_cart_valid(const struct tt_cart *cart);
 
-/* Returns the number of places in the grid; -1: more than INT_MAX. */
+/* Returns the number of places in the grid; -1: there are more than INT_MAX. */
 int tt_cart_places(const struct tt_cart *cart);
 
-/* Replaces each 0 in dims[n], n <= TT_CART_DIMS, by a dimension so that the product of all
+/* Replaces each 0 in dims[0..n-1], n <= TT_CART_DIMS, by a dimension so that the product of all
  * dimensions is p > 0. Among all possibilities it takes the one with the least sum of the new
  * dimensions, and among those with equal sums the one whose largest dimension is least; the new
  * dimensions do not ascend. Returns false, and changes nothing, if there is no possibility. */
 bool tt_cart_balance(int p, int n, int *dims);
 
-/* Set the coordinates of a rank, and return the rank at coordinates; -1: they are outside of the
- * grid. In a periodic dimension any coordinate is inside of the grid, counted modulo the dimension.
- */
+/* tt_cart_coords sets the coordinates of a rank. tt_cart_rank returns the rank at the coordinates;
+ * -1: they are outside of the grid. In a periodic dimension any coordinate is inside of the grid,
+ * because it counts modulo the dimension. */
 void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords);
 int tt_cart_rank(const struct tt_cart *cart, const int *coords);
 

@@ -113,8 +113,9 @@ static int receiver(const struct tt_logical *tree, int k, int i)
     return rank[!alone && rank[i] >= tree->root[k] ? i + 1 : i];
 }
 
-/* Cuts the runs into at most as many pieces as the receivers of node k may have children. Attaches
- * the head of each piece to a receiver, and the other nodes of the piece to the head. */
+/* Cuts the runs into at most as many pieces as the receivers of node k may have children. The
+ * largest node of a piece is its head. Attaches the head to a receiver, and the other nodes of the
+ * piece to the head's receivers in the same way. */
 static void hang(struct tt_logical *tree, int k, const struct run *run, int runs)
 {
     int receivers = receivers_of(tree, k), most = 1, made = 0;

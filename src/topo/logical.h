@@ -52,8 +52,9 @@ struct tt_logical {
     int global;        /* the global root, on the identified node */
     int levels;        /* levels of nodes: 1 for the identified node alone */
     int most_children; /* the most children on other nodes that any rank has */
-    int runs;    /* in rank order: operands that the global root sends, 2 if the node of `top` lies
-                  * between nodes below the global root; otherwise 1 */
+    /* how many operands the global root sends: 2 if the tree is in rank order, and the node of
+     * `top` lies between nodes that are below the global root; else 1 */
+    int runs;
     int *root;   /* the local root of each node */
     int *parent; /* the parent of each node's local root; -1 for the node of `top` */
     int *level;  /* the level of each node; 0 for the node of `top` */
@@ -78,8 +79,9 @@ struct tt_logical_place {
     int child[TT_LOGICAL_CHILDREN + 1]; /* local roots of other nodes, in ascending order */
 };
 struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me);
-/* Returns, for a tree in rank order, the first of the ranks whose operands local root `local`
- * combines. The global root may have two operands (`runs`); `run` 1 means the second one. */
+/* Returns, for a tree in rank order, the lowest of the ranks whose operands the local root `local`
+ * combines. A global root that sends two operands (`runs`) combines two groups of ranks, and `run`
+ * says which: 0 or 1. */
 int tt_logical_first(const struct tt_logical *tree, int local, int run);
 
 #endif

@@ -26,9 +26,9 @@ static int w(const struct tt_net *net, int level)
     return level <= net->dims ? net->up[level - 1] : 0;
 }
 
-/* below() returns the product m[1] ... m[level], which is the number of nodes below a switch of
- * that level; beside() returns the product w[1] ... w[level], which is the number of switches above
- * the same nodes. */
+/* m[l] and w[l] are the numbers of children and of parents, as above. below() returns the product
+ * m[1] ... m[level], which is the number of nodes below a switch of that level. beside() returns
+ * the product w[1] ... w[level], which is the number of switches above the same nodes. */
 static int below(const struct tt_net *net, int level)
 {
     int all = 1;

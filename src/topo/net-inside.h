@@ -15,17 +15,18 @@ struct tt_net_ops {
     /* Returns the port by which the route leaves route->at, and sets *channel. The function may
      * keep in route->state what it needs to know in the next steps. */
     int (*next_port)(const struct tt_net *net, struct tt_route *route, int *channel);
-    int least, most; /* how many numbers the text of a network has, such as 3 for 8x8x8 */
-    bool transit;    /* routes pass through nodes, so missing nodes block them */
+    /* the least and the most numbers that the text of a network of this kind has; 8x8x8 has 3 */
+    int least, most;
+    bool transit; /* routes pass through nodes, so missing nodes block them */
 };
 
 extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fattree,
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
-/* The state of a route in a network with missing nodes: its channel is state / 2, and the state is
- * odd if the route has gone down on that channel. tt_net_state returns the state after one more
- * link up or down; -1: the route may not go up again. */
+/* The state of a route in a network with missing nodes is 2 * channel, plus 1 if the route has gone
+ * down on that channel. tt_net_state returns the state after one more link up or down; -1: the
+ * route may not go up again. */
 enum { TT_NET_STATES = 4 };
 static inline int tt_net_state(int state, bool up)
 {
@@ -33,7 +34,7 @@ static inline int tt_net_state(int state, bool up)
     return state == TT_NET_STATES - 1 ? -1 : state + state % 2;
 }
 
-/* Checks whether all ranks can reach each other, and if `routes` is set, fills net->route_port.
+/* Checks whether all ranks can reach each other. If `routes` is true, also fills net->route_port.
  * Errors and `cut` are those of tt_net_settle. */
 tutti_status tt_net_reroute(struct tt_net *net, bool routes, int cut[2]);
 

@@ -87,9 +87,9 @@ static void reach(struct search *s, int *n, int pair, int distance)
     s->list[(*n)++] = pair;
 }
 
-/* Finds the distance of every pair (vertex, state) to a destination, backwards. After a link up the
- * state is 0 or 2, and after a link down 1 or 3. Before the link, the state was the same or one
- * less. */
+/* Finds the distance of every pair (vertex, state) to the destination `to`, by following links
+ * backwards. After a link up the state is 0 or 2, and after a link down it is 1 or 3. Before the
+ * link, the state was the same, or less by one. */
 static void measure(struct search *s, int to)
 {
     const struct tt_net *net = s->net;
@@ -145,7 +145,8 @@ static int middle(struct search *s)
     return s->list[s->n / 2];
 }
 
-/* Returns the first rank's node that the search has not reached; -1: it has reached all of them. */
+/* Goes through the nodes of all ranks, and returns the first node that the search has not reached;
+ * -1: it has reached all of them. */
 static int unreached(const struct search *s)
 {
     const struct tt_net *net = s->net;

@@ -45,7 +45,8 @@
 
 #include "base/base.h"
 
-/* The most dimensions of a grid, dimensions of a hypercube, nodes, and levels of a fat tree. */
+/* The most dimensions of a grid; the most dimensions of a hypercube; the most nodes; the most
+ * levels of a fat tree. */
 enum { TT_NET_DIMS = 6, TT_NET_CUBE = 20, TT_NET_NODES = 1 << 20, TT_NET_LEVELS = 8 };
 
 #define TT_NET_LIST(X) X(ring) X(mesh) X(torus) X(hypercube) X(tree) X(fattree) X(dragonfly)
@@ -87,8 +88,9 @@ struct tt_net {
     int ranks;                    /* nodes that are not missing */
     int *node, *rank;             /* the node of each rank, and the rank of each node (-1: it is
                                    * missing); NULL: rank r is node r */
-    int *order;                   /* with missing nodes: a number for each vertex; a link to a
-                                   * vertex with a lower number leads up */
+    /* in a network with missing nodes: the position of each vertex in an order; a link to a vertex
+     * with a lower position leads up */
+    int *order;
     /* In a network with missing nodes: the port by which a route to node d leaves vertex v, at (d *
      * vertices + v) * 4 + state. */
     uint8_t *route_port;
@@ -99,7 +101,7 @@ bool tt_net_valid(const struct tt_net *net);
 /* ---- Making: the caller sets kind, dims and extent (and `up` of a fat tree), sets all other
  * members to zero, and calls the following functions in this order ---- */
 
-/* Sets how many numbers, at least and at most, the text of a network of this kind has. */
+/* Sets *least and *most to how many numbers the text of a network of this kind may have. */
 void tt_net_numbers(enum tt_net_kind kind, int *least, int *most);
 /* Sets the members that follow from kind, dims, extent and up. Returns NULL, or a static text that
  * says what is wrong with extent[*which]. */

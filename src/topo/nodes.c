@@ -25,7 +25,8 @@ static void number_nodes(const struct tt_map *map, struct tt_nodes *nodes, int *
 }
 
 /* Fills first[] and rank[] by a counting sort. While it runs, first[k + 1] is the index in rank[]
- * where the next rank of node k goes; at the end it is the index after the last rank of node k. */
+ * at which the next rank of node k is stored. At the end it is the index after the last rank of
+ * node k. */
 static void sort_ranks(struct tt_nodes *nodes, int p)
 {
     int *first = nodes->first, sum = 0;

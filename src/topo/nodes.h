@@ -7,8 +7,9 @@
 
 #include "topo/map.h"
 
-/* Nodes are numbered in the order of their first ranks. No node is empty, whatever numbers the map
- * uses. The ranks of node k are rank[first[k]] .. rank[first[k + 1] - 1], in ascending order. */
+/* The ranks of each node. Nodes are numbered in the order of their first ranks. No node is empty,
+ * whatever numbers the map uses. The ranks of node k are rank[first[k]] .. rank[first[k + 1] - 1],
+ * in ascending order. */
 struct tt_nodes {
     int n;
     int *first;    /* n + 1 entries */

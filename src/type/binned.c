@@ -13,7 +13,7 @@ enum {
     MANTISSA = 52,    /* bits of a double's mantissa that are stored */
     EXPONENTS = 2047, /* the exponent of infinities and NaN */
     LOWEST = -1074,   /* bit 0 of the scale stands for 2^LOWEST */
-    /* a mantissa whose lowest bit is at most this bit of a window does not reach beyond the
+    /* the mantissa does not reach beyond the window if its lowest bit is at most this bit of the
      * window */
     MOST = 31
 };
@@ -38,8 +38,7 @@ static void make_special(struct tt_bins *sum, int window)
     *sum = (struct tt_bins){.window = window};
 }
 
-/* Merges the window of another sum into *to, where at least one of the two sums is infinite or a
- * NaN. */
+/* Merges the window of another sum into *to. At least one of the two sums is infinite or a NaN. */
 static void merge_special(struct tt_bins *to, int window)
 {
     bool both = to->window >= TT_BINNED_SPECIAL && window >= TT_BINNED_SPECIAL;
@@ -106,8 +105,8 @@ static inline struct parts take_apart(double value)
                           .negative = bits >> 63};
 }
 
-/* Returns the number of the lowest window that contains the highest bit of a mantissa, or lies
- * above it. `lowest` is the lowest bit of the mantissa on the scale. */
+/* Returns the number of the lowest window beyond which the mantissa does not reach. `lowest` is the
+ * place of the mantissa's lowest bit on the scale. */
 static int window_for(int lowest)
 {
     int highest = (lowest + MANTISSA) / TT_BINNED_BITS;
@@ -161,7 +160,7 @@ static void add_rare(struct tt_bins *sum, double value, int lowest)
 
 enum {
     BLOCK = 64, /* the most sums that are unpacked at a time */
-    /* rows that are added before the bins are checked, so that a bin is at most 2^58 */
+    /* the bins are checked again after this many rows, so that no bin is larger than 2^58 */
     ROWS = 1 << 30
 };
 

@@ -355,8 +355,8 @@ COMPLEX_KERNELS(c256, f128)
 
 /* ---- Pairs ---- */
 
-/* Maps a value to an integer such that the kernel picks the value with the lower integer. All zeros
- * are equal. All NaNs are equal and come before every other value. */
+/* Maps a value to an integer, so that the kernel can compare integers: it picks the value with the
+ * lower integer. All zeros are equal. All NaNs are equal and come before every other value. */
 #define INTEGER_PREFERENCE(T)                                                                      \
     static inline T prefer_min_##T(T value)                                                        \
     {                                                                                              \

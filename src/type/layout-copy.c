@@ -4,8 +4,9 @@
  */
 #include "type/layout.h"
 
-/* Copies n blocks of so many bytes; the distances between blocks are to_step and from_step.
- * Inlined, so that `bytes` is a constant where the caller passes a number. */
+/* Copies n blocks of `bytes` bytes each. A block begins to_step bytes after the block before it in
+ * `to`, and from_step bytes in `from`. The function is inlined, so that `bytes` is a constant where
+ * the caller passes a number. */
 static inline __attribute__((always_inline)) void copy_strided(char *to, int64_t to_step,
                                                                const char *from, int64_t from_step,
                                                                int64_t bytes, int64_t n)

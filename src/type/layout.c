@@ -83,8 +83,9 @@ static void list_fields(const struct tt_layout *l, struct span *to)
     }
 }
 
-/* Sets *are_apart to whether no two blocks (at_blocks), or else no two fields taken as a whole,
- * overlap. */
+/* Sets *are_apart to whether no two pieces of memory overlap. If `at_blocks`, the pieces are the
+ * blocks of an element; otherwise each field counts as one piece, from its first byte to its
+ * last. */
 static tutti_status look(const struct tt_layout *l, bool at_blocks, bool *are_apart)
 {
     int64_t n = at_blocks ? l->blocks : l->n;

@@ -32,12 +32,12 @@ struct tt_signature {
  * Fields whose elements are solid are kept as fields of bytes (U8), and a field that begins where
  * the field before it ends, with the same inner layout, is joined with it. */
 struct tt_layout {
-    atomic_int refs;    /* unused in basic types */
+    atomic_int refs;    /* the number of references to the layout; unused in basic types */
     int64_t packed;     /* bytes of the basic elements, without gaps */
     int64_t lower;      /* the lower bound */
     int64_t extent;     /* the distance from one element to the next */
     int64_t begin, end; /* the first used byte of an element; one past the last used byte */
-    int64_t blocks;     /* how many pieces of memory an element consists of */
+    int64_t blocks;     /* how many separate pieces of memory (blocks) an element consists of */
     /* consecutive elements are one piece of memory, equal to their packed form */
     bool solid;
     bool flat;          /* all fields are fields of bytes */
@@ -50,8 +50,8 @@ struct tt_layout {
 
 bool tt_layout_valid(const struct tt_layout *layout);
 
-/* Whether n elements are one piece of memory, equal to their packed form. This piece begins `begin`
- * bytes after the address of the first element. */
+/* Returns whether n elements are one piece of memory, equal to their packed form. This piece begins
+ * l->begin bytes after the address of the first element. */
 static inline bool tt_layout_in_a_row(const struct tt_layout *l, int64_t n)
 {
     return l->solid || (l->flat && l->n == 1 && (n == 1 || l->extent == l->packed));
@@ -94,9 +94,9 @@ struct tt_layout *tt_layout_hold(tutti_type type);
  * table is full (LIMIT), drops the layout. */
 tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type);
 
-/* Returns the number that stands for the type in a call on packed bytes. The number is no type. It
- * stands for elements of one byte, and is equal for layouts that pack n elements to the same
- * sequence of basic types. */
+/* Returns the number that stands for the type in a call whose plan moves packed bytes. This number
+ * is no type, but stands for elements of one byte. It is equal for layouts that pack n elements to
+ * the same sequence of basic types. */
 tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
 /* Returns a hash of the sequence of basic types in n elements. Equal sequences have equal hashes,
  * however they are divided into elements. Takes constant time if the layout has one basic type

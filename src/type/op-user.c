@@ -17,8 +17,8 @@
 
 enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER, BOUND_OPS = 65536 };
 
-/* An entry's other members are written before `live` is set (release), and read only after `live`
- * was seen set (acquire). */
+/* The members of an entry other than `live` are written before `live` is set (release), and are
+ * read only after `live` was seen set (acquire). */
 static struct {
     pthread_mutex_t lock;
     struct entry {

@@ -69,9 +69,9 @@ static void list_defined(tutti_type type, char *text, size_t n)
     snprintf(text + at, n - at, ", and user-defined operations)");
 }
 
-/* Returns NULL if the built-in operation is defined for the type, and otherwise writes and returns
- * the reason why it is not. type == TUTTI_TYPES stands for a derived type with several basic
- * types. */
+/* Returns NULL if the built-in operation is defined for the type. Otherwise writes the reason why
+ * it is not into text[n], and returns this text. type == TUTTI_TYPES stands for a derived type with
+ * several basic types. */
 static const char *refuse_builtin(tutti_op op, tutti_type type, char *text, size_t n)
 {
     if (tt_reduce_lookup(type, op)) return NULL;

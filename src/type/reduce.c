@@ -13,8 +13,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Whether the processor has F16C. Asks the processor, because not every compiler's
- * __builtin_cpu_supports knows the name. */
+/* Returns whether the processor has F16C. The function asks the processor, because not every
+ * compiler's __builtin_cpu_supports knows the name. */
 static bool has_f16c(void)
 {
     unsigned a, b, c = 0, d;
@@ -101,11 +101,11 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-/* the bytes of a block; a block has at least one element, even if that is larger */
+/* the most bytes of a block, unless a single element is larger: a block has at least one element */
 enum { BLOCK_BYTES = TUTTI_OP_BLOCK };
 
-/* Whether `out` is the same memory as an operand other than the first two. Such an operand would be
- * overwritten before it is read, if all operands were folded in place. */
+/* Returns whether `out` is the same memory as an operand other than the first two. If all operands
+ * were folded in place, such an operand would be overwritten before it is read. */
 static bool is_late_operand(const void *out, const void *const *in, int k)
 {
     for (int j = 2; j < k; j++) {

@@ -40,7 +40,7 @@ static tutti_status make_one(int64_t offset, int64_t count, struct tt_layout *in
     return TUTTI_OK;
 }
 
-/* Replaces *inner, which is dropped, by a layout with one field, of `count` elements of the old
+/* Replaces *inner by a layout with one field, of `count` elements of the old *inner. Drops the old
  * *inner. */
 static tutti_status wrap(struct tt_layout **inner, int64_t offset, int64_t count, int64_t lower,
                          int64_t extent)
@@ -120,8 +120,8 @@ struct bounds {
     int64_t lower, upper;
 };
 
-/* Adds block i, at displacement `displ`. `unit` is the number of bytes in which displacements
- * count. */
+/* Adds block i of an indexed type, which has `count` elements of `base` at displacement `displ`,
+ * counted in units of `unit` bytes. Widens *bounds so that the block lies within them. */
 static tutti_status add_block(struct tt_layout *l, int i, int64_t count, int64_t displ,
                               int64_t unit, struct tt_layout *base, struct bounds *bounds)
 {

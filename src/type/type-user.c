@@ -63,8 +63,9 @@ struct tt_layout *tt_layout_hold(tutti_type type)
     return layout;
 }
 
-/* Returns the number of the basic type if an element of `type` is a single basic element, wherever
- * in the element the basic element lies. */
+/* If an element of `type` is a single basic element, wherever in the element it lies, returns the
+ * number of the basic type. Otherwise returns the number that stands for the packed sequence of
+ * basic types (tt_layout_sequence). */
 tutti_type tt_type_shape(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return type;

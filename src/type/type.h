@@ -34,8 +34,8 @@ tutti_op tt_op_parse(const char *text, size_t length);
  * Otherwise returns the reason ("bxor is not defined for f64"), which is valid until the thread's
  * next call. User-defined operations that are not freed accept every type. */
 const char *tt_op_refuse(tutti_op op, tutti_type type);
-/* Whether operands of `op` may be combined in any order. This holds for all built-in operations,
- * and for user-defined operations that were created as commutative. */
+/* Returns whether operands of `op` may be combined in any order. This holds for all built-in
+ * operations, and for user-defined operations that were created as commutative. */
 bool tt_op_commutes(tutti_op op);
 
 /* ---- Reduction (reduce.c) ---- */
