@@ -9,17 +9,19 @@
  *                  way
  *   giving         writing lines that another processor has read: its cache must give them up first
  *
- * Taking is fast from another cache and slow from memory. Giving may be slow by plain stores. It is
- * fast by non-temporal stores, but these leave the data in memory, from which taking is slow.
- * Computers differ in all three. If taking and giving 64 KiB take less than 2 microseconds and the
- * kernel's cost is 5, reading is expensive. If giving takes 8 microseconds with the same kernel,
- * reading is cheap compared with plain stores, and takes half as long again as streaming.
+ * Taking is fast if the lines are in another cache, and slow if they are in memory. Giving may be
+ * slow by plain stores. Giving by non-temporal stores is fast, but leaves the data in memory, from
+ * which taking is slow. Computers differ in all three costs. For example, let the kernel's cost for
+ * 64 KiB be 5 microseconds. If taking and giving cost 2 microseconds each, reading takes 7
+ * microseconds, more than three times as long as moving the bytes through shared memory. If instead
+ * giving by plain stores costs 8 microseconds, reading still takes 7, less than moving the bytes by
+ * plain stores.
  *
- * If a process has read the buffer of another one, writing this buffer is slow, too: before the
- * next call the owner may write the buffer again, and its processor must get the lines back. Where
- * giving takes very long, the cost of reading in a collective contains it. Between two processors
- * that shared no cache, a call that read 256 KiB took 160 microseconds if the owner wrote its
- * buffer before each call, and 20 if it did not.
+ * After a process has read the buffer of another process, the owner's next writes to this buffer
+ * are slow, because its processor must get the lines back. If plain stores are very slow
+ * (TT_STORES_SLOW), the cost of reading contains this time, too. Between two processors that shared
+ * no cache, a call that read 256 KiB took 160 microseconds if the owner wrote its buffer before
+ * each call, and 20 if it did not.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -55,7 +57,8 @@ static int64_t time_copy(copy_fn *copy, char *to, const char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Times reading memory of this process by CMA, as if it were another process. 0: reading fails. */
+/* Returns how long it takes to read memory of this process by CMA, as if it were memory of another
+ * process. Returns 0 if the system refuses. */
 static int64_t time_reading(char *to, char *from, size_t n)
 {
     struct iovec mine = {to, n}, its = {from, n};
@@ -64,8 +67,9 @@ static int64_t time_reading(char *to, char *from, size_t n)
     return tt_clock_ns() - begin;
 }
 
-/* Times a copy that can be done only once. Takes the second fastest of its parts, so that neither
- * an interrupt nor a part that was in a near cache counts. */
+/* Times a copy that cannot be repeated, because the first copy changes in which caches the lines
+ * are. Copies in PARTS parts and returns PARTS times the time of the second fastest part, so that
+ * neither an interrupt nor a part that was in a nearby cache counts. */
 static int64_t time_once(copy_fn *copy, char *to, const char *from)
 {
     int64_t least = INT64_MAX, second = INT64_MAX;
@@ -109,9 +113,10 @@ static int rounded(int64_t whole, int64_t other)
     return at_least_1((4 * whole + 3 * other) / (4 * other), MOST);
 }
 
-/* Returns `times` of struct tt_cost. Where reading took 0.75 to 1.5 times as long as moving the
- * bytes through windows, algorithms that use windows were faster. So the limit between 1 and 2 must
- * not lie in this range, or every job would choose at random. */
+/* Returns `times` of struct tt_cost, if reading takes `whole` ns and moving the bytes through
+ * windows takes `window` ns. Algorithms that use windows were faster where reading took 0.75 to 1.5
+ * times as long. So the result is 1 only below 0.75: with a limit inside this range, noise in the
+ * measurement would decide between the two kinds of algorithms. */
 static int beside_windows(int64_t whole, int64_t window)
 {
     return 4 * whole < 3 * window ? 1 : (int)tt_max(2, rounded(whole, window));

@@ -8,7 +8,7 @@
 
 /* ---- Simulated nodes ---- */
 
-/* TUTTI_NODES: ranks of one node that behave as if they were on several. */
+/* TUTTI_NODES makes ranks of one node behave as if they were on several nodes. */
 
 /* Parses a number at *at that ends at one of `ends`, and moves *at to its end. 0: there is no
  * number, or it is above `most`. */
@@ -87,8 +87,6 @@ tutti_status tt_fabric_nodes(int size, int **node, int *nodes)
 
 /* ---- The fabric ---- */
 
-/* The setup of a rank's fabric, and the two fabrics whose ranks share one address space. */
-
 static tutti_status read_here(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
                               void *to, tt_address from, int64_t len)
 {
@@ -116,8 +114,9 @@ static const struct tt_fabric_ops *ops_for(const struct tt_job_page *job)
     return job->threads ? &fabric_thread : &tt_fabric_shm;
 }
 
-/* Sets the nodes of the ranks: the job's or, if it is on one node, those that TUTTI_NODES names. A
- * nested job (of endpoints) is on one node; TUTTI_NODES is only for the job that contains it. */
+/* Sets f->node and f->nodes. A job on several nodes has the nodes on which its ranks run. In a job
+ * on one node, TUTTI_NODES may divide the ranks into several simulated nodes. A nested job (of
+ * endpoints) is always on one node: TUTTI_NODES is only for the job that contains it. */
 static tutti_status map_nodes(struct tt_fabric *f)
 {
     if (f->job->nested) return TUTTI_OK;

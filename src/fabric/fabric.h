@@ -12,7 +12,8 @@
  *                  loads, without a call of these functions (tt_fabric_reach)
  *
  * A wrapper (fault.c, trace.c, tally.c) stands in front of another fabric and passes on what it
- * does not alter.
+ * does not alter. "The ranks meet" below means the call of tt_boot_meet at the start of the job, in
+ * which the ranks exchange what they must know of each other.
  */
 #ifndef TT_FABRIC_H
 #define TT_FABRIC_H
@@ -44,8 +45,8 @@ struct tt_trace_record {
     const void *key; /* the key of the call that the event is a step of; NULL: there is none */
 };
 
-/* The execution of a collective that begins, for a trace. The texts are static or copied by the
- * callee. */
+/* Describes an execution of a collective that begins, for a trace. The texts are static, or the
+ * function that gets them copies them. */
 struct tt_traced_call {
     const void *key; /* differs from the keys of all other calls under way */
     uint64_t team, execution;
@@ -56,12 +57,13 @@ struct tt_traced_call {
     bool blocks;                              /* the caller waits from the start on */
 };
 
-/* `rank` is a rank of the job, not this one. [from, from + len) or [to, to + len) is a buffer that
- * its owner has opened and keeps open during the call; len > 0. The functions return when the bytes
- * are in place. Errors: PEER (the rank's memory is gone), ARG (this rank's or the other rank's
- * buffer is no valid memory; tt_fabric_is_memory finds out which of the two), SYSTEM, UNSUPPORTED
- * (the system forbids the access from now on; the owner has to be asked to send the bytes). `self`
- * is the table itself; the table of a wrapper is the first member of the wrapper. */
+/* `read` copies from the memory of another rank of the job, and `write` copies to it. The bytes
+ * [from, from + len) or [to, to + len) of the other rank lie in a buffer that its owner has opened
+ * and keeps open during the call; len > 0. The functions return when the bytes are in place.
+ * Errors: PEER (the rank's memory is gone), ARG (this rank's or the other rank's buffer is no valid
+ * memory; tt_fabric_is_memory finds out which of the two), SYSTEM, UNSUPPORTED (the system forbids
+ * the access from now on; the owner has to be asked to send the bytes). `self` is the table itself;
+ * the table of a wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
@@ -95,7 +97,7 @@ struct tt_fabric {
     const struct tt_fabric_ops *ops;
     const struct tt_segment *segment;
     struct tt_job_page *job;
-    struct tt_common *common; /* what the ranks share of this client */
+    struct tt_common *common; /* the part of the job's shared memory that belongs to this client */
     int me, size;
     /* The node of each rank of the job; NULL: all are on one node. If TUTTI_NODES=4,2,1,1 is set,
      * it divides the ranks of one node into several: plans are then made and run as between nodes,
@@ -104,14 +106,16 @@ struct tt_fabric {
     int nodes;
     /* the client's number in the job, from 0: the same on all ranks of the client */
     int client;
-    bool reads, writes; /* read, or write, works between all pairs of ranks of this node */
+    /* whether `read`, and whether `write`, works between all pairs of ranks of this node */
+    bool reads, writes;
     /* the TT_ACCESSES that work between all ranks of a node, on each node of the job */
     int everywhere;
     bool mapped; /* plain loads reach every buffer of every rank */
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *same_process;
-    int read_cost;                      /* as in struct tt_map */
+    /* `times` of struct tt_cost: the same number on all ranks */
+    int read_cost;
     int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
     bool streams, stores_slow;          /* as in struct tt_cost */
     /* the machine model of rank 0, which all ranks of the job use */
@@ -145,8 +149,9 @@ struct tt_fabric {
     tt_machine_measure *measure_machine;
     /* the wisdom of rank 0, which all ranks use; rank 0 sets it before the ranks meet */
     struct tt_wisdom wisdom;
-    /* Reads the rankings under a model that are known for at most `ranks` ranks; NULL: none are
-     * known. One rank of each node of a job that estimates calls it. */
+    /* Reads the rankings that are known for this machine model and for teams of at most `ranks`
+     * ranks. If the pointer is NULL, no rankings are known. In a job that chooses algorithms by
+     * estimates, one rank of each node calls it. */
     void (*load_rankings)(const struct tt_machine *machine, int ranks,
                           struct tt_rankings *rankings);
     /* The rankings that all teams of the client use; NULL: the job does not estimate. Owned by the
@@ -159,14 +164,14 @@ struct tt_fabric {
 };
 
 /* Sets up *f for the rank of this seat. The seat must stay valid; the fabric does not own it. The
- * kind of job decides between self, thread and shm; then come the wrappers that TUTTI_FAULT,
- * TUTTI_TRACE and TUTTI_REPORT ask for. Boot sets later what the ranks must find out together (such
- * as `reads`). */
+ * kind of job decides between the fabrics self, thread and shm. The wrappers that TUTTI_FAULT,
+ * TUTTI_TRACE and TUTTI_REPORT ask for are put in front. Members that depend on all ranks (such as
+ * `reads`) get their final values later, when the ranks meet. */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
-/* Keeps memory from tt_alloc until the fabric is closed: after a failure, a member that has not
- * noticed the failure may still read the data there that were sent to it. `parked` lies in the
- * memory, after these data. Any thread may call this. */
+/* Frees `memory`, which is from tt_alloc, only when the fabric is closed. The caller uses this
+ * after a failure, because a member that has not noticed the failure may still read data from the
+ * memory. *parked lies in the same memory, after these data. Any thread may call this. */
 void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory);
 
 /* Accesses by the system to another rank's memory. */
@@ -181,8 +186,8 @@ static inline bool tt_fabric_may(const struct tt_fabric *f, int rank, enum tt_ac
 /* Records that these accesses do not work, from now on. Any thread. */
 void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses);
 
-/* Whether the rank's arena lies in this segment. If so, the rank is on this node, whatever `node`
- * says. */
+/* Whether the rank's arena lies in this segment. If so, the rank shares memory with this rank, even
+ * if TUTTI_NODES has put the two ranks on different simulated nodes. */
 static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)
 {
     return f->job->rank[rank].arena >= 0;
@@ -221,8 +226,8 @@ static inline void *tt_fabric_reach(const struct tt_fabric *f, int rank, tt_addr
     return tt_fabric_maps(f, rank) ? (void *)(uintptr_t)address : NULL;
 }
 
-/* Wakes the threads that sleep for context 0 of the ranks ranks[0..n-1] of the job, after a release
- * store; n < 0: wakes those of all ranks. */
+/* Wakes the threads that sleep on context 0 of the ranks ranks[0..n-1] of the job, or of all ranks
+ * if n < 0. The caller has stored the signal for which they sleep, with release. */
 void tt_fabric_ring(struct tt_fabric *f, const int *ranks, int n);
 
 static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, int n)
@@ -230,7 +235,8 @@ static inline void tt_fabric_signalled(struct tt_fabric *f, const int *ranks, in
     if (tt_signalled(f->job, f->fences)) tt_fabric_ring(f, ranks, n);
 }
 
-/* Wakes the threads that sleep for one context of a rank, after a release store. */
+/* Wakes the threads that sleep on one context of a rank. The caller has stored the signal for which
+ * they sleep, with release. */
 static inline void tt_fabric_signalled_context(struct tt_fabric *f, int rank, int context)
 {
     if (tt_signalled(f->job, f->fences)) tt_job_wake(f->job, rank, tt_wake_word_of(context));
@@ -254,9 +260,9 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Waits until it is recorded how a rank of this node ended. The caller has noticed that the
  * connection to the rank, or its process, has ended. Does nothing unless the launcher records how
- * ranks end (f->watch is NULL). Returns when the end of this rank is recorded, or the rank has left
- * the client; after 10 seconds at the latest; and after one second if the process still has its
- * memory, or was collected by the guard (its parent) without a record. */
+ * ranks end (f->watch is NULL). Returns when the end of the rank is recorded or the rank has left
+ * the client, or after 10 seconds. If the process still has its memory, or the guard (its parent)
+ * has collected it without a record, returns after one second. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
 /* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,
@@ -290,11 +296,11 @@ struct tt_cost {
      * plain stores or tt_stream fill, whichever is faster. */
     int percent;
     bool streams; /* tt_stream is faster than plain stores */
-    /* Plain stores take more than three times as long as tt_stream, or TUTTI_FILL says so:
-     * tt_stream fills the windows. Where the difference is smaller, plain stores fill most windows
-     * faster. The block that is measured is still in the caches of the process that has read it,
-     * whereas windows are filled in turn, and most of them have left these caches when their turn
-     * comes. */
+    /* Whether tt_stream fills the windows, and not plain stores. If TUTTI_FILL does not decide
+     * this, it is so if plain stores take more than three times as long as tt_stream. Where the
+     * difference is smaller, plain stores fill most windows faster. The block that is measured is
+     * still in the caches of the process that has read it, whereas windows are filled in turn, and
+     * most of them have left these caches when their turn comes. */
     bool stores_slow;
 };
 /* The ns that another process took to copy 64 KiB that were written by plain stores, and by

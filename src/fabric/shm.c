@@ -53,7 +53,8 @@ static tutti_status bad_address(int rank, char *here, bool written, uint64_t the
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }
 
-/* Reads or writes one word of the rank that is always there; the word keeps its value. */
+/* Reads or writes the rank's probe word, which is there as long as the rank's process has memory.
+ * The word keeps its value. Returns whether the access worked. */
 static bool moves_word(const struct tt_job_rank *r, enum tt_access access)
 {
     cma_fn *fn = access == TT_READS ? process_vm_readv : process_vm_writev;
@@ -81,8 +82,9 @@ static bool has_ended(pid_t pid)
 
 /* Whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but a filter
  * of system calls may return any error, or 0. The arguments are valid and never of length 0, so for
- * other reasons the kernel returns only the four errors below. These come from a filter if the call
- * also fails for a word that is surely there, though the process has not ended. If it has ended,
+ * other reasons the kernel returns only the four errors below. To find out whether a filter
+ * returned one of the four, the function accesses the rank's probe word, which is surely there. If
+ * this fails as well although the process has not ended, it was a filter. If the process has ended,
  * the error becomes ESRCH, whatever the filter returned. */
 static bool is_refusal(const struct tt_job_rank *r, enum tt_access access, ssize_t n, int *error)
 {
@@ -120,10 +122,9 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     }
 }
 
-/* Returns the error of an access that the kernel could not do. If a rank has failed, this is PEER
- * with its cause: the rank that owns the memory may have failed because of another rank, and have
- * freed its buffers. After ESRCH the owner's process has ended, and all that it sent is in the
- * memory that the ranks share. */
+/* Returns the error of an access that the kernel could not do. If any rank has failed, this is PEER
+ * with the cause of the first failure: the owner of the memory may have failed because of another
+ * rank, and have freed its buffers. ESRCH means that the owner's process has ended. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there, int error)
 {
     char text[160];

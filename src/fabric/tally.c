@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wrapper that counts calls and waits for a report.
+ * The wrapper of the fabric that counts, for a report, a rank's calls and how long they wait.
  */
 #include "fabric/tally.h"
 
@@ -58,8 +58,8 @@ static struct tt_tally_row *row_of(struct tt_tally *tally, const struct tt_trace
     return &tally->row[tally->rows++];
 }
 
-/* Records that a call begins. A call that was queued begins a second time when it runs, which is
- * not counted. */
+/* Records that a call begins. For a call that was queued, this is called again when the call leaves
+ * the queue; it is counted only once. */
 static void began(const struct tt_fabric_ops *self, struct tt_fabric *f,
                   const struct tt_traced_call *call)
 {
@@ -95,7 +95,8 @@ static void ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const v
     *r = (struct running){.key = NULL};
 }
 
-/* Counts how long a step has awaited a flag or a message: since it was first tried. */
+/* Counts how long a step that is now done has awaited a flag or a message: from the step's first
+ * try until now. */
 static void did(const struct tt_fabric_ops *self, struct tt_fabric *f,
                 const struct tt_trace_record *event)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prints a rank's entries as events of Chrome's trace format. pid is the rank. tid is 8 times the
- * track of a call plus the lane, so that the spans of one line nest, however calls overlap.
+ * Prints a rank's entries as events of Chrome's trace format. The pid of an event is the rank. Its
+ * tid, which selects a line of the picture, is 8 times the track of the call plus the lane. So the
+ * spans of one line are nested, even if calls overlap in time.
  *
  * The bytes may come from a rank that was killed, or from anybody: every value is checked.
  */
@@ -19,7 +20,7 @@ struct printing {
     int64_t n, last_ns;
     FILE *out;
     enum tt_part_end end;
-    /* the last calls, by execution: they give names to steps */
+    /* the last calls, by execution: the names of a call are printed with its steps, too */
     const struct tt_part_entry *recent[RECENT];
     bool line[LINES]; /* lines that have an event */
 };

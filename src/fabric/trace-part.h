@@ -29,7 +29,7 @@ enum {
 
 struct tt_part_head {
     char magic[16];
-    int64_t run; /* the job's stamp */
+    int64_t run; /* the stamp of the job, which differs from that of every other run */
     int32_t ranks, rank, client, node, pid, unused;
     int64_t wall_ns;          /* time of day minus the clock that all times here are from */
     char host[64], clock[40]; /* clock: if two texts are equal, the clocks are the same */
@@ -54,10 +54,11 @@ struct tt_part_times {
     _Atomic int64_t begin_ns, end_ns; /* end_ns: 0 while a call is under way */
 };
 
-/* An entry. `blocked_ns` and `n` are for a call, `name` is for a step. */
+/* An entry. Only an entry for a call uses `blocked_ns` and `n`, and only one for a step uses
+ * `name`. */
 struct tt_part_entry {
     uint8_t kind, lane, track, status;
-    int32_t peer; /* for a call: its root; -1: none */
+    int32_t peer; /* the other rank of a step, or the root of a call; -1: there is none */
     union {
         struct {
             struct tt_part_times time;
@@ -70,7 +71,7 @@ struct tt_part_entry {
             union {
                 char name[16]; /* for a step */
                 struct {
-                    /* when the caller began to wait; 0: the caller did not */
+                    /* when the caller began to wait for the call; 0: it has not waited */
                     _Atomic int64_t blocked_ns;
                     int64_t n; /* elements */
                 };

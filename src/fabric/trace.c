@@ -44,13 +44,13 @@ struct trace {
     const struct tt_fabric_ops *below;
     char path[PATH_MAX + 64]; /* absolute, since the program may change its directory */
     int fd;
-    struct tt_file_id file; /* that of `fd` */
+    struct tt_file_id file; /* identifies the file that `fd` has open */
     int64_t backed;         /* bytes of the file that have disk space */
     struct tt_part_head *head;
     struct tt_part_entry *entry;
     uint64_t team[TEAMS];
     int teams;
-    uint32_t failures; /* the job's count of failures whose causes were recorded */
+    uint32_t failures; /* the job's count of failures when this rank last recorded their causes */
     struct open_call call[TT_PART_TRACKS];
 };
 
@@ -501,8 +501,8 @@ static int open_part(const char *path, const struct tt_job_page *job, int rank)
 }
 
 /* Reads the paths of the .part files from the arena of the rank. Its process has ended, and only
- * that process allocates in this arena, so a path does not change while it is read. A client that
- * the rank has left is left out: its memory may contain something else by now. */
+ * that process allocates in this arena, so a path does not change while it is read. Skips a client
+ * that the rank has left, because the client's memory may contain something else by now. */
 void tt_trace_ended(const struct tt_segment *segment, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(segment);

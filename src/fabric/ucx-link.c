@@ -26,7 +26,7 @@ static void op_event(struct tt_wire_op *op, ucs_status_t status)
     if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
 }
 
-/* Records for all operations of a list that the flush which covered them is over, or that they are
+/* Records an event for all operations of a list: the flush that covered them is over, or they are
  * given up. An operation that still waits for its request moves to the list link->under_way. */
 static void ops_event(struct tt_list *ring, ucs_status_t status)
 {
@@ -65,8 +65,8 @@ __attribute__((noinline, cold)) static void pause_randomly(struct tt_port *port)
     nanosleep(&time, NULL);
 }
 
-/* Readies an operation, and in *param what UCX needs to complete it. The operation is in no list
- * until UCX has a request for it. */
+/* Prepares an operation, and fills in *param, by which UCX completes it. The operation is in no
+ * list until UCX has a request for it. */
 static tutti_status begin(struct tt_link *link, struct tt_wire_op *op, ucp_request_param_t *param)
 {
     struct tt_port *port = link->port;
@@ -412,8 +412,9 @@ static void settle_end(struct tt_link *link)
     tt_free(link);
 }
 
-/* Does for one link what tt_ucx_links_settle does for all, and returns its events. `lost` may close
- * any link but frees none. Only this function frees `link`, as its last action. */
+/* Reports the failure of one link, begins a flush on it, and frees it if it has ended, as its last
+ * action. Returns the number of events. The user's function `lost`, which this function calls, may
+ * close any link but frees none. */
 static int settle(struct tt_link *link)
 {
     int n = link->failed ? settle_failure(link) : 0;
@@ -487,11 +488,11 @@ void tt_ucx_key_close(struct tt_wire_key *key)
 
 /* ---- Ports ---- */
 
-/* A port is a worker of UCX. Any thread may advance it, one at a time; UCX calls this mode
- * serialized and guarantees no less for it than for a single thread. */
+/* A port is a worker of UCX. Any thread may advance it, one thread at a time. UCX calls this mode
+ * serialized, and guarantees for it all that it guarantees for a single thread. */
 
-/* While every advance has events, only one of so many advances reads the clock and checks the
- * sockets. */
+/* An advance with events checks the sockets, for which it reads the clock, only once in so many
+ * advances. An advance without events always checks them. */
 enum { BUSY = 4096 };
 
 static ucs_status_t packet_came(void *arg, const void *header, size_t header_length, void *data,
@@ -608,9 +609,9 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 
 /* ---- Closing ---- */
 
-/* Whether nothing waits to be sent. Only a flush of the whole worker also waits for connections
- * that peers open. Peers may open connections until the last advance. So only a flush that
- * completes at once shows that nothing waits. */
+/* Whether nothing waits to be sent. This is found out by a flush of the whole worker, because only
+ * such a flush also waits for connections that peers are opening. Peers may open connections until
+ * the last advance. So only a flush that completes at once shows that nothing waits. */
 static bool has_nothing_to_send(struct tt_port *port)
 {
     ucp_request_param_t param = {0};

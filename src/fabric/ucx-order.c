@@ -132,7 +132,8 @@ static int32_t ahead(const struct origin *origin, uint32_t number)
     return (int32_t)(number - origin->expected);
 }
 
-/* Returns where to insert a packet in the list of those that wait; mostly at the end. */
+/* Returns where to insert a packet with this number in the link's list of packets that wait. This
+ * is mostly the end of the list. */
 static struct early **place_early(struct origin *origin, uint32_t number)
 {
     struct early **at = &origin->first;

@@ -376,17 +376,18 @@ void tt_ucx_watch(struct tt_port *port)
 
 /* ---- The network ---- */
 
-/* The context of UCX, and memory registered with it. UCX chooses the transports, and the user can
- * by the variables UCX_... . This file sets only the following, unless the user has: how soon a
- * silent peer is given up; that a packet arrives in one piece (UCX would otherwise join the pieces
- * in its own memory first); that short queues connect containers of one host; and that UCX does not
- * use shared memory. */
+/* The context of UCX, and memory registered with it. UCX chooses the transports, unless the user
+ * does so by the variables UCX_... . This file sets only the following, unless the user has: how
+ * soon a silent peer is given up; that a packet arrives in one piece (UCX would otherwise join the
+ * pieces in its own memory first); that the send queues between containers of one host are short;
+ * and that UCX does not use shared memory. */
 
 /* ---- Settings of UCX ---- */
 
 enum { ROOM_FOR_HEADS = 4 << 10 }; /* bytes for the headers of a packet: Tutti's and UCX's */
 
-/* Returns how long a peer may be silent: TUTTI_PEER_TIMEOUT, 2 seconds to an hour. */
+/* Returns how long a peer may be silent, in milliseconds. The user sets this by
+ * TUTTI_PEER_TIMEOUT. */
 static int64_t peer_timeout_ms(void)
 {
     return tt_setting_int("TUTTI_PEER_TIMEOUT") * 1000;

@@ -133,7 +133,8 @@ struct tt_ucx_watch {
         uint64_t inode;
         int64_t since_ms, seen_ms; /* when the socket was first, and last, found stuck */
     } * stuck;
-    size_t n, room, next; /* next: where a search begins */
+    /* n of `room` records are in use; next: the record with which the next search begins */
+    size_t n, room, next;
 };
 
 struct tt_port {
@@ -175,7 +176,8 @@ struct tt_link {
     int keys; /* number of open keys */
 };
 
-/* UCX borrows the bytes of a packet, and the list of its parts, until the packet is sent. */
+/* The most bytes up to the end of a packet's head. UCX borrows the bytes of a packet, and the list
+ * of its parts, until the packet is sent. */
 enum { TT_UCX_HEAD = TT_WIRE_BEFORE + TT_WIRE_HEAD };
 _Static_assert(sizeof(struct tt_packet_head) == TT_WIRE_BEFORE, "stands before the head");
 _Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&

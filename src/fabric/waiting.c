@@ -5,9 +5,9 @@
 #include "fabric/waiting.h"
 
 #define SHOW_EVERY_NS INT64_C(10000000)
-/* If a lower rank of the node also waits long, a rank delays its roll call by LOWER_FIRST_NS, so
- * that the lower rank prints it first. Node k delays by k * NODE_FIRST_NS, where k is at most
- * NODES_FIRST, so that lower nodes print first. */
+/* If a rank with a lower number on the same node also waits long, a rank delays its roll call by
+ * LOWER_FIRST_NS, so that the lower rank prints the roll call first. Node k delays by k *
+ * NODE_FIRST_NS, where k is at most NODES_FIRST, so that lower nodes print first. */
 #define LOWER_FIRST_NS INT64_C(200000000)
 #define NODE_FIRST_NS INT64_C(300000000)
 enum { NODES_FIRST = 4 };
@@ -38,7 +38,7 @@ static void show(struct tt_waiting *w, int64_t now)
     if (take_line(w)) tt_activity_write(line_of(w), &w->is);
 }
 
-/* Whether no lower rank of this node waits long, whatever it waits for. */
+/* Whether no rank of this node with a lower number waits long. */
 static bool is_lowest(const struct tt_waiting *w)
 {
     const struct tt_fabric *f = w->fabric;

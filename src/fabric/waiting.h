@@ -8,8 +8,8 @@
 
 #include "fabric/fabric.h"
 
-/* Fills in what the thread waits for, as far as it is known: waits, waits_for, team, number,
- * what. */
+/* Fills in the members of *activity that say what the thread waits for, as far as this is known:
+ * waits, waits_for, team, number, what. */
 typedef void tt_waiting_fn(const void *arg, struct tt_activity *activity);
 
 struct tt_waiting {
@@ -26,7 +26,7 @@ struct tt_waiting {
     bool called; /* the roll call was printed for this wait */
 };
 
-/* Adds a rank of the job that is waited for. */
+/* Adds a rank of the job to the ranks for which the thread waits. */
 static inline void tt_waiting_name(struct tt_activity *is, int rank)
 {
     if (is->waits < TT_ACTIVITY_NAMED) is->waits_for[is->waits] = rank;
@@ -35,8 +35,8 @@ static inline void tt_waiting_name(struct tt_activity *is, int rank)
 
 /* Clears the rank's published record if this wait has written it. */
 void tt_waiting_clear(struct tt_waiting *w);
-/* To be called after each look of a wait that has become long. moved: the wait has made progress
- * since the last look. */
+/* To be called each time that a wait which has become long has looked for what it waits for. moved:
+ * the wait has made progress since the previous call. */
 void tt_waiting_look(struct tt_waiting *w, bool moved);
 /* Ends the wait, however long it was. */
 static inline void tt_waiting_end(struct tt_waiting *w)

@@ -89,9 +89,10 @@ struct tt_wire_ops {
     tutti_status (*open)(bool reach, struct tt_wire **wire);
     /* the ports and regions of the wire must be closed before */
     void (*close)(struct tt_wire *wire);
-    /* Says that all links will go to ranks under this kernel, in containers with addresses of their
-     * own: latency is small, and data should not lie in long queues. True: this applies to ports
-     * that are opened from now on, of all wires of the process. False: it was in effect already. */
+    /* Notifies the wire that all links will go to ranks under this kernel, in containers with
+     * addresses of their own. So latency is small, and data should not lie in long queues. This
+     * applies to all ports of this process that are opened from now on. Returns false if it was in
+     * effect already. */
     bool (*set_one_kernel)(struct tt_wire *wire);
 
     /* Opens a port, which will call arrive(arg, ...) for each packet. */
@@ -111,7 +112,7 @@ struct tt_wire_ops {
     int (*port_advance)(struct tt_port *port);
     /* Whether all that was sent over the port has left this process: the system or the network card
      * has it. If not, advance the port, and ask again. True also if a link has failed while
-     * operations were under way: what is left for that link never leaves. */
+     * operations were under way: the packets that still wait for that link are never sent. */
     bool (*port_has_sent)(struct tt_port *port);
     /* port_descriptor returns a descriptor that becomes readable when something arrives, after
      * port_arm has returned OK. port_arm returns AGAIN if something has arrived already: advance

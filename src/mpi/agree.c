@@ -26,9 +26,9 @@ struct rank_bits {
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
     unsigned char undriven;  /* whether the rank's MPI cannot drive Tutti */
-    struct number_bits list; /* list_number */
-    struct number_bits host; /* host_number */
-    cpu_set_t processors;    /* that the rank may use */
+    struct number_bits list; /* the number of list_number() */
+    struct number_bits host; /* the number of host_number() */
+    cpu_set_t processors;    /* processors that the rank may use */
 };
 
 static struct number_bits bits_of(uint64_t number)

@@ -20,8 +20,9 @@
 /* ---- State ---- */
 
 static struct {
-    struct tt_mpi_map type; /* from predefined types to numbers of names; guarded by tt_mpi_lock */
-    int derived, user;      /* the numbers of the texts for derived types and user operations */
+    /* from a predefined type to the number of its name (tt_mpi_text); guarded by tt_mpi_lock */
+    struct tt_mpi_map type;
+    int derived, user; /* the numbers of the texts for derived types and user operations */
     int64_t began_ns;
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
@@ -68,8 +69,8 @@ struct fact {
     int64_t bytes;
 };
 
-/* Returns the count of this rank for a call in place. For other calls, whose counts this rank need
- * not have, returns 0. */
+/* Returns the entry for this rank in a list of counts, if `buffer` says that the call is in place.
+ * For other calls returns 0, because MPI does not require a valid list from this rank then. */
 static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
     return buffer == MPI_IN_PLACE ? tt_mpi_at(list, tt_mpi_comm_value(comm).rank) : 0;
@@ -95,8 +96,9 @@ static struct fact with(struct fact f, MPI_Op op)
     return f;
 }
 
-/* Returns whether this rank contributes nothing to a rooted collective: in an intercommunicator,
- * the ranks of the root's group receive or do nothing. */
+/* Returns whether this rank contributes nothing to a rooted collective. That is so in an
+ * intercommunicator for the ranks of the root's group: the root receives, and the others do
+ * nothing. */
 static bool is_silent(MPI_Comm comm, int root)
 {
     return tt_mpi_comm_value(comm).inter && (root == MPI_PROC_NULL || root == MPI_ROOT);
@@ -127,7 +129,9 @@ static struct fact fact_gather(const void *sendbuf, int64_t sendcount, MPI_Datat
     return fact_allgather(sendbuf, sendcount, sendtype, recvcount, recvtype, comm);
 }
 
-/* The facts of a scatter are those of a gather, in which the buffers are exchanged. */
+/* For a scatter, functions.h passes the receive buffer in place of the send buffer, and the send
+ * buffer in place of the receive buffer. So the function for a gather returns the facts of a
+ * scatter. */
 #define fact_scatter fact_gather
 
 static struct fact fact_alltoall(const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype,
@@ -239,14 +243,14 @@ static void keep(int function, enum tt_mpi_choice choice, const struct fact *f, 
  * all kinds by the same functions; requests that are not in state.persistent are not of a
  * collective. */
 struct persistent {
-    struct tt_mpi_shape shape; /* under which its starts are counted */
+    struct tt_mpi_shape shape; /* the shape under which its starts are counted */
     int64_t bytes;
     struct tt_mpi_later *later; /* Tutti's call; NULL: the host does the collective */
 };
 
-/* Records a persistent request in state.persistent. `request`: NULL if the function is not one that
- * prepares a persistent request. `later`: NULL if the host does the call. The caller holds the
- * lock. False: there is no memory. */
+/* Records a persistent request in state.persistent. Does nothing if `request` is NULL, because the
+ * function prepares no persistent request. `later`: Tutti's call, or NULL if the host does the
+ * call. The caller holds the lock. False: there is no memory. */
 static bool keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
                             const struct fact *f, struct tt_mpi_later *later)
 {
@@ -274,9 +278,10 @@ static void make_ending(void)
     if (pthread_key_create(&ending, NULL) != 0) abort();
 }
 
-/* Returns whether a call goes to the host unseen: because the host or Tutti makes it, or because a
- * delete function of the program makes it on the communicator that is being freed. The record of
- * that communicator is gone, and a new record would outlive the handle. */
+/* Returns whether a call goes to the host and is neither counted nor taken. That is so if the host
+ * or Tutti makes the call. It is also so if the program's delete function of an attribute makes the
+ * call on the communicator that is being freed: the record of that communicator is gone, and a new
+ * record would outlive the handle. */
 static inline bool stays(MPI_Comm comm, const void *caller)
 {
     bool ends = atomic_load_explicit(&endings, memory_order_relaxed) > 0 &&
@@ -292,7 +297,8 @@ static struct persistent *persistent_of(MPI_Request request)
     return at ? (struct persistent *)(intptr_t)*at : NULL;
 }
 
-/* Counts n requests that the host has started, and starts those of them that are Tutti's. */
+/* The host has started n requests. Counts the starts of persistent collectives among them, and
+ * starts Tutti's call for each that is a stand-in (later.h). */
 static void start_persistent(int n, const MPI_Request *requests)
 {
     for (int i = 0; i < n; i++) {

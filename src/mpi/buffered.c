@@ -74,7 +74,8 @@ static void count_written(tutti_context *context, void *arg, tutti_status status
     at.written++;
 }
 
-/* Whether this rank writes into the memory of rank r: of another rank on this node. */
+/* Whether this rank writes into the memory of rank r. It does if r is another rank on this node and
+ * has such memory. */
 static bool writes_to(int r)
 {
     return r != at.rank && at.access[r].there && at.access[r].node == at.mine.node;

@@ -17,7 +17,7 @@ enum { HOSTS = 4 };
 
 /* An MPI library that is loaded in this process: an object that defines PMPI_Init. */
 struct mpi_object {
-    void *handle; /* that dlopen returned */
+    void *handle; /* the handle that dlopen returned */
     void *init;   /* the address of its PMPI_Init */
     char path[512];
 };
@@ -41,10 +41,9 @@ static bool contains(const struct dl_phdr_info *info, const void *address)
 }
 
 /* Returns the hash table of an object, which the dynamic linker reads first when it looks for a
- * symbol; NULL: the object has none. Some loaders write the table's address into the dynamic
- * section, others leave its offset there; only the right one of the two is an address in the
- * object. The greater number need not be the address: an object that was linked for a higher
- * address than it got has a negative dlpi_addr, which wraps around. */
+ * symbol; NULL: the object has none. The entry in the dynamic section is the table's address with
+ * some loaders, and its offset from dlpi_addr with others. So the function tries both, and returns
+ * the one that lies in the object. */
 static const uint32_t *hash_table_of(const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *entry = NULL;

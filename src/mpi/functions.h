@@ -137,8 +137,9 @@
     F(NAME##_init_c, (TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request), \
       (TT_MPI_OPEN ARGUMENTS, info, request), FACT, ROLES)
 
-/* The collective functions of MPI 3 (_3), and those that MPI 4 added (_4): the ones that begin a
- * collective (IMMEDIATE), the persistent ones, which prepare one (PREPARED), and both.
+/* The collective functions of MPI 3 (_3), and those that MPI 4 added (_4). IMMEDIATE_4 has the
+ * added functions that begin a collective, PREPARED_4 those that prepare a persistent one, and
+ * COLLECTIVES_4 has both.
  */
 #define TT_MPI_COLLECTIVES_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) \

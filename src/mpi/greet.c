@@ -165,8 +165,8 @@ static char wait_for(int rank, int seconds, enum name_place *place)
 
 /* ---- The steps ---- */
 
-/* Returns how many ranks, counted from rank 0 without a gap, have published their names on this
- * host before this rank would ask the launcher. */
+/* Waits for the names of ranks 1, 2 ... on this host, one after the other, until the time when this
+ * rank asks the launcher. Returns how many ranks were found, rank 0 included. */
 static int found_on_host(void)
 {
     int r = 1;

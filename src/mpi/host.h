@@ -92,7 +92,7 @@ struct tt_mpi_handles {
     MPI_Errhandler errors_return;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
-    struct tt_mpi_map operation; /* predefined operations: numbers of their names */
+    struct tt_mpi_map operation; /* from a predefined operation to the number of its name */
 };
 #define tt_handle TT_MPI_OWN(handle)
 extern struct tt_mpi_handles tt_handle;
@@ -118,18 +118,22 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
 
 /* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
-    int label;   /* the number of its name (tt_mpi_text); set only for a report */
-    int members; /* ranks that take part in a call: of both groups of an intercommunicator */
-    int peers;   /* ranks to which data go: the remote group of an intercommunicator */
+    int label; /* the number of its name (tt_mpi_text); set only for a report */
+    /* how many ranks take part in a call: in an intercommunicator, those of both groups */
+    int members;
+    int peers; /* how many ranks data go to: in an intercommunicator, those of the remote group */
     int rank;
     bool inter;
-    int neighbours;          /* to which this rank sends (MPI topologies); set only for a report */
+    /* how many neighbours this rank sends to (MPI topologies); set only for a report */
+    int neighbours;
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
     /* Only team.c sets these. */
     tutti_team *team; /* NULL: there is none, or none yet */
-    int64_t calls;    /* left to the host before there was a team; a long call counts as several */
-    int64_t met_ns;   /* times of a trial are measured from here: when the ranks last met, or 0 */
-    bool inherits;    /* whether it has inherited decisions already, without having a team */
+    /* calls left to the host before there was a team; a long call counts as several */
+    int64_t calls;
+    int64_t met_ns; /* the time from which a trial counts: when the ranks last met, or 0 */
+    /* whether the communicator has inherited decisions already, without having a team */
+    bool inherits;
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
     /* These are set when the members' ranks are found; for the world, when it gets its team. */
     bool one_node;                /* whether all members share memory, and so have one clock */
@@ -141,7 +145,7 @@ struct tt_mpi_comm {
      * are freed. */
     atomic_int started; /* nonblocking calls in flight */
     atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
-    int requests;       /* that are not freed yet; guarded by tt_mpi_lock */
+    int requests;       /* requests that are not freed yet; guarded by tt_mpi_lock */
     atomic_bool removed;
 };
 
@@ -185,19 +189,20 @@ struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm);
 /* A call that Tutti may do. */
 struct tt_mpi_later;
 struct tt_mpi_call {
-    int function; /* tt_mpi_number */
+    int function; /* an enum tt_mpi_number */
     MPI_Comm comm;
     struct tt_mpi_comm *record;
     tutti_team *team;
     struct tt_mpi_later *later; /* NULL: the call is blocking */
     bool prepares;              /* the call is persistent: its request is made, but not started */
-    tutti_request *request;     /* of a call that is started or prepared; not set for other calls */
-    enum tt_mpi_choice choice;  /* TT_MPI_TAKEN, or why the host does the call */
-    bool user;                  /* whether the call reduces by an operation of the program */
-    int shape;                  /* tt_mpi_shape_of; -1: not computed */
-    int measured;               /* the number in the trial under which its times are recorded; -1:
+    /* Tutti's request of a call that is started or prepared; not set for other calls */
+    tutti_request *request;
+    enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does the call */
+    bool user;                 /* whether the call reduces by an operation of the program */
+    int shape;                 /* tt_mpi_shape_of; -1: not computed */
+    int measured;              /* the number in the trial under which its times are recorded; -1:
                                  * they are not */
-    tutti_status status;        /* of Tutti's collective */
+    tutti_status status;       /* the status of Tutti's collective */
     int64_t began_ns;
     /* An error code of the host, from packing data. This member does not lie beside `status`: the
      * compiler would read both at once, and a load that spans two earlier stores waits until all

@@ -17,7 +17,8 @@ enum { LOOKS_BEFORE_YIELD = 200 };
 
 /* Data that are packed when a call starts, or unpacked when it has ended. */
 struct copy {
-    struct tt_mpi_layout layout; /* its type is our duplicate, unless layout.bytes */
+    /* layout.type is a duplicate that belongs to this struct, unless layout.bytes is true */
+    struct tt_mpi_layout layout;
     const void *from;
     void *to;
     int64_t count;
@@ -32,13 +33,15 @@ struct tt_mpi_later {
     struct tt_mpi_call call;
     struct tt_mpi_later *next; /* in list.fresh, or in the list from list.first on */
     MPI_Request host;
-    bool has_host; /* whether `host` is made: freeing it frees this struct */
+    /* whether the generalized request `host` was made: the host then frees this struct when it
+     * frees the request */
+    bool has_host;
     struct copies packs, deliveries;
     int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
     bool reported;     /* the error handler was called for call.status */
     char error[256];
     /* The following is for persistent calls, which do not use `host`. */
-    int tag;            /* of the message that completes the stand-in */
+    int tag;            /* the tag of the message that completes the stand-in */
     atomic_bool active; /* started, and not yet ended */
     bool freed;         /* the program freed the request while the call was active */
     struct tt_mpi_later *next_failed;
@@ -363,9 +366,10 @@ static void complete_stand_in(struct tt_mpi_later *later)
         tt_host.Request_free(&sent);
 }
 
-/* Returns the code for the program of a call that was not started. `ended` is a copy of the call,
- * which is freed already, because the error handler may jump out of this function. `request`: NULL
- * if the host does the call; no error handler is called in this case. */
+/* Returns the error code that the program gets for a call that Tutti has not started. If the call's
+ * status is an error, calls the error handler, unless `request` is NULL: the host does the call
+ * then. `ended` is a copy of the call. The caller has freed the call itself, because the error
+ * handler may jump out of this function. */
 static int code_of_ended(const struct tt_mpi_call *ended, const MPI_Request *request)
 {
     return request && ended->status != TUTTI_OK ? tt_mpi_failed(ended, NULL) : ended->code;

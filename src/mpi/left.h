@@ -21,10 +21,10 @@
 
 struct tt_mpi_left {
     uint64_t comm, type, op; /* handles; 0: none */
-    int64_t least;           /* the least count that agrees */
-    uint64_t more;           /* counts from least up to least + more agree */
+    int64_t least;           /* the least count with the same shape */
+    uint64_t more;           /* counts from least up to least + more have the same shape */
     unsigned removed;        /* tt_removed when the call was remembered */
-    int rank;                /* of this process in the communicator */
+    int rank;                /* the rank of this process in the communicator */
 };
 #define tt_left TT_MPI_OWN(left)
 extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]

@@ -130,10 +130,11 @@ struct tt_mpi_costs {
 /* Counts of the calls of one function with the same shape. Ranks send rows to each other as bytes.
  */
 struct tt_mpi_row {
-    int32_t function;  /* tt_mpi_number; -1: the row counts communicators, not calls */
-    int32_t ranks;     /* of the communicator, both groups of an intercommunicator */
+    int32_t function; /* an enum tt_mpi_number; -1: the row counts communicators, not calls */
+    /* ranks of the communicator; of an intercommunicator, those of both groups */
+    int32_t ranks;
     int32_t magnitude; /* 0: no bytes; else 2^(magnitude-1) <= bytes < 2^magnitude */
-    int32_t choice;    /* tt_mpi_choice */
+    int32_t choice;    /* an enum tt_mpi_choice */
     char communicator[TT_MPI_NAME], type[TT_MPI_NAME], operation[TT_MPI_NAME];
     int64_t calls, bytes, least, most, ns;
     int64_t starts; /* how often the requests of a persistent collective were started */

@@ -14,12 +14,13 @@
 /* A buffer of a call with a piece for each rank. */
 struct lengths {
     char *buffer;
-    struct tt_mpi_layout *layout; /* of each piece */
+    struct tt_mpi_layout *layout; /* the layout of each piece */
     int64_t *count;               /* elements of each piece */
     int64_t *place;               /* where each piece begins in `buffer`, in bytes */
-    int64_t *n, *at;              /* for Tutti: bytes of each piece, and where it begins */
-    int64_t all;                  /* bytes of all pieces */
-    bool lie;                     /* Tutti uses the pieces where they are in `buffer` */
+    /* for Tutti: the bytes of each piece, and where it begins in the memory that Tutti uses */
+    int64_t *n, *at;
+    int64_t all; /* bytes of all pieces */
+    bool lie;    /* Tutti uses the pieces where they are in `buffer` */
 };
 
 static bool wrong(struct tt_mpi_call *call)

@@ -123,8 +123,8 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
 struct reduced {
     struct tt_mpi_reduction r;
     struct tt_mpi_side in, out;
-    int64_t bytes;    /* contributed by each rank: the same number on all ranks */
-    const void *from; /* the input for Tutti; `to`: the output */
+    int64_t bytes;    /* the bytes that each rank contributes: the same number on all ranks */
+    const void *from; /* from: the input for Tutti; to: the output of Tutti */
     void *to;
     bool in_place;
 };
@@ -167,8 +167,8 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
     return true;
 }
 
-/* Makes the buffers and the operation ready for Tutti. `here`: this rank stores a result. False:
- * there was an error. */
+/* Makes the buffers and the operation ready for Tutti. `here`: whether this rank stores a result.
+ * Returns false if there was an error. */
 static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
 {
     d->to = here ? target_of(call, &d->out) : NULL;

@@ -51,8 +51,9 @@ enum { LAST_SECONDS = 10 };
 
 static struct {
     tutti_client *client; /* NULL: Tutti is off */
-    MPI_Comm own;         /* a duplicate of the world, on which there are no messages */
-    MPI_Group group;      /* of the world */
+    /* a duplicate of the world, on which there are no messages but those of buffered.h */
+    MPI_Comm own;
+    MPI_Group group; /* the group of the world */
     int rank, ranks;
     int *node; /* of each rank: the lowest rank that shares its memory; NULL: all ranks share it */
     atomic_int tags;
@@ -61,9 +62,11 @@ static struct {
     /* Functions of Open MPI: its progress begins to call a function, or stops calling it. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
     bool registered;        /* the host's progress drives Tutti */
-    tutti_context *context; /* the one that the host's progress advances */
-    bool spread; /* the ranks are on several nodes: a host that drives Tutti does so also if no
-                  * nonblocking call is in flight, because packets of one that has ended may wait */
+    tutti_context *context; /* the context that the host's progress advances */
+    /* The ranks are on several nodes. A host that drives Tutti then does so even while no
+     * nonblocking call is in flight, because packets of a call that has returned may still wait to
+     * be sent. */
+    bool spread;
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
@@ -76,9 +79,9 @@ static struct {
  * must not call Tutti's progress. */
 static __thread bool driving __attribute__((tls_model("initial-exec")));
 
-/* Makes MPICH progress, and receives a message if one has come. MPI_Improbe does so, but not on a
- * communicator of one rank, nor if it finds a message. Returns whether there was a message (all
- * messages on job.own are those of buffered.h). */
+/* Makes MPICH progress by a call of MPI_Improbe, and receives a message if one has come.
+ * MPI_Improbe makes no progress on a communicator of one rank, nor when it finds a message. Returns
+ * whether there was a message (all messages on job.own are those of buffered.h). */
 static int probe_host(void)
 {
     int found = 0;
@@ -99,9 +102,10 @@ int tt_mpi_push_host(void)
 /* Calls the host's progress several times, because one call handles only a part of what has
  * arrived. With Open MPI, repeats the call until the progress has nothing to do, but at most LOOKS
  * times, because other ranks may send more all the time. MPICH says only whether there was a
- * message of buffered.h, so its progress is called until BLIND calls in a row, counting the last
- * one that received such a message, have passed: with each call that handles as many items as UCX
- * allows, UCX allows one more in the next call, up to 16, and so gets through its queue. */
+ * message of buffered.h. So its progress is called until, in BLIND calls in a row, at most the
+ * first has found such a message. That many are needed because UCX limits the items that a call
+ * handles. After each call that reaches the limit, UCX raises the limit by one, up to 16, and so
+ * gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
@@ -297,7 +301,8 @@ static void read_known(void)
 
 /* The ranks combine these numbers by a bitwise or when each has tried to make its client. */
 struct rank_result {
-    int32_t fails, known; /* whether the rank has no client; how many decisions rank 0 has read */
+    /* fails: whether the rank has no client; known: how many decisions rank 0 has read */
+    int32_t fails, known;
 };
 
 /* Returns whether all ranks have a client. If so, sends the decisions that rank 0 has read to all
@@ -671,7 +676,8 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (!has_team(call, weight_of(bytes), CALLS_BEFORE_TEAM)) return false;
         if (next == TT_MPI_NEXT_DECIDE) decide(call);
         if (call->status != TUTTI_OK) return true;
-        if (decided(call)) return for_tutti(call, bytes); /* by now, or since the team was made */
+        /* the decision was made just now, or when the team was made */
+        if (decided(call)) return for_tutti(call, bytes);
     }
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);

@@ -15,8 +15,8 @@ struct tt_mpi_all {
     bool one_node;            /* whether all ranks can share memory */
     bool undriven;            /* whether the host of any rank cannot drive Tutti */
     uint64_t host;            /* a hash that is equal on ranks that can share memory */
-    cpu_set_t own_processors; /* that this rank may use */
-    cpu_set_t processors;     /* that any rank may use */
+    cpu_set_t own_processors; /* processors that this rank may use */
+    cpu_set_t processors;     /* processors that any rank may use */
 };
 /* Tutti's nonblocking calls, which are in flight while the program is in the host MPI. */
 struct tt_mpi_flights {
@@ -54,10 +54,11 @@ void tt_mpi_end(void);
  * on bytes. For other collectives, tt_mpi_ready finds this out when it knows the bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
-/* Returns whether Tutti does this call, which it can do. If so, call->team is the team, or
- * call->status is an error. `bytes` is what the call moves; 0: not all ranks know it. The function
- * is collective at the calls that make a team or end a trial, which no nonblocking call does. The
- * preparation of a persistent call makes a team for this call, so it is always collective. */
+/* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the
+ * team, or call->status is an error. `bytes` is what the call moves; 0: not all ranks know it. The
+ * function is collective at the calls that make a team or end a trial, which no nonblocking call
+ * does. The preparation of a persistent call makes a team for this call, so it is always
+ * collective. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
 /* Records the times of a call that belongs to a trial and has just ended, whether Tutti or the host

@@ -25,8 +25,9 @@ enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_RUNS / 2 };
 
 /* The place of a call in a trial. */
 struct trial_place {
-    int block;  /* BLOCKS: the trial has ended */
-    int number; /* under which the times of the call are recorded; -1: they are not */
+    int block; /* BLOCKS: the trial has ended */
+    /* the number under which the times of the call are recorded; -1: they are not recorded */
+    int number;
     bool first; /* whether the call is the first of its block */
 };
 

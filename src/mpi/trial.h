@@ -70,8 +70,9 @@ enum { TT_MPI_FOR_HOST = 254, TT_MPI_FOR_TUTTI = 255 };
 
 /* The trials and decisions of a communicator, by shape. All zero: no shape was called yet. */
 struct tt_mpi_trials {
-    unsigned char calls[TT_MPI_SHAPES]; /* of each shape, in its trial; later its decision */
-    struct tt_mpi_map kept;             /* from a shape + 1 to its struct tt_mpi_trial */
+    /* by shape: how many calls of its trial were made; after the trial, the decision */
+    unsigned char calls[TT_MPI_SHAPES];
+    struct tt_mpi_map kept; /* from the number of a shape + 1 to the shape's struct tt_mpi_trial */
 };
 
 /* Returns the times that were measured for a shape; NULL: none. */
@@ -102,8 +103,9 @@ int tt_mpi_trial_run(int shape);
  * decide. */
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
 /* Counts one more call of a shape, which now begins. Returns the number under which its times are
- * to be recorded; -1: they are not recorded, because the call only warms a side up. *meets: whether
- * the ranks have to meet before this call, which is the first of those that warm up for a run. */
+ * to be recorded; -1: they are not recorded, because the call only warms a side up. Sets *meets to
+ * whether the ranks have to meet before this call. They have to before the first of the warm-up
+ * calls that precede a run. */
 int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets);
 /* Records the times of a call under the number that tt_mpi_trial_begin returned. */
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,

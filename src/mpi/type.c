@@ -24,14 +24,15 @@ enum {
     REAL = 4,   /* floating point */
     COMPLEX = 8,
     BITS = 16, /* bitwise operations are defined for these */
-    PAIR = 32, /* a value and an index */
+    PAIR = 32, /* pairs of a value and an index: MAXLOC and MINLOC are defined for these */
     C_INTEGER = NUMBER | LOGIC | BITS,
     INTEGER = NUMBER | BITS
 };
 
 /* clang-format off */
 /* The predefined types: F(NAME, its groups, Tutti's type). The groups are those of MPI 3.1, table
- * 3.2 and section 5.9.2. A type is reduced only if the host's size of it is Tutti's. */
+ * 3.2 and section 5.9.2. Tutti reduces a type only if its size in the host is the size of Tutti's
+ * type. */
 #define TYPES(F) \
     F(CHAR, 0, I8) F(CHARACTER, 0, U8) F(WCHAR, 0, I32) F(PACKED, 0, U8) F(BYTE, BITS, U8) \
     F(SIGNED_CHAR, C_INTEGER, SIGNED_CHAR) F(UNSIGNED_CHAR, C_INTEGER, UNSIGNED_CHAR) \

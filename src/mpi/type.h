@@ -11,11 +11,12 @@
 struct tt_mpi_layout {
     MPI_Datatype type;
     int64_t size, extent;
-    bool bytes;         /* an element is `size` bytes without gaps, and there are no gaps between
+    bool bytes;    /* an element is `size` bytes without gaps, and there are no gaps between
                          * elements */
-    bool relative;      /* the type is known not to contain absolute addresses (MPI_BOTTOM) */
-    unsigned group;     /* the groups of type.c, by which operations are defined for the type; 0:
-                         * none is */
+    bool relative; /* the type is known not to contain absolute addresses (MPI_BOTTOM) */
+    /* the groups of types (type.c) that the type belongs to, which decide the operations that are
+     * defined for it; 0: there is no such operation */
+    unsigned group;
     tutti_type reduced; /* if `group` is not 0: the type of Tutti that reductions use */
 };
 /* A buffer that the program passed: `count` elements, which contain `bytes` bytes of data. */

@@ -117,10 +117,10 @@ static int64_t whole(int64_t unasked, int64_t packet)
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, packet));
 }
 
-/* Returns the bytes of the largest message that goes through a packet ring: no limit where reading
- * is slow (tt_reads_dearly); else 256 KiB, a few packets, where moving the bytes through shared
- * memory is faster than reading and rings are filled by the faster method; else 0. Longer messages
- * are moved by split copies, which halve the time of reading. */
+/* Returns the bytes of the largest message that goes through a packet ring. There is no limit where
+ * reading is slow (tt_reads_dearly). The limit is 256 KiB, a few packets, where moving the bytes
+ * through shared memory is faster than reading and rings are filled by the faster method. Otherwise
+ * it is 0. Longer messages are moved by split copies, which halve the time of reading. */
 static int64_t rings_most(const struct tt_msg *msg)
 {
     const struct tt_fabric *f = msg->f;
@@ -272,11 +272,11 @@ static void lose(tutti_context *c, struct tt_peer *peer)
     tt_pending_end_lost(c, peer);
 }
 
-/* Gives up the peers that are `going`, except those whose link may still be being set up
- * (tt_wired_may_cut), which the next advance tries again. Ends their operations with PEER (a
- * fence for which nothing was lost: with OK); an operation that the network executes ends when the
- * network reports it. The caller has handled the packets of these peers before, because they may
- * acknowledge what the peers received. */
+/* Gives up the peers that are `going`. If the link to a peer may still be being set up
+ * (tt_wired_may_cut), the next advance gives this peer up. Ends the operations of these peers with
+ * PEER, or a fence for which nothing was lost with OK. An operation that the network executes ends
+ * when the network reports it. The caller has handled all packets of these peers before, because
+ * the packets may acknowledge what the peers received. */
 static void lose_peers(tutti_context *c)
 {
     c->losing = false;

@@ -62,8 +62,8 @@ enum tt_pending_kind {
     TT_PENDING_PUT,
     TT_PENDING_FENCE
 };
-/* The functions that handle the acknowledgement and the loss of a pull or a split copy (pull.c),
- * which tt_pending_end does not end. */
+/* The functions by which a pull or a split copy (pull.c) handles an acknowledgement and the loss of
+ * its peer. tt_pending_end ends all other operations in both cases. */
 struct tt_pending_handlers {
     /* Handles an acknowledgement. False: the operation expects none, so the packet is wrong. */
     bool (*answered)(tutti_context *context, struct tt_pending *pending, tutti_status status);
@@ -131,8 +131,8 @@ struct tt_transport {
      * at most packet_most bytes of data, and if it is a fence, the network has completed all puts
      * to the peer; `entry` has the packet, or is NULL if the transport shares memory. OK: the
      * packet was sent, or entry->on_wire counts it as a packet that the network still reads. AGAIN:
-     * there is no room or no connection yet. Other errors: MEMORY, LIMIT, PEER (the peer is gone),
-     * and those of the wire. */
+     * the packet was not sent, because there is no room or no connection yet. Other errors: MEMORY,
+     * LIMIT, PEER (the peer is gone), and those of the wire. */
     tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet, struct tt_transfer *entry);
     /* Stores in the request to send (RTS) where the target finds the data of the long message: an
@@ -177,7 +177,8 @@ struct tt_peer {
     struct tt_link *link;
     int64_t linked_ns; /* when the link was opened */
     bool bye;          /* the peer has sent BYE, its last packet */
-    /* if the peer's rank has left: when the link is made to fail if it is not idle by then */
+    /* if the peer's rank has left: the time at which the link is made to fail, unless it is idle
+     * before */
     int64_t part_by_ns;
     /* send-queue entries that wait, or whose packets the network still reads */
     int send_entries;
@@ -198,7 +199,7 @@ struct tt_inlet {
 
 /* The long messages that all contexts of a client pull together. */
 struct tt_shared_pulls {
-    _Alignas(TT_LINE) _Atomic int n; /* length of the list */
+    _Alignas(TT_LINE) _Atomic int n; /* how many messages are in the list */
     pthread_mutex_t lock;
     struct tutti_pending *first;
 };
@@ -271,8 +272,9 @@ struct tutti_context {
     /* Only the thread that uses the context accesses the members from here on. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;
-    /* The offset of the first packet ring in the list that was taken from the mailbox and whose
-     * rings are not open yet; 0: the list is empty. */
+    /* The context takes the list of the packet rings that peers have announced from its mailbox,
+     * and then opens the rings one after the other. This is the offset, in the segment, of the
+     * first ring that is not open yet; 0: all are open. */
     int64_t announced;
     uint32_t failures;     /* the job's count of failures when it was last read */
     struct tt_peer **peer; /* by rank; contexts of a rank are linked by next_of_rank */
@@ -290,7 +292,7 @@ struct tutti_context {
     struct tt_pending **pending; /* the table of operations */
     struct tt_pending *free_pending;
     int pendings, pending_room;
-    struct tt_transfer *spare_entry; /* the first of the free records */
+    struct tt_transfer *spare_entry; /* the first of the free send-queue entries */
     int spare_entries;
     struct tutti_pending *spare; /* the record for the next message that arrives */
     /* memory for the payload of a message that is put off, in case no other can be allocated */
@@ -307,7 +309,7 @@ struct tutti_context {
     /* the thread that uses the context; only in builds with assertions */
     _Atomic(const void *) user;
     int users;
-    /* the context inside whose advance this thread advances this context */
+    /* the context inside whose advance the thread advances this context; NULL: none */
     const tutti_context *outer;
 };
 
@@ -351,8 +353,8 @@ tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
 /* Sends the packet at once if the transport copies it and there is room; else returns AGAIN. */
 tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet);
-/* Sends the packet of a transfer, which fits in one packet, or queues it: tt_msg_transfer. If the
- * network cannot be used now, the next advance tries again and reports the error. */
+/* Sends the packet of a transfer, or queues it (tt_msg_transfer calls this). The data fit in one
+ * packet. If the network cannot be used now, the next advance tries again and reports the error. */
 tutti_status tt_post_transfer(tutti_context *context, struct tt_peer *peer,
                               struct tt_transfer *transfer);
 /* Sends an answer with the arguments a and b and without data. Cannot fail for want of memory,
@@ -389,7 +391,8 @@ struct tt_pending *tt_pending_new(tutti_context *context, enum tt_pending_kind k
  * NULL: there is no such operation, so the packet that names it is wrong or late. */
 struct tt_pending *tt_pending_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
 void tt_pending_free(tutti_context *context, struct tt_pending *pending);
-/* Records that the network and the packet rings read the lent data no more. */
+/* Records that neither the network nor a packet ring reads any more the data that the caller has
+ * lent to the operation. */
 void tt_pending_gone(tutti_context *context, struct tt_pending *pending);
 /* Completes an operation: calls its functions now, or at the next advance if too many completion
  * functions are running inside one another. */
@@ -429,8 +432,8 @@ tutti_status tt_inbox_read_last(tutti_context *context);
 
 /* ---- Regions (region.c) ---- */
 
-/* Stands in packets in place of a region's id: the offset is an address in memory that a collective
- * has opened at the owner. */
+/* A packet has this value in place of a region's id if it is about memory that a collective of the
+ * owner has opened. The packet's offset is then an address. */
 #define TT_REGION_OPENED UINT64_MAX
 /* Returns bytes [offset, offset + bytes) of a region of this client; NULL: there is no such region,
  * or the bytes are not inside it. */

@@ -5,10 +5,10 @@
  * An accepted message may still wait for room, and a long message may wait for its target to pull
  * it. So a rank that leaves notifies the others, and goes on advancing its contexts until the only
  * such messages left are for ranks that are gone or leave too. Messages that arrive meanwhile are
- * dropped, and the acknowledgement says PEER if the sender wants one. Pulls and puts are served,
- * and the rank goes on helping with split copies (pull.h). A rank that writes a piece of a split
- * copy to this rank's memory is waited for in any case; that ends when the advance of that rank
- * returns, or the rank ends.
+ * dropped, and the acknowledgement says PEER if the sender wants one. The rank goes on serving
+ * pulls and puts, and goes on writing pieces of its own messages that targets move by split copies
+ * (pull.h). A rank that writes a piece of a split copy to this rank's memory is waited for in any
+ * case; that ends when the advance of that rank returns, or the rank ends.
  *
  * Why two ranks that leave never wait for each other for ever. A rank waits here for another rank
  * only while that rank has neither notified it that it leaves, nor left, nor failed. Every rank
@@ -32,7 +32,8 @@
 #include "msg/wired.h"
 
 enum {
-    ROUNDS = 1000, /* rounds in a row without an event; after them, each round ends with a pause */
+    /* after so many rounds of advancing without an event, each round ends with a pause */
+    ROUNDS = 1000,
     PAUSE_NS = 100000
 };
 
@@ -108,8 +109,9 @@ static void notify_all(struct tt_msg *msg)
     for (int i = 0; i < n; i++) tt_peer_each(msg->context[i], notify);
 }
 
-/* Begins to leave: removes all handlers, so that receive_packet drops messages that arrive, stops
- * the split copies, and notifies the other ranks. */
+/* Begins to leave: removes all handlers, so that receive_packet drops messages that arrive; keeps
+ * origins from claiming more pieces of the split copies to this rank; and notifies the other
+ * ranks. */
 static void begin(struct tt_msg *msg)
 {
     msg->leaving = true;
@@ -125,8 +127,8 @@ static void begin(struct tt_msg *msg)
 
 /* ---- Waiting ---- */
 
-/* Advances all contexts and returns the number of events. *failed: something could not be done,
- * such as for want of memory. */
+/* Advances all contexts and returns the number of events. Sets *failed if an advance returned an
+ * error, such as a lack of memory. */
 static int advance_all(struct tt_msg *msg, bool *failed)
 {
     int all = 0, n = atomic_load(&msg->contexts);

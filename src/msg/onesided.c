@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Get and put, by the shortest path that is open: plain loads and stores, the kernel, the network,
- * or messages to the thread that advances the owner's context. And fences.
+ * The functions for get, put and fence. A get or put takes the shortest path that is open: plain
+ * loads and stores, the kernel, the network, or messages to the thread that advances the owner's
+ * context.
  */
 #include <string.h>
 
@@ -183,8 +184,8 @@ static void report_missed(struct tt_peer *peer, struct tt_fence *fence)
     if (fence->status == TUTTI_OK) fence->status = TUTTI_ERR_PEER;
 }
 
-/* Starts a fence to each peer that is not gone. This can fail, so it comes before the report of
- * what was lost with peers that are gone. */
+/* Starts a fence to each peer that was sent anything and is not gone. Then reports what was lost
+ * with peers that are gone; this comes last, because starting a fence can fail. */
 static tutti_status fence_all(tutti_context *c, struct tt_fence *fence)
 {
     for (int r = 0; r < c->f->size; r++)

@@ -17,8 +17,8 @@ struct packet_origin {
 };
 
 static const struct {
-    signed char args; /* -1: there is no such kind */
-    bool message;     /* has a dispatch id and may have a header */
+    signed char args; /* how many args a packet of this kind has; -1: there is no such kind */
+    bool message;     /* the packet carries a message: it has a dispatch id and may have a header */
 } kinds[TT_PACKET_KINDS] = {
     [TT_PACKET_NOTHING] = {-1, false},   [TT_PACKET_EAGER] = {0, true},
     [TT_PACKET_EAGER_ACKED] = {1, true}, [TT_PACKET_RTS] = {3, true},
@@ -49,7 +49,8 @@ uint64_t tt_packet_mark(const struct tt_packet *p)
            (uint64_t)p->dispatch << DISPATCH_BIT | (uint64_t)p->bytes << DATA_BIT;
 }
 
-/* Adds args, header and data, where the header is rounded up to a multiple of 8. */
+/* Adds up the bytes of args, header and data, where the header's are rounded up to a multiple of
+ * 8. */
 size_t tt_packet_length(uint64_t mark)
 {
     unsigned kind = (unsigned)(mark >> KIND_BIT & 0xff);

@@ -34,7 +34,8 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
-    peer->gone = is_gone(c, rank); /* if the rank fails or leaves later, `failures` rises */
+    /* a later failure or departure raises the job's count of failures */
+    peer->gone = is_gone(c, rank);
     peer->next_of_rank = c->peer[rank];
     return c->peer[rank] = peer;
 }

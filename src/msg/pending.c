@@ -10,8 +10,8 @@
 
 #include "msg/inside.h"
 
-/* How many completion functions may run inside one another, each of which has sent a message that
- * completes at once. */
+/* How many completion functions may run inside one another. This happens if a completion function
+ * sends a message that completes at once. */
 enum { DEEP = 16 };
 
 static bool grow(tutti_context *c)
@@ -87,7 +87,8 @@ static void call_done(tutti_context *c, struct tt_pending *pending)
     tt_pending_free(c, pending);
     c->depth++;
     c->events++;
-    /* if the status is PEER, the operation is given up, and `sent` gets PEER, too */
+    /* If the status is PEER, the operation was given up, and `sent` gets PEER, too. With any other
+     * status the buffer was sent, and `sent` gets OK. */
     bool buffer = ended.status != TUTTI_ERR_PEER;
     if (ended.sent) ended.sent(c, ended.arg, buffer ? TUTTI_OK : ended.status);
     if (ended.done) ended.done(c, ended.arg, ended.status);

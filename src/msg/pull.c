@@ -21,12 +21,13 @@ static const struct tt_pending_handlers split_handlers, pull_handlers;
 /* Split copies: the pieces of long messages that the origin writes. */
 
 enum {
-    /* bytes of the shortest message; for less, the packets cost more than the split copy saves */
+    /* bytes of the shortest message that is moved by a split copy: for shorter messages, its
+     * packets cost more than the split copy saves */
     LEAST = 48 << 10,
     SPLIT_PIECE_MOST =
         1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
-    /* split copies that a context asks for at a time: of the message that it pulls, and of the
-     * next */
+    /* split copies that a context asks for at a time: one for the message that it pulls now, and
+     * one for the next message */
     ASKED = 2
 };
 /* bytes of the longest message that is split: a claim word cannot count the pieces of a longer
@@ -166,8 +167,9 @@ static bool ask_split(tutti_context *c, struct tutti_pending *r)
     return true;
 }
 
-/* Asks the origin to help with this message, if that would pay and the origin was not asked yet.
- * Returns false if that is not possible now, because a claim word, room or memory is missing. */
+/* Asks the origin for a split copy of this message, if that would pay and the origin was not asked
+ * yet. Returns false if that is not possible now, because a claim word, room or memory is
+ * missing. */
 static bool split_ask(tutti_context *c, struct tutti_pending *r)
 {
     bool ends = r->peer->gone || c->msg->leaving ||
@@ -213,13 +215,13 @@ static void split_end(tutti_context *c, struct tutti_pending *r)
 }
 
 /* Counts a piece that the origin had claimed and that has ended. If it was the last piece of the
- * message, `pending` is freed afterwards. */
+ * message, the message is completed, which frees `pending`. */
 static void count(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
     pending->flows++;
     atomic_store_explicit(&may_split(r)->end, r->pieces.n - pending->flows, memory_order_relaxed);
-    /* AGAIN: the target has asked the origin for the piece, and the origin's answer ends it */
+    /* AGAIN: the target has asked the origin for the piece, which ends when the origin answers */
     if (status != TUTTI_AGAIN) piece_ended(c, r, status);
 }
 
@@ -257,8 +259,8 @@ void tt_split_copy_stop(struct tt_pending *pending)
                                  memory_order_acq_rel);
 }
 
-/* Ends the pieces that a lost origin had claimed. If the last piece of the message ends here,
- * `pending` is freed afterwards. */
+/* Ends the pieces that a lost origin had claimed. If the last piece of the message ends here, the
+ * message is completed, which frees `pending`. */
 static void split_lost(tutti_context *c, struct tt_pending *pending)
 {
     tt_split_copy_stop(pending);
@@ -270,7 +272,7 @@ static const struct tt_pending_handlers split_handlers = {.answered = acknowledg
 
 /* ---- At the origin ---- */
 
-/* A message whose target asked this origin for help. */
+/* A message for which its target has asked this origin for a split copy. */
 struct tt_split_copy {
     struct tt_split_copy *next;
     struct tt_peer *peer;
@@ -389,8 +391,8 @@ static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
 }
 
 /* Writes one piece. If a target does not read its packet ring, its split copies wait in the list
- * and do not delay those of other targets. A target has at most as many of them as the ring has
- * claim words. */
+ * and do not delay the split copies of other targets. The list holds at most as many split copies
+ * of a target as the ring has claim words. */
 void tt_split_copy_advance(tutti_context *c)
 {
     enum split_outcome outcome = LATER;
@@ -410,8 +412,6 @@ void tt_split_copy_close(tutti_context *c)
 }
 
 /* ---- Pulling ---- */
-
-/* Cuts long messages into portions and pieces, and pulls the pieces. */
 
 enum {
     /* Bytes of a portion, at least. Waking a context for a portion costs some microseconds. That
@@ -454,7 +454,8 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 
 void tt_receipt_release(struct tutti_pending *r)
 {
-    if (r->layout && r->layout->field) tt_layout_drop(r->layout); /* a basic type is not held */
+    /* no reference to a basic type's layout is held */
+    if (r->layout && r->layout->field) tt_layout_drop(r->layout);
     if (r->packed) tt_free(r->packed);
     if (r->data) tt_free(r->data);
     r->layout = NULL;
@@ -501,7 +502,7 @@ static void drop_range(struct tt_work *work)
 
 static void drop_finish(struct tt_work *work)
 {
-    (void)work; /* the owner holds another reference */
+    (void)work; /* nothing to free: the work holds no reference to the message */
 }
 
 /* ---- The client's list: messages whose pieces any context may claim ---- */

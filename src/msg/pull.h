@@ -86,9 +86,10 @@ struct tutti_pending {
     size_t key_bytes;   /* long message: bytes of the key; 0: none */
     /* Where the data are to be stored. */
     tutti_receive into;
-    struct tt_layout *layout; /* held by a reference */
-    int64_t take;             /* bytes of the payload that fit into the destination */
-    char *to, *packed;        /* destination; packed: a buffer to unpack from, NULL if not needed */
+    /* the layout of the destination's type, to which this struct holds a reference */
+    struct tt_layout *layout;
+    int64_t take;      /* bytes of the payload that fit into the destination */
+    char *to, *packed; /* destination; packed: a buffer to unpack from, NULL if not needed */
     /* How the data are pulled. */
     struct tt_pieces pieces;
     int ranges;

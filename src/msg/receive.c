@@ -175,7 +175,8 @@ static void ready(tutti_context *c, void *arg)
 
 /* ---- Long messages ---- */
 
-/* Readies *r for receiving into `into`. If there is an error, *r is unchanged except for `take`. */
+/* Prepares *r for receiving into `into`. If there is an error, *r is unchanged except for
+ * `take`. */
 static tutti_status prepare(struct tutti_pending *r, const tutti_receive *into)
 {
     struct tt_layout *layout = tt_layout_hold(into->type);
@@ -299,7 +300,7 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
         return;
     }
     call(c, p, r, &into);
-    /* without the key, the origin is asked for the data */
+    /* if the key cannot be kept, the context asks the origin to send the data */
     if (p->bytes > 0 && !keep_key(r, p)) r->key_bytes = 0;
     if (into.put_off) {
         keep(c, r, TT_RECEIPT_PUT_OFF);

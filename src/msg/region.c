@@ -16,9 +16,10 @@
 
 enum { LANES = 4 };
 
-/* Adds a word to a hash. For a given hash, different words give different results; for a given
- * word, different hashes do. So keys that differ in a single word have different hashes. The words
- * of a key are distributed over LANES hashes, so that the processor computes these in parallel. */
+/* Adds a word to a hash. Two different words added to the same hash give different results, and so
+ * does the same word added to two different hashes. So keys that differ in a single word have
+ * different hashes. The words of a key are distributed over LANES hashes, so that the processor
+ * computes these in parallel. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

@@ -21,7 +21,8 @@ enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores)
 
 /* ---- Making and finding ---- */
 
-/* bytes of bulk area for each cell; cells of a ring, at least */
+/* BULK_A_CELL: bytes of the bulk area for each cell of a ring. CELLS_LEAST: the least number of
+ * cells. */
 enum { BULK_A_CELL = 2048, CELLS_LEAST = 8 };
 
 /* ---- Mailboxes ---- */

@@ -82,7 +82,8 @@ struct tt_msg_ring {
     _Alignas(TT_LINE) int64_t next; /* offset of the ring that was announced before; 0: none */
     int32_t rank, context;          /* rank and context of the writer */
     int32_t cells, bulk;            /* number of cells; bytes of the bulk area */
-    _Alignas(TT_LINE) _Atomic uint64_t read_cells, read_bulk; /* written by the reader */
+    /* how far the reader has read; only the reader writes these */
+    _Alignas(TT_LINE) _Atomic uint64_t read_cells, read_bulk;
     struct tt_claim_word claim[TT_CLAIM_WORDS];
     struct tt_cell cell[];
 };
@@ -166,13 +167,13 @@ static inline size_t tt_ring_data_most(int64_t bulk_bytes)
 }
 
 /* Returns the largest number of bytes that may follow a mark. It is less than half of the bulk
- * area, so that so many bytes always find room once the reader has read everything. */
+ * area, so that the longest packet always finds room once the reader has read everything. */
 static inline size_t tt_ring_most(int64_t bulk_bytes)
 {
     return tt_ring_data_most(bulk_bytes) + TT_ARGS * 8 + TUTTI_HEADER_BYTES;
 }
 
-/* Reads the reader's positions. */
+/* Reads how far the reader has read, and sets the writer's limits accordingly. */
 void tt_out_look(struct tt_out *out);
 /* Finds room in the bulk area for n bytes, n > TT_CELL_BODY; NULL: no room now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);

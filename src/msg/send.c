@@ -335,7 +335,7 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
     if (status != TUTTI_OK) tt_context_fault(c, status);
 }
 
-/* Counts a transfer that did not end at once. */
+/* Counts, for its peer, a transfer that did not end at once. */
 static void count_transfer(struct tt_peer *peer, struct tt_transfer *x)
 {
     x->lent = x->packet.bytes > 0;

@@ -86,7 +86,7 @@ bool tt_leave_advance(tutti_context *c)
  * compare-and-swap fails only because another push or the exchange has succeeded. The nodes are
  * allocated from the heap. */
 
-/* Wakes the thread that advances the context, which may sleep, like any thread of this rank. */
+/* Wakes the thread that advances the context, which may be asleep. */
 static void wake(tutti_context *context)
 {
     tt_context_used(context);

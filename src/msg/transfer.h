@@ -21,8 +21,9 @@ struct tt_transfer;
 
 typedef void tt_transfer_fn(struct tt_transfer *transfer, tutti_status status);
 
-/* Invariant (tt_transfer_valid, while it waits): packet.header points to `header`; packet.data
- * points to memory that the sender lent or to `owned`; the record has all of its data. */
+/* Invariants of a record that waits (tt_transfer_valid): packet.header points to `header`;
+ * packet.data points to memory that the sender lent, or into `owned`; `whole` points to the record
+ * itself. */
 struct tt_transfer {
     struct tt_transfer *next;
     struct tt_packet packet;
@@ -37,12 +38,15 @@ struct tt_transfer {
     tutti_context *context;
     struct tt_peer *peer; /* the destination */
     uint64_t pending_id;  /* id of `pending`, which may have ended since */
-    /* The record of all the data, if this is one packet of many; else this record itself. */
+    /* The record of the whole transfer, if this record is for one of its packets; else this record
+     * itself. */
     struct tt_transfer *whole;
     /* packets that the network still reads: of this record, and of the records whose `whole` it
      * is */
     int on_wire;
-    bool sent;  /* no longer in a list; the transfer ends when `on_wire` becomes 0 */
+    /* everything was sent, and the record is in no list; the transfer ends when `on_wire` becomes
+     * 0 */
+    bool sent;
     bool lent;  /* the data belong to the caller */
     bool users; /* the packet carries a user's message or put */
     char header[TUTTI_HEADER_BYTES];

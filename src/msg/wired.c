@@ -98,7 +98,7 @@ void tt_wired_close(struct tt_msg *msg)
 static bool arm(void *arg)
 {
     const tutti_context *c = arg;
-    /* if the descriptor cannot be armed, the waiter only looks from time to time */
+    /* if arming fails, arrivals do not wake the waiter, which then looks only from time to time */
     return c->msg->ops->port_arm(c->port) != TUTTI_AGAIN;
 }
 
@@ -200,10 +200,10 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Asks context 0 of the peer's rank for the peer's address, once. The first client asks only after
- * the job's server has not known the address for ASK_FIRST_NS; later clients ask at once, because
- * the server never knows their contexts. The wait avoids a link to context 0 that serves for
- * nothing else, and that might be cut while it is being set up. */
+/* Asks context 0 of the peer's rank for the peer's address, once. Client 0 asks only if the job's
+ * server still does not know the address after ASK_FIRST_NS. Other clients ask at once, because the
+ * server never knows their contexts. The wait avoids a link to context 0 that would serve for
+ * nothing but the question, and that might be cut while it is being set up. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -308,8 +308,8 @@ static void sent(struct tt_wire_op *op, tutti_status status)
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
-/* Handles an error of a link. First it has to be found out why the rank cannot be reached; until
- * then its packets wait, and they are dropped when the rank counts as failed. */
+/* Handles an error of the link to a peer. The packets to the peer wait until it is found out why
+ * its rank cannot be reached. If the rank counts as failed then, they are dropped. */
 static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;

@@ -39,8 +39,8 @@ static tt_address address_of(const struct tt_exec *exec, enum tt_buffer which, i
     return opened ? tt_fabric_address(exec->team->fabric, piece(exec->buffer[which], at)) : 0;
 }
 
-/* Publishes the contents of this rank's piece for the peer, and of the piece that it expects from
- * the peer. */
+/* Publishes the contents (sizes and types, struct tt_contents) of this rank's pieces for the peer
+ * and of the pieces that it expects from the peer. */
 static void publish_contents(const struct tt_exec *exec, int r)
 {
     const struct tt_team *t = exec->team;
@@ -73,7 +73,8 @@ static void open_segments(struct tt_exec *exec)
     for (int i = 0; n && i < n->from_n; i++) open_segment(exec, all, n->from[i]);
 }
 
-/* Computes the words of this rank for its partners (struct tt_pair_words). */
+/* Computes this rank's words (struct tt_pair_words): for each partner, how many bytes this rank
+ * sends to it and expects from it. */
 static void make_words(struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
@@ -339,8 +340,8 @@ static tutti_status copy_pieces(struct tt_exec *exec, const struct tt_range *ran
 }
 
 /* Copies between two ranges, one of which may be in an opened buffer. Either range may have gaps.
- * This is a separate function so that a copy between windows and own buffers, which needs none of
- * this, saves no registers. */
+ * This is a separate function so that the frequent copy between windows and own buffers does not
+ * pay for saving registers. */
 static __attribute__((noinline)) tutti_status
 copy_located(struct tt_exec *exec, const struct tt_range *range, int64_t len)
 {
@@ -394,7 +395,7 @@ static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, cons
 struct reducing {
     struct tt_exec *exec;
     char *to;
-    const void **at; /* the operands */
+    const void **at; /* the addresses of the operands */
     int k;
     int64_t at_once;
 };

@@ -341,8 +341,8 @@ bool tt_team_valid(const struct tt_team *t)
 }
 
 /* Whether this rank, in the execution, writes to memory that exists once for each window and not
- * once for each slot: its long window, the signals of lanes other than lane 0, the entries of a
- * v-collective, and byte rings. */
+ * once for each slot. This is the long window, the signals of lanes other than lane 0, the entries
+ * of a v-collective, and the byte rings. */
 static bool writes_by_window(const struct tt_exec *exec)
 {
     const struct tt_plan *plan = exec->plan;
@@ -352,7 +352,9 @@ static bool writes_by_window(const struct tt_exec *exec)
            (plan->segments && !tt_access_words_suffice(exec));
 }
 
-/* Sets how many executions may be under way when this one begins, this one included. */
+/* Sets how many executions may be under way when this one begins, this one included: as many as the
+ * team has windows, or as many as it has slots if this rank writes nothing that exists only once
+ * for each window. */
 static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
 {
     const struct tt_team *t = exec->team;
@@ -513,7 +515,8 @@ static __attribute__((noinline)) void publish_owed(const struct tt_exec *exec)
     atomic_store_explicit(owed_in(exec), exec->number + 1, memory_order_relaxed);
 }
 
-/* Finds where the low bytes of WIN are in the slot. */
+/* Finds where the low bytes of WIN, which are in the short window, lie in the slot of the
+ * execution. */
 static void find_low(struct tt_exec *exec)
 {
     const struct tt_team *t = exec->team;
@@ -603,7 +606,7 @@ static __attribute__((noinline)) void publish_end(const struct tt_team *t)
     atomic_store_explicit(&member->ended_ns, tt_clock_ns(), memory_order_relaxed);
 }
 
-/* Compares the counts of this rank and member r for each other, if the member has begun the
+/* Compares the counts that this rank and member r have for each other, if the member has begun the
  * execution. In an alltoallv two members may both believe that they exchange no data with each
  * other, and then neither waits for the other. A member's counts stay in the slot until both
  * members have ended the execution, so the member that begins the execution later finds the counts

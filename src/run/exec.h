@@ -69,7 +69,8 @@ struct tt_exec {
     struct tt_team *team;
     const struct tt_plan *plan;
     char *buffer[TT_FETCHED + 1]; /* tt_exec_new sets TMP, each start sets WIN */
-    int64_t bytes[3];             /* sizes of IN OUT TMP, as opened */
+    /* the sizes with which IN, OUT and TMP are opened to other ranks */
+    int64_t bytes[3];
     tutti_op op; /* the plan's operation, or one that is bound to it (tutti_op_bind) */
     const struct tt_call *call; /* counts and displacements of a v-collective; else NULL */
     const struct tt_call_signature *signature; /* the call signature; lasts as long as the exec */
@@ -97,18 +98,21 @@ struct tt_exec {
     bool blocks; /* the caller waits from the start on (tt_exec_block) */
     /* the execution belongs to a request that is under way (tt_exec_owe) */
     bool owed;
-    /* this is a call of pairs: any two members compare their counts for each other */
+    /* this is a call of pairs (team.h): two members compare the counts that they have for each
+     * other */
     bool pairs;
     struct tt_partners partners; /* in a call that opens segments; set from the first start on */
     struct tt_pair_words words;
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
     struct tt_signal_line *line;
-    bool is_long;          /* the plan uses long windows */
-    char **window;         /* by member: the first window, of the kind that the plan uses */
+    bool is_long; /* the plan uses long windows */
+    /* by member: the window of execution 0, short or long as the plan uses */
+    char **window;
     int64_t window_stride; /* the distance between two windows */
-    int64_t window_at;     /* the distance from the first window to that of this execution */
-    int64_t window_bytes;  /* so many bytes of the long window must be backed */
+    /* the distance from the window of execution 0 to the window of this execution */
+    int64_t window_at;
+    int64_t window_bytes; /* so many bytes of the long window must be backed */
     /* In a call of pairs: how many bytes of WIN are in the short window (team.h); the address of
      * these bytes in this rank's short window; by member, the short window of slot 0; and the
      * distance from that window to these bytes. */
@@ -120,7 +124,7 @@ struct tt_exec {
     tt_reduce_fn *reduce; /* for the plan's type and operation; NULL if they are user-defined */
     int64_t tmp_offset;   /* offset of TMP in the segment; -1: private memory */
     struct tt_end *ends;  /* ends of channels with messages under way */
-    struct tt_exec *next; /* in the queue */
+    struct tt_exec *next; /* the next exec in the queue of the team */
     /* NULL: the team is on one node, and the system has refused no access */
     struct tt_exec_remote *remote;
     struct tt_lane_run lane[];
@@ -220,7 +224,7 @@ typedef tutti_status tt_reach_fn(struct tt_exec *exec, uint32_t lane, const stru
                                  struct tt_message *m);
 struct tt_reach {
     tt_reach_fn *send, *recv;
-    tt_reach_fn *access; /* put, get */
+    tt_reach_fn *access; /* for the steps put and get */
 };
 
 /* Advances all messages under way. A status above TUTTI_AGAIN, here and below, is an error that

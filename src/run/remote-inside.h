@@ -50,7 +50,8 @@ _Static_assert(sizeof(struct tt_remote_packet) <= TUTTI_HEADER_BYTES, "goes befo
 /* The payload of the first signal of an execution: the buffers that the sender opens to the
  * receiver. `key` has the keys of the buffers whose bits are set in `keyed`, in order. */
 struct tt_remote_opening {
-    int64_t offset[3], bytes[3]; /* IN OUT TMP: offset in the region of the key; size */
+    /* of IN, OUT and TMP: the offset in the region of the key; the size */
+    int64_t offset[3], bytes[3];
     uint32_t keyed, keys;
     tutti_key key[];
 };

@@ -260,7 +260,7 @@ void tt_roll_free(struct tt_roll *roll)
 
 /* ---- Printing ---- */
 
-/* The text of the roll call, first about one rank. */
+/* The functions from here on write the text of the roll call: first what one rank does. */
 
 enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 
@@ -533,7 +533,8 @@ static void add_failure(struct roll_text *t, const struct tt_roll *roll, int ran
     add_cause(t, rank, tt_job_cause_text(roll->job, rank, text, sizeof text));
 }
 
-/* Adds the error that all calls of the rank return. */
+/* Adds the error that every call of the rank returns, for a rank that counts as failed although its
+ * process goes on. */
 static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank);
@@ -625,7 +626,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
 /* Ranks that do the same. They are printed in one line. */
 struct group {
     const struct tt_roll *roll;
-    const char *text; /* TEXT_SIZE bytes for each rank */
+    const char *text; /* by rank: what the rank does, in TEXT_SIZE bytes */
     bool *members, *awaited;
     /* how long the ranks have waited, or have been outside the library; most_ns -1: not known */
     int64_t least_ns, most_ns;
@@ -656,9 +657,9 @@ static void join(struct group *g, int rank)
     g->others = g->others || (waits && r->is.waits > TT_ACTIVITY_NAMED);
 }
 
-/* Removes from `awaited` the members of the group, if the group also waits for ranks outside: then
- * only these are printed as missing. Otherwise the members wait for each other and remain in
- * `awaited`. */
+/* Removes the members of the group from `awaited` if the group also waits for ranks outside of it:
+ * the text then names only the ranks outside. Otherwise the members wait only for each other and
+ * remain in `awaited`. */
 static void leave_out_members(struct group *g)
 {
     int size = g->roll->job->size, outside = 0;

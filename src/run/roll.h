@@ -41,13 +41,15 @@ struct tt_roll_team {
     uint64_t begun, done;
     /* how many calls failed, of those that the member has begun and not completed */
     uint64_t failures;
-    /* A call is completed if it has ended and its request, if it has one, was completed by the
-     * program. `completed` is 1 + the number of the last completed call; 0: there is none, or no
-     * slot has one any more. If the slot of that call is in use again, has_last is false, else
-     * `last` is the call. `now` is the oldest call in a slot whose request is under way (has_now:
-     * there is one), and `failed` the last call that failed. `newest` is the call that the rank has
-     * begun last; is_in: the rank has not returned from `newest`; owes_newest: `newest` belongs to
-     * a request under way. */
+    /* A call is completed if it has ended and the program has completed its request, if it has one.
+     *
+     *   completed     1 + the number of the last completed call; 0: there is none, or no slot has
+     *                 one any more
+     *   last          that call, if has_last is true: no later call has taken its slot
+     *   now           the oldest call in a slot whose request is under way, if has_now is true
+     *   failed        the last call that failed
+     *   newest        the call that the rank has begun last; is_in: the rank has not returned from
+     *                 it; owes_newest: it belongs to a request under way */
     uint64_t completed;
     bool has_last, has_now, is_in, owes_newest;
     struct tt_call_signature last, newest;
@@ -57,7 +59,7 @@ struct tt_roll_team {
 /* The state of one rank. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* as tt_roll_process; 0 also if the rank is on another host */
+    char state; /* what tt_roll_process returns; 0 also if the rank is on another host */
     bool here;
     /* the requests that the rank has started and its program has not completed */
     uint32_t requests;

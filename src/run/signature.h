@@ -68,7 +68,7 @@ struct tt_call_signature {
     int32_t element;
     union {
         int64_t counts[TT_SIGNATURE_FIRST];
-        struct tt_contents contents[2]; /* IN OUT */
+        struct tt_contents contents[2]; /* of IN and OUT */
     };
 };
 _Static_assert(sizeof(struct tt_call_signature) == TT_LINE, "layout() counts on it");

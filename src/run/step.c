@@ -754,8 +754,8 @@ static void trace_loads(const struct tt_exec *exec, const struct tt_plain *s,
     }
 }
 
-/* Returns the rank of the job with which a step has to do: for a wait, the one with which the
- * operation that has ended exchanged data; -1: none. */
+/* Returns the rank in the job of the peer of a step; -1: the step has no single peer. The peer of a
+ * wait is the rank with which the operation that it waited for exchanged data. */
 static int peer_of(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
 {
     const int *job_rank = exec->team->job_rank;

@@ -38,7 +38,8 @@ int64_t tt_team_slots(int p, bool crowded)
 }
 
 /* Returns the distance between the lines of two slots: an odd number of cache lines, so that the
- * slots use different sets of the cache. It is as large as the size of the block allows. */
+ * slots use different sets of the cache. It is as large as the size of the block allows, but at
+ * most 15 lines. */
 static int64_t line_stride(int64_t slots)
 {
     enum { LINES = 512, MOST = 16 };
@@ -529,7 +530,8 @@ static void look_at(struct tt_team *t, int r)
 }
 
 /* Advances the context of the team. Returns how many events happened. An error breaks the team only
- * if the team may need what is lacking: an error of a user's message does not concern the team. */
+ * if it may concern messages of the team, as a lack of memory or an error of the system does. Other
+ * errors are those of a user's message. */
 static int advance_context(struct tt_team *t)
 {
     int events = 0;

@@ -153,7 +153,7 @@ struct tt_head {
     _Atomic int16_t slots_log2, windows_log2;
     _Atomic uint64_t id;
     _Atomic int64_t line_stride, opening; /* copies of the members of struct tt_block */
-    /* offset of the next block of this rank in the segment; 0: last */
+    /* offset of the next block of this rank in the segment; 0: there is none */
     _Atomic int64_t next;
     _Atomic int64_t extension; /* offset of the extension in the segment; 0: not made yet */
 };
@@ -164,7 +164,7 @@ _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
  * request the program of this rank has not completed. If the slot now belongs to another execution,
  * `owed` means nothing. */
 struct tt_opening {
-    _Alignas(TT_LINE) tt_address at[3]; /* IN OUT TMP */
+    _Alignas(TT_LINE) tt_address at[3]; /* the addresses of IN, OUT and TMP */
     int64_t bytes[3];
     _Atomic uint64_t owed;
 };
@@ -174,7 +174,7 @@ _Static_assert(sizeof(struct tt_opening) == TT_LINE, "layout() counts on it");
 /* The memory that a rank opens to one peer in a v-collective. A rank with neighbours writes the
  * entries of its neighbours only, so an entry may be older than its slot's execution. */
 struct tt_segment_opening {
-    tt_address at[2]; /* IN OUT */
+    tt_address at[2]; /* the addresses in IN and OUT */
     int64_t bytes[2];
     uint64_t begun; /* 1 + the number of the execution that this entry belongs to */
 };
