@@ -123,9 +123,10 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to make a plan");
 }
 
-/* Takes the plan of a plan file, whose windows may be of any size, or makes the plan of this
- * algorithm or, if it is NULL, of the algorithm that is chosen. Sets *file to the hash of the plan
- * file, or to 0. */
+/* Makes the plan by `algorithm`. If that is NULL, takes the plan of the plan file that
+ * TUTTI_ALGORITHM gives for the collective, or makes the plan by the algorithm that is chosen. A
+ * plan file may use windows of any size, so its plan gets the long ones. Sets *file to the hash of
+ * the plan file, or to 0 if there is none. */
 static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               struct tt_call *c, const struct tt_algorithm *algorithm,
                               enum tt_chosen_by *by, uint64_t *file)

@@ -17,8 +17,8 @@
 struct tt_trial;
 struct tt_trials;
 
-/* A plan with what is needed to run it. The cache and the executions that use it share it and count
- * their uses. */
+/* A plan with what is needed to run it. The cache and the executions of the plan share this
+ * structure, and `uses` counts them. */
 struct tt_prepared {
     int uses;
     struct tt_plan *plan;
@@ -55,7 +55,7 @@ struct tt_as_given {
     const int64_t *list[TT_LISTS];
 };
 
-/* The bytes of a buffer from its first piece to its last one; none: begin >= end. */
+/* The bytes of a buffer from its first piece to its last one. If there are none, begin >= end. */
 struct tt_stretch {
     int64_t begin, end;
 };
@@ -96,10 +96,10 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
  * by the algorithm that is chosen. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
-/* Keeps a call with its plan. The plan must depend on nothing but repeat->given. Without memory,
- * the call is not kept. */
+/* Keeps a call with its plan. The plan must depend on nothing but repeat->given. If there is no
+ * memory, the call is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
-/* Gives up one use; the last one frees the plan. NULL is allowed. */
+/* Gives up one use of the plan. The plan is freed with its last use. NULL is allowed. */
 void tt_prepared_free(struct tt_prepared *prepared);
 static inline void tt_prepared_drop(struct tt_prepared *prepared)
 {

@@ -8,8 +8,8 @@
  * Some entries cannot be measured by a thread of this process in the time. They are derived from
  * other numbers:
  *
- *     call, step, message     a number of times the time of a multiplication, as `tutti calibrate`
- *                             found it on the processors where it was tried
+ *     call, step, message     the time of a multiplication, times a factor that `tutti calibrate`
+ *                             found on the processors where it was tried
  *     turn_4, turn_8          equal to turn_2
  *     1 MiB, 4 MiB            in proportion to 256 KiB
  *     read_shared             equal to copy_shared
@@ -31,9 +31,9 @@
 #include "type/type.h"
 
 enum {
-    MOST_NS = 35000000, /* no further point begins after this time */
+    MOST_NS = 35000000, /* after this time no further size is measured */
     LAST = TT_MACHINE_POINTS - 3,
-    BLOCK = 256 << 10, /* bytes of the largest point that is measured */
+    BLOCK = 256 << 10, /* the largest size that is measured, in bytes */
     ROOM = 2 * BLOCK,
     RUN_BYTES = 64 << 10,
     RUN_MOST = 16,

@@ -31,12 +31,12 @@ struct row {
 /* Limits for the cost of reading other ranks' buffers. FREE is the cost of buffers that the ranks
  * share, so that no access needs the kernel. Up to CHEAP, large messages are faster by access
  * through the kernel to the memory of another process. Up to FAIR, such access is faster only where
- * a copy through windows waits for another copy: in an alltoall each rank has to make both copies
- * of as many bytes itself; in a gather or scatter the root makes one of the copies of all pieces;
- * and in a bcast on two ranks, each of the two can make half of the copy. On two ranks, access is
- * faster up to FAIR in most collectives, and `exchange` is often the fastest algorithm: each rank
- * copies out of its own buffer, which its caches hold if it has just written or copied the
- * buffer. */
+ * one of the two copies through windows has to wait for the other: in an alltoall, where each rank
+ * makes both copies itself; and in a gather or scatter, where the root makes one of the copies of
+ * all pieces. It is also faster in a bcast on two ranks, where each of the two can make half of the
+ * copy. On two ranks, access is faster up to FAIR in most collectives, and `exchange` is often the
+ * fastest algorithm: each rank copies out of its own buffer, which its caches hold if it has just
+ * written or copied the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
@@ -128,9 +128,10 @@ static const struct row table[] = {
  * windows, the root copies piece after piece; by `direct` all ranks copy at the same time, each its
  * own piece, so `direct` is faster also where its copy costs more. Where every rank reads the same
  * bytes, as in a bcast, the bytes that one rank has copied into its window are in a cache that all
- * ranks share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and calls
- * in a row follow one another. By `halving` no rank reads all vectors either; but the ranks copy
- * what they have reduced, so for long vectors `direct` is faster. */
+ * ranks share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and most
+ * ranks begin the next call while others are still busy with this one. By `halving` no rank reads
+ * all vectors either; but the ranks copy what they have reduced, so for long vectors `direct` is
+ * faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
@@ -265,7 +266,7 @@ static bool has_parts(const struct tt_map *map)
 
 /* Whether `parts` cuts a vector into two to eight parts. Each part takes as many messages as the
  * whole vector would. If the ranks of a node share a port, the messages of more than eight parts
- * take as long as the bytes of 512 KiB. */
+ * take as long as sending 512 KiB. */
 static bool has_few_parts(const struct tt_map *map)
 {
     int least, most;
@@ -289,7 +290,8 @@ static bool is_one_kernel(const struct tt_map *map)
 
 /* Whether each node has a machine of its own and several ranks, which are adjacent, and no node has
  * more than twice as many ranks as another one. All ranks can then send to other nodes at the same
- * time. Between containers of one machine, the copies that this needs take as long as it saves. */
+ * time. Between containers of one machine this saves nothing: the copies that it needs within a
+ * node take as long. */
 static bool has_ports(const struct tt_map *map)
 {
     int least, most;
@@ -313,8 +315,8 @@ static bool is_adjacent_crowd(const struct tt_map *map)
     return is_crowded_kernel(map) && is_adjacent(map);
 }
 
-/* Whether the ranks of each node are adjacent, and no node has more than twice as many ranks as
- * another one. */
+/* Whether the nodes are containers of one machine, on whose processors the ranks take turns; the
+ * ranks of each node are adjacent; and no node has more than twice as many ranks as another one. */
 static bool is_even_crowd(const struct tt_map *map)
 {
     int least, most;
@@ -343,28 +345,33 @@ static bool is_cube(const struct tt_map *map)
     return is_power_of_two(map->p);
 }
 
-/* The rows for containers of one machine, for up to SEVERAL nodes with up to SEVERAL ranks each,
- * and the rows for a single rank on each node, come from measurements between network namespaces of
- * a machine (bench/results). The other rows come from simulations in which a message between nodes
- * costs ten times as much as a message within a node, and the ranks of a node share a port
- * (bench/results/simulated.md has the figures). The containers were measured with two processors,
- * and with a processor for each of 16 ranks. A message of few bytes takes as long as some 20 KB, so
- * algorithms with few messages are chosen up to 64 KiB; in the simulations a short message took as
- * long as 1 KB. Between the namespaces, the time of short data depends on how often a rank waits
- * for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also depends
- * on the bytes on the busiest cable. A long allreduce by `parts` takes about as long as by
- * `composed` if the ranks of a node share a port, and a fraction of that time if each rank has a
- * port. If the nodes are containers of one machine and no cable is limited, the processors are busy
- * with copying. Where ranks take turns on the processors, the tree of `logical` was measured to be
- * the fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank
- * has a processor, those algorithms are faster in which all ranks copy at the same time. */
+/* The rows come from two sources. Those for containers of one machine, for up to SEVERAL nodes with
+ * up to SEVERAL ranks each, and those for a single rank on each node come from measurements between
+ * network namespaces of a machine (bench/results), with two processors, and with a processor for
+ * each of 16 ranks. The other rows come from simulations in which a message between nodes costs ten
+ * times as much as a message within a node, and the ranks of a node share a port
+ * (bench/results/simulated.md has the figures).
+ *
+ * In the measurements a message of few bytes takes as long as some 20 KB, so algorithms with few
+ * messages are chosen up to 64 KiB; in the simulations a short message took as long as 1 KB.
+ * Between the namespaces, the time of short data depends on how often a rank waits for another one.
+ * Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also depends on the bytes on
+ * the busiest cable.
+ *
+ * A long allreduce by `parts` takes about as long as by `composed` if the ranks of a node share a
+ * port, and a fraction of that time if each rank has a port.
+ *
+ * If the nodes are containers of one machine and no cable is limited, the processors are busy with
+ * copying. Where ranks take turns on the processors, the tree of `logical` was measured to be the
+ * fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank has
+ * a processor, those algorithms are faster in which all ranks copy at the same time. */
 enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
     int most_nodes;
-    int most_on_node;                       /* ranks */
-    bool shares;                            /* whether some node has several ranks */
+    int most_on_node; /* ranks */
+    bool shares;      /* true: only where some node has several ranks; false: only elsewhere */
     bool (*fits)(const struct tt_map *map); /* a further condition; NULL: none */
 };
 
@@ -660,7 +667,7 @@ tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *ma
 }
 
 /* Returns the algorithm of a step in which ranks exchange their counts for an alltoallv that
- * follows; NULL: any. */
+ * follows; NULL: the step may use any algorithm. */
 static const struct tt_algorithm *choose_telling(const struct tt_call *step,
                                                  const struct tt_map *map)
 {

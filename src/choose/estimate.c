@@ -19,7 +19,8 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether all ranks know the same of the call, and its time can be predicted. */
+/* Whether the time of the call can be predicted: the map allows it, and every rank knows all
+ * counts. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
     return map->machine && map->p >= 2 && map->p <= TT_PREDICT_RANKS && tt_map_one_node(map) &&
@@ -114,7 +115,7 @@ static void add_runner(struct runners *runners, int index, int64_t steps)
     runners->steps[at] = steps;
 }
 
-/* Returns about how many steps the plan of rank 0 has; 0 without memory. */
+/* Returns about how many steps the plan of rank 0 has; 0: there is no memory for the plan. */
 static int64_t steps_of(const struct tt_algorithm *a, const struct tt_call *call,
                         const struct tt_map *map)
 {

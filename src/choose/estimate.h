@@ -11,8 +11,8 @@
  * between two reads. But times are predicted on one node only, and on each node one rank reads a
  * file, once, and gives what it has found to all ranks of the node when they meet. So all ranks of
  * a team that estimates begin with the same places, and compute the same ones where one is missing.
- * A rank never forgets a shape that it was given. If it forgets one that it has computed, it
- * computes the same again.
+ * A rank never drops a ranking that it was given. If it drops one that it has computed, it computes
+ * the same ranking again when it needs it.
  */
 #ifndef TT_ESTIMATE_H
 #define TT_ESTIMATE_H

@@ -19,7 +19,7 @@
  *   request gets a plan of its own, as without measuring (tt_call.steady). A rank that begins a
  *   request where another one makes a call that blocks gets MISMATCH if their algorithms differ.
  *
- * A rank fails before the exchange, as in any other call, by breaking the team.
+ * If a rank fails before the exchange, it breaks the team, as in any other call.
  *
  * Before each timed call the ranks meet in a barrier. Otherwise the time of a call would contain
  * the wait for a rank that comes late from its own work.

@@ -32,7 +32,7 @@ struct tt_sent {
 struct tt_follow_channel {
     struct tt_sent *sent;
     int n, room, posted; /* messages sent, and receives posted */
-    int read;            /* so many messages at the beginning of `sent` were taken or put aside */
+    int read;            /* the number of first entries of `sent` that were taken or put aside */
 };
 
 /* A receive that was posted. */
@@ -53,7 +53,7 @@ struct tt_under_way {
 struct tt_follow_lane {
     struct tt_iter iter;
     struct tt_plain step;
-    struct tt_under_way *started; /* starts * TT_IN_FLIGHT */
+    struct tt_under_way *started; /* TT_IN_FLIGHT entries for each id of the lane */
     void *memory;
     bool has_step, ended;
 };
@@ -83,13 +83,13 @@ struct tt_follow {
                                                          * TT_PREDICT_NEVER: not yet */
 };
 
-/* A processor, whose ranks take turns. */
+/* A processor, whose n ranks take turns: the ranks first, first + cores, first + 2 * cores and so
+ * on, where `cores` is the number of processors. */
 struct tt_core {
     int64_t now_ps;
     int64_t worked_ps; /* for how long its ranks have done anything but wait */
     int64_t alone_ps;  /* what worked_ps would be if no other processor moved bytes */
-    int first, n, at;  /* its ranks are first, first + cores, ..., n in number; `at`: which of these
-                        * n runs */
+    int first, n, at;  /* at: which of the n ranks runs, counted from 0 */
 };
 
 enum { TT_LAST_SENT = 4 };
@@ -119,16 +119,17 @@ struct tt_predictor {
     const struct tt_call *call; /* one call, the same on all ranks, or one for each rank (is_own) */
     struct tt_follow *rank;
     struct tt_core *core;
-    struct tt_flag_log *flag;          /* p * lanes */
-    struct tt_follow_channel *channel; /* p * p * lanes; NULL: no plan has messages */
+    struct tt_flag_log *flag;          /* one for each lane of each rank */
+    struct tt_follow_channel *channel; /* for each two ranks and lane; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
     int ended; /* how many calls all ranks have ended */
     int64_t steps, eager_most;
-    /* sets of ranks (1 << rank): at 2 + r, those that wait for a flag of rank r; at 1, for a
-     * message; at 0, until all ranks have ended an earlier call */
+    /* Sets of ranks (1 << rank). waiters[0]: the ranks that wait until all ranks have ended an
+     * earlier call. waiters[1]: those that wait for a message. waiters[2 + r]: those that wait for
+     * a flag of rank r. */
     uint64_t waiters[TT_PREDICT_RANKS + 2];
-    /* for each processor: when one of its ranks may be able to go on; TT_PREDICT_NEVER: none is.
-     * See set_ready. */
+    /* for each processor: when one of its ranks may be able to go on; TT_PREDICT_NEVER: not before
+     * another processor has done something. See set_ready. */
     int64_t ready_ps[TT_PREDICT_RANKS];
     int64_t busy_until_ps[TT_PREDICT_RANKS]; /* for each processor: until when it copies, reduces or
                                               * reads */
@@ -136,8 +137,9 @@ struct tt_predictor {
         int64_t len, time_ps;
     } last[TT_MACHINE_TABLES_N]; /* the last time that each table gave */
     /* For predict-repeat.c. leader: the rank whose turns are looked at (NULL: no plan has long
-     * loops). outer, inner: the turns of its loops. turns: how many turns it has begun since turns
-     * were last skipped. asked[r * p + w]: the last flag value of rank w that rank r awaited. */
+     * loops). outer, inner: the turn in which its outer loop is, and that of its inner loop. turns:
+     * how many turns it has begun since turns were last skipped. asked[r * p + w]: the last flag
+     * value of rank w that rank r awaited. */
     struct tt_follow *leader;
     uint32_t outer, inner, turns;
     uint64_t *asked;
@@ -164,8 +166,8 @@ static inline int64_t tt_machine_number(const struct tt_predictor *s, enum tt_ma
     return s->machine->number[which];
 }
 
-/* Makes room for one more element after the first n of *array. Returns false, and sets s->status,
- * without memory. */
+/* Makes room for one more element after the first n of *array. If there is no memory, sets
+ * s->status and returns false. */
 static inline bool tt_predict_room(struct tt_predictor *s, void **array, int n, int *room,
                                    size_t size)
 {

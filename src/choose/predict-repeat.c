@@ -14,12 +14,14 @@
  *
  * The argument needs these properties, which `periods` checks:
  *
- *     - Every time that a later event depends on is as far from the time of the turn as before, or
- *       so far back that every rank can see what happened then. A rank that is not in a loop waits
- *       for a flag that nobody has raised in the period, so its times stay as they are.
+ *     - Each time on which a later event depends lies as far from the begin of the turn as in the
+ *       earlier state, or so far back that every rank can see by now what happened then. A rank
+ *       that is not in a loop waits for a flag that nobody has raised in the period, so its times
+ *       stay as they are.
  *     - The values that a rank awaits grow as fast as the values to which the flag is raised.
  *       Otherwise the rank would come to await a value that is not there yet.
- *     - Ranges that rotate, and steps whose length varies, are where they were before.
+ *     - Ranges that rotate begin at the same place as in the earlier state, and steps whose length
+ *       varies have the same length.
  *
  * One property is not checked, but assumed, and the tests check it for all algorithms: a range that
  * moves on with the turns stays in the cache, or out of it (predict-step.c), as it was.
@@ -249,9 +251,9 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Appends the last time that the flag was raised before the period, and the times in the period, as
- * they will be n periods later. The times of the periods between are not needed: all ranks can see
- * by now what happened in these periods. */
+/* Appends to the log of the flag the last time before the period and the times in the period at
+ * which the flag was raised, as they will be n periods later. The times of the periods between are
+ * not needed: all ranks can see by now what happened in these periods. */
 static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
 {
     struct tt_flag_log *log = &s->flag[rank];

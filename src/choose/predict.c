@@ -13,21 +13,22 @@
 enum {
     STEPS_FEW = 2000,     /* a call with more steps uses its windows several times */
     LEAST_TURNS = 8,      /* no turns of a shorter loop are skipped */
-    LOOK_STEPS = 256,     /* the time is compared with most_ps after each so many steps */
-    STEPS_SOME = 20000,   /* after so many steps, the prediction ends when all ranks have ended two
-                           * calls */
-    STEPS_MOST = 1 << 19, /* after so many steps, the prediction is given up */
+    LOOK_STEPS = 256,     /* after every LOOK_STEPS steps, the time is compared with most_ps */
+    STEPS_SOME = 20000,   /* after this many steps, the prediction ends when all ranks have ended
+                           * two calls */
+    STEPS_MOST = 1 << 19, /* after this many steps, the prediction is given up */
     CALLS = 6,            /* calls in a row that are followed; the first WARM of them do not
                            * count */
     WARM = 2,
-    WORK_MARGIN = 16, /* 1/WORK_MARGIN of the work for a call is not relied on */
-    ROUNDS = 3        /* rounds through all slots that are followed if a root runs ahead and ranks
-                       * take turns */
+    WORK_MARGIN = 16, /* takes_more subtracts 1/WORK_MARGIN from the work for a call */
+    ROUNDS = 3        /* if a root runs ahead and ranks take turns, ROUNDS times as many calls are
+                       * followed as there are slots */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
 
-/* A rank waits for one of these, or for the flag of a rank (the number of the rank, from 0 on). */
+/* A rank waits for one of these, or for the flag of another rank, which is then given by its number
+ * (0 or more). */
 enum { A_MESSAGE = -1, ALL_RANKS = -2 };
 
 const char *tt_spent_text(enum tt_spent spent)
@@ -111,9 +112,10 @@ static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, in
     return false;
 }
 
-/* Ends the wait of a rank that goes on, and records how the rank spent the wait: at the end with
- * waiting for rank `other`'s cache line to arrive (-1: for none), and before that with waiting, or,
- * if ranks share the processor, with waiting for its turn. Returns whether the rank has waited. */
+/* Ends the wait of a rank that goes on, and records how the rank spent the wait. If `other` is a
+ * rank (-1: none), the last part of the wait was the time in which the cache line of that rank
+ * arrived. The rest was waiting or, if ranks share the processor, the turns of other ranks. Returns
+ * whether the rank has waited. */
 static bool resume(struct tt_predictor *s, struct tt_follow *r, int other)
 {
     if (r->since_ps < 0) return false;
@@ -516,11 +518,12 @@ static int warm_calls(const struct tt_predictor *s)
     return s->calls > CALLS ? s->slots : WARM;
 }
 
-/* Whether no rank can begin the call after the next one before all ranks have ended this one, so
- * that a call takes at least half of the time from its begin on the first rank to its end on the
- * last. A rank ends most collectives only after all ranks have begun them. If the data pass through
- * windows, a call of many steps uses each window several times, so no rank runs ahead by more than
- * that. */
+/* Whether no rank can begin the call after the next one before all ranks have ended this one. A
+ * call then takes at least half of the time from its begin on the first rank to its end on the
+ * last. The function returns true only for calls of many steps, in two cases. Either a rank ends
+ * the collective only after all ranks have begun it, as in most collectives. Or the data pass
+ * through windows: a call of many steps uses each window several times, so no rank can run further
+ * ahead. */
 static bool calls_follow(const struct tt_predictor *s)
 {
     int begun = 0;
@@ -531,7 +534,7 @@ static bool calls_follow(const struct tt_predictor *s)
 }
 
 /* Returns a lower bound of the time at which the last of the timed calls (those after the warm-up)
- * ends. `begin`: when the last call ended that all ranks have ended. If the predictor is going to
+ * ends. `begin` is the end of the last call that all ranks have ended. If the predictor is going to
  * follow all calls to their end, the bound is not below `now` either, because a call that has not
  * ended ends at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
@@ -681,7 +684,8 @@ static int calls_for(const struct tt_predictor *s)
     return ahead ? ROUNDS * s->slots : CALLS;
 }
 
-/* Whether each step in a loop is done in all turns but the last one and the first few. */
+/* Whether each step in a loop is done with the same length in all turns but the first few and the
+ * last one. */
 static bool is_regular(const struct tt_plan *plan)
 {
     for (uint32_t i = 1; i < plan->varies_n; i++)
@@ -689,8 +693,8 @@ static bool is_regular(const struct tt_plan *plan)
     return true;
 }
 
-/* Whether two calls, which is the least that is followed, have too many steps on all ranks
- * together. */
+/* Whether two calls together have too many steps on all ranks. A prediction has to follow at least
+ * two calls. */
 static bool too_many_steps(const struct tt_predictor *s)
 {
     int64_t steps = 0;
@@ -711,7 +715,7 @@ static uint32_t longest_loop(const struct tt_plan *plan)
 }
 
 /* Sets s->leader to the rank with the longest loop, if it is long enough to look for turns that
- * repeat. Returns false without memory. */
+ * repeat. Returns false if there is no memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
@@ -740,8 +744,9 @@ static void open_turns(struct tt_predictor *s)
     for (int c = s->places - 1; c >= 0; c--) set_ready(s, c, s->ready_ps[c]);
 }
 
-/* Returns how many calls a rank may have under way; in a large team less than that, if ROUNDS of
- * them would have too many steps to follow. */
+/* Returns how many calls a rank may have under way: the slots of the team, or its windows if the
+ * call uses long ones. In a large team fewer slots are assumed, because ROUNDS times as many calls
+ * as slots would have too many steps to follow. */
 static int slots_for(const struct tt_predictor *s)
 {
     enum { STEPS_OF_CALL = 4 };

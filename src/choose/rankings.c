@@ -232,9 +232,10 @@ static int each_line(char *text, void (*each)(const char *line, void *arg), void
 struct ranking_reading {
     char origin[ORIGIN];
     int ranks;
-    int fit;                           /* how many lines are of this origin */
-    struct tt_rankings *exact, *other; /* lines for `ranks` ranks, and for fewer; NULL: lines are
-                                        * only counted */
+    int fit; /* how many lines are of this origin */
+    /* Lines for `ranks` ranks go to `exact`, and lines for fewer ranks to `other`. If both are
+     * NULL, the lines are only counted. */
+    struct tt_rankings *exact, *other;
 };
 
 static void take_line(const char *line, void *arg)
@@ -267,7 +268,7 @@ static void append(struct tt_rankings *to, const struct tt_rankings *from)
         to->ranking[to->n++] = from->ranking[i];
 }
 
-/* Loads the lines of a file into *rankings. Without memory, no ranking is known. */
+/* Loads the lines of a file into *rankings. If there is no memory, *rankings stays empty. */
 static void load(const char *path, struct ranking_reading *r, struct tt_rankings *rankings)
 {
     char why[TT_FILE_WHY] = "";
@@ -308,8 +309,8 @@ struct ranking_addition {
     const char *origin;
 };
 
-/* Takes those places from another process' line for the same shape that are not known here. Where
- * both have places, the places are equal. */
+/* Takes over those places that are not known here from the line of another process for the same
+ * shape. A place that is known in both is equal in both. */
 static void absorb(struct tt_ranking *to, const struct tt_ranking *from)
 {
     for (int log2 = 0; log2 < TT_RANKED_SIZES; log2++)

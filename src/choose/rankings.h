@@ -19,9 +19,10 @@
  *     model                  a hash of the numbers of the machine's model
  *     tutti build            the version, and a hash of the source code that ranks algorithms
  *
- * `check` is a hash of the line up to there. A line is used only if all of this is as it is here;
- * otherwise the algorithms are ranked again, and the new line replaces it. So nobody should edit a
- * line: the wisdom (wisdom.h) is the place for choices of a user.
+ * `check` is a hash of the line up to there. A line is used only if its hash is right and its keys
+ * have the values of the job that reads it; otherwise the algorithms are ranked again, and the new
+ * line replaces it. So nobody should edit a line: the wisdom (wisdom.h) is the place for choices of
+ * a user.
  */
 #ifndef TT_RANKINGS_H
 #define TT_RANKINGS_H

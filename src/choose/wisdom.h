@@ -33,15 +33,17 @@ enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
 
 /* ---- In a job (wisdom.c) ---- */
 
-/* Fills in the properties of a call by which the wisdom has lines: all of *wise except slice, radix
- * and algorithm, and the nodes of the ranks as in a problem string ("4,4,1"; "" on one node).
- * Returns false if there can be no line for the call: it has counts, the map has a network, or the
- * ranks of a node are not adjacent. If the type or operation is a user's, it is TT_WISE_NONE. */
+/* Fills in those properties of a call that a line of the wisdom names: all of *wise except slice,
+ * radix and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem string
+ * ("4,4,1"; "" on one node). Returns false if there can be no line for the call: it has counts, the
+ * map has a network, or the ranks of a node are not adjacent. A type or operation that the user has
+ * defined becomes TT_WISE_NONE. */
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
                      char layout[TT_WISDOM_LAYOUT]);
-/* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. The
- * bytes of the line and of the call have the same next power of two. A line with the same type,
- * operation and bytes goes first, then one with the same type and operation. */
+/* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. A
+ * line fits only if its bytes and those of the call have the same next power of two. Among the
+ * lines that fit, one with the same type, operation and bytes is preferred, then one with the same
+ * type and operation. */
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
 /* Sets the slice and the radix of the call to those of this line, unless the call has its own. */
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `composed`: the pieces of each node go to its leader, the leaders pass the runs of
- * their nodes round a ring, and each node reads all of it through its leader's window.
+ * Allgather(v) `composed`: the pieces of each node, which are its run, go to its leader. The
+ * leaders pass the runs round a ring, and the ranks of each node read all of them through the
+ * window of their leader.
  *
- *     [0 1 2 3]   [4 5]   [6]       gather flat (v: a message from each)
+ *     [0 1 2 3]   [4 5]   [6]       gather flat (v-form: a message from each)
  *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
  *     [0 1 2 3]   [4 5]   [6]       bcast flat
  *

@@ -5,8 +5,9 @@
  *     OUT@0  [IN 0][<- IN@1][<- IN@2]
  *     OUT@1  [<- IN@0][IN 1][<- IN@2] ...
  *
- * There is one copy, and there are two rounds of signals: the inputs are open; all have been read.
- * Each rank begins with the rank after it, so that no input is read by all ranks at once.
+ * There is one copy, and there are two rounds of signals: the first says that the inputs are open,
+ * the second that all of them have been read. Each rank begins with the rank after it, so that no
+ * input is read by all ranks at once.
  * Source: single-copy allgather by cross-memory attach.
  */
 #include "coll/coll-util.h"

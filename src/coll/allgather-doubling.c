@@ -11,13 +11,13 @@
  * The pieces of a rank are always a run as it lies in the result, so no rank rearranges anything.
  * If p is not a power of two, 2 (p-q) ranks first form pairs (q is the greatest power of two below
  * p): the odd rank of a pair gives its piece to the even one, which goes on for both and sends the
- * odd one the result at the end. That takes two more messages, and (p-1) L more bytes.
+ * odd one the result at the end. So the even rank sends two more messages, which have p-1 pieces
+ * together.
  * Source: the allgather phase of CN101206588, corrected; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/coll-util.h"
 
-/* Returns the first of the ranks whose pieces place i begins with. Place i is the two ranks of a
- * pair, or one rank. */
+/* Returns the first rank of place i. A place is the two ranks of a pair, or one rank. */
 static int first_of(int p, int i)
 {
     return i + (int)tt_min(i, p - tt_pow2_below(p));

@@ -7,9 +7,10 @@
  *     1  IN -> WIN ==/\==> OUT[0] OUT[2] ...
  *
  * There is one round if the pieces fit the window. Longer pieces go in slices through its two
- * halves. A rank fills a half again only after it has awaited the flags of the slice in the other
- * half from everyone; each rank raises that flag after it has read the slice before, which is the
- * one in this half. Pieces of different lengths end in the same turn: shorter pieces begin later.
+ * halves. Before a rank fills a half again, it has awaited the flags of all ranks for the slice in
+ * the other half. Each rank raises this flag only after it has read the slice before, so no rank
+ * still reads the half that is filled. Pieces of different lengths end in the same turn: shorter
+ * pieces begin later.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"

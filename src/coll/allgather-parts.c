@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allgather(v) `parts`: all ranks of a node send and receive between nodes at the same time. There
- * are as many parts as the smallest node has ranks. Part j consists of the pieces of rank j of each
- * node, and of those ranks of larger nodes that would come to it if a node dealt out its ranks
- * among the parts: here the pieces of 2 and 4.
+ * are q parts, as many as the smallest node has ranks. Each node deals out its ranks among the
+ * parts in turn, so that part j consists of the pieces of ranks j, j + q, j + 2q ... of each node
+ * (counted on the node): here part 0 has the pieces of 0, 2 and 3.
  *
  *      0 <- 2                a message
  *     [0 1 2]   [3 4]        ring of 0 and 3: part 0 (0 2 3)
@@ -11,10 +11,10 @@
  *        1 <-----> 4
  *     [0 1 2]   [3 4]        allgatherv flat of the parts; each rank copies the pieces out
  *
- * Against `ring`, each rank sends and receives 1/q of the bytes between nodes (q: parts), where
- * there the ranks at both ends of a node pass on all of them; but each rank copies its result once
- * more. Source: Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane
- * Communication (CLUSTER 2020); docs/hierarchy.md.
+ * Each rank sends and receives 1/q of the bytes between nodes, whereas in `ring` the ranks at both
+ * ends of a node pass on all of them. But each rank copies its result once more than in `ring`.
+ * Source: Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane Communication
+ * (CLUSTER 2020); docs/hierarchy.md.
  */
 #include "coll/composed.h"
 

@@ -8,9 +8,10 @@
  *     OUT@1    ------> [  sum  ]  <-------        no copy beyond those that collect the result
  *     OUT@2    ------>  ------>  [  sum  ]
  *
- * There are three rounds of signals: the inputs are open; a block is done; all blocks have been
- * read. A call in place needs nothing special: only rank r reads block r of any input, before it
- * signals that its result is done. The other ranks overwrite their block r only after that signal.
+ * There are three rounds of signals. They say in turn that the inputs are open, that a block is
+ * done, and that all blocks have been read. A call in place needs nothing special: only rank r
+ * reads block r of any input, before it signals that its result is done. The other ranks overwrite
+ * their block r only after that signal.
  * Source: reduce-scatter and allgather (Rabenseifner 2004) by single copy.
  */
 #include "coll/coll-util.h"

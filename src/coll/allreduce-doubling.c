@@ -7,10 +7,10 @@
  *     0<--->2     4<--->6  ...
  *     0<--------->4     ...
  *
- * Each round combines the results of two runs of adjacent ranks, the lower one first. So any
- * operation is allowed, and both partners get the same bits. If p is not a power of two, then of
- * the first 2r ranks (r = p minus the greatest power of two below p) each odd rank sends its input
- * to the even rank before it, and receives the result at the end.
+ * L is the length of the vector in bytes. Each round combines the results of two runs of adjacent
+ * ranks, the lower one first. So any operation is allowed, and both partners get the same bits. If
+ * p is not a power of two, then of the first 2r ranks (r = p minus the greatest power of two below
+ * p) each odd rank sends its input to the even rank before it, and receives the result at the end.
  * Source: recursive doubling; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/coll-util.h"

@@ -8,8 +8,8 @@
  *
  * There is one round and no closing barrier. Every rank does the whole work, so the algorithm suits
  * small inputs, or two ranks. Up to 48 bytes travel in the cache line of the flag. A message that
- * is larger than the window goes in slices through its two halves: a rank that has awaited slice k
- * + 1 of all ranks knows that all have read slice k, and next fills the half of slice k.
+ * is larger than the window goes in slices through its two halves: when a rank has awaited slice k
+ * + 1 of all ranks, all of them have read slice k, and the rank may fill the half of slice k again.
  * Source: docs/plan.md; the all-to-all exchange of small allreduces.
  */
 #include "coll/coll-util.h"

@@ -4,18 +4,20 @@
  * each keep one half of what they have, reduce it, and give the other half. Then, in the allgather
  * phase, each rank collects the finished blocks from the same partners in reverse order. Slices
  * travel while the slices before them are reduced; this overlap goes on across steps and into the
- * allgather phase.
+ * allgather phase. halving.h explains the places of ranks, and the pairs and their `rep` if p is
+ * not a power of two.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
  *     gather   0<>2  1<>3    [####]
  *              0<>1  2<>3    [########]
  *
- * A rank reduces (p-1)/p L bytes, and sends and receives 4 (p-1)/p L bytes, if p is a power of two.
- * Otherwise it reduces up to L/2 more, and moves up to 2 L more (halving.h). Runs of adjacent ranks
- * are combined, the lower one first, so any operation is allowed. With direct access a rank reduces
- * a slice from where it lies in the partner's buffer, and only the allgather phase copies data.
- * Source: CN101206588, corrected; docs/plan.md has rank 0's plan of four.
+ * L is the length of the vector in bytes. A rank reduces (p-1)/p L bytes, and sends and receives 4
+ * (p-1)/p L bytes, if p is a power of two. Otherwise it reduces up to L/2 more, and moves up to 2 L
+ * more (halving.h). Runs of adjacent ranks are combined, the lower one first, so any operation is
+ * allowed. With direct access a rank reduces a slice from where it lies in the partner's buffer,
+ * and only the allgather phase copies data.
+ * Source: CN101206588, corrected; docs/plan.md has the plan of rank 0 of four ranks.
  */
 #include "coll/halving.h"
 
@@ -25,8 +27,8 @@ static int step_of(const struct tt_halving *h, int t)
     return h->m - 1 - t;
 }
 
-/* Returns the slices of the whole result, which the rep sends to the second rank of its pair at the
- * end. */
+/* Returns the slices of the whole result, which the rep of a pair sends to the second rank of the
+ * pair at the end. */
 static struct tt_slices whole(const struct tt_halving *h)
 {
     int64_t bytes = tt_call_bytes(h->call);

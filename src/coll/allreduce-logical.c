@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `logical`: slices go up the logical tree of unequal nodes in one lane, and down again
- * in another.
+ * Allreduce `logical`: slices go up the logical tree of unequal nodes (topo/logical.h) in one lane,
+ * and down again in another.
  *
  *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     slice i + d goes up
  *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while slice i comes down

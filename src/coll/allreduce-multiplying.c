@@ -7,11 +7,12 @@
  *     k = 3:   0<>1<>2   3<>4<>5   6<>7<>8       log_k p rounds; in each, a rank sends L bytes to
  *              0<-->3<-->6   1<-->4<-->7  ...    each of k-1 ranks, and reduces k-1 times L bytes
  *
- * If p is a product of factors up to k, each factor is the size of the groups of one round; factors
- * may differ. Otherwise q is the greatest product below p, and of the first 2(p-q) ranks each odd
- * rank sends its input to the even rank before it, and receives the result at the end. Powers of
- * two are such products, so q is more than p/2. As there are more such products than powers of two,
- * it is less often than in `doubling` that ranks are left out of the rounds.
+ * L is the length of the vector in bytes. If p is a product of factors up to k, each factor is the
+ * size of the groups of one round; factors may differ. Otherwise q is the greatest product below p,
+ * and of the first 2(p-q) ranks each odd rank sends its input to the even rank before it, and
+ * receives the result at the end. Powers of two are such products, so q is more than p/2. As there
+ * are more such products than powers of two, it is less often than in `doubling` that ranks are
+ * left out of the rounds.
  *
  * Each round combines the results of runs of adjacent ranks, in rank order. So any operation is
  * allowed, and all ranks get the same bits.
@@ -20,8 +21,9 @@
  */
 #include "coll/tree.h"
 
-/* The first q places take part in the rounds. The other ranks, `folded` in number, each give their
- * input to a neighbour before the rounds. k is the most ranks of a group. */
+/* The ranks that take part in the rounds are the places 0 .. q - 1. The other ranks, `folded` in
+ * number, each give their input to a neighbour before the rounds. k is the most ranks of a
+ * group. */
 struct groups {
     int q, folded, k;
 };

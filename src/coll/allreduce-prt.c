@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allreduce `prt`, the pipelined tree: slices go up a binary (k-ary) tree to rank 0, and the result
- * comes down again.
+ * comes down again. L is the length of the vector in bytes.
  *
  *         0            in and out of an inner rank: 3 L up, 3 L down
  *       /   \

@@ -5,9 +5,9 @@
  *
  *     0 <- 1 <- 2 <- 3 <- 0      turn i: rank r adds its part to block r+1+i and sends it to r-1
  *
- * There are 2(p-1) messages of L/p bytes for each rank, which is the least possible traffic, in
- * 2(p-1) rounds. Each block is combined in the order of the ring, beginning at another rank, so the
- * operation must commute.
+ * Each rank sends 2(p-1) messages of L/p bytes (L: the bytes of the vector), which is the least
+ * possible traffic, in 2(p-1) rounds. Each block is combined in the order of the ring, beginning at
+ * another rank, so the operation must commute.
  * Source: Patarasuk, Yuan 2009.
  */
 #include "coll/ring.h"

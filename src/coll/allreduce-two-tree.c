@@ -9,8 +9,9 @@
  *        2   6                      1   5        way up and once on the way down
  *       1 3 5                        2 4 6
  *
- * A single tree moves 6 L at an inner rank, these two move 4 L, as `halving` does, at any number of
- * ranks. Both trees are in order, so any operation can be reduced (two-tree.h).
+ * An inner rank of a single tree moves 6 L bytes, where L is the length of the vector. A rank in
+ * these two trees moves 4 L bytes, as in `halving`, for any number of ranks. Both trees are in
+ * order, so any operation can be reduced (two-tree.h).
  * Source: Sanders, Speck, Traff 2009: Two-tree algorithms for full bandwidth broadcast, reduction
  * and scan. Parallel Computing 35(12).
  */

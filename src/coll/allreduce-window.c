@@ -8,9 +8,10 @@
  *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds a slice; p blocks out of p windows
  *     WIN@2    [ input ]  [ input ]  [  sum  ]
  *
- * Slices alternate between the halves of WIN. A rank that fills a half again has awaited all flags
- * of the first round of the slice before; each rank raises that flag after it has read this half.
- * The algorithm needs no access to user buffers, and makes two copies beyond the reduction.
+ * Slices alternate between the halves of WIN. Before a rank fills a half again, it has awaited the
+ * flags of all ranks for the first round of the slice in the other half. Each rank raises this flag
+ * only after it has read the half that is filled. The algorithm needs no access to user buffers,
+ * and makes two copies beyond the reduction.
  * Source: reduce-scatter and allgather (Rabenseifner 2004) through shared memory.
  */
 #include "coll/coll-util.h"

@@ -6,9 +6,9 @@
  *     TMP[j]    the block for the rank j after me      round 0 moves j = 1 3 5 7 ...
  *                                                      round 1 moves j = 2 3 6 7 ...
  *
- * There are ceil(log2 p) rounds of about p m / 2 bytes, for any p: good for small blocks. Before
- * the rounds the blocks are rotated into TMP. After them TMP[j] is from the rank j before me, and
- * the blocks are copied to their places.
+ * For any p there are ceil(log2 p) rounds, in each of which a rank sends about p / 2 blocks. This
+ * suits small blocks. Before the rounds the blocks are rotated into TMP. After them TMP[j] is from
+ * the rank j before me, and the blocks are copied to their places.
  * Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997.
  */
 #include "coll/coll-util.h"

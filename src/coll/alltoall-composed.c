@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `composed`: each leader gathers the blocks of its node. The leaders exchange what is for
- * each other's nodes in one message, and give it to the ranks of their nodes.
+ * Alltoall `composed`: each leader gathers the blocks of its node. It sends the leader of each
+ * other node one message with all blocks for that node. Then it gives each rank of its node the
+ * blocks for that rank.
  *
  *     [0 1 2 3]   [4 5]       gather flat
  *      0 <=====> 4            4 * 2 blocks each way, in one message instead of 8

@@ -7,8 +7,8 @@
  *     IN@1  [to 0][to 1][to 2]  ==> OUT@1 [from 0][from 1][from 2]
  *     IN@2  [to 0][to 1][to 2]
  *
- * There is one copy, and there are two rounds of signals: the inputs are open; all have been read.
- * Each rank begins with the rank after it.
+ * There is one copy, and there are two rounds of signals: the first says that the inputs are open,
+ * the second that all of them have been read. Each rank begins with the rank after it.
  *
  * For alltoallv the algorithm is called `flat`: the place of each segment is published when the
  * input is opened, so that no rank needs the counts of another. Ranks without data for each other

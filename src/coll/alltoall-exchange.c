@@ -8,10 +8,10 @@
  *     0:  [to 1]....  [to 2]...........       round 1: a chunk of each, in random order
  *             [to 1]    [to 2]                round 2 ...
  *
- * There are two rounds of signals: the outputs are open; all puts are in place. There are no
- * receives, so no order can deadlock. Where memory is not shared, or the system does not allow
- * writing to it, the puts are made by messages. In an alltoallv, ranks without data for each other
- * do not wait for each other.
+ * There are two rounds of signals: the first says that the outputs are open, the second that all
+ * puts are in place. There are no receives, so no order can deadlock. Where memory is not shared,
+ * or the system does not allow writing to it, the puts are made by messages. In an alltoallv, ranks
+ * without data for each other do not wait for each other.
  * Source: CN101114273; docs/plan.md.
  */
 #include "coll/coll-util.h"

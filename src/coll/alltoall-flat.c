@@ -42,7 +42,8 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, (map->p - 1) * tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* Copies the bytes of this turn of n blocks, from block `first` on, to `win`. */
+/* Copies to `win` the part that this turn exchanges of each of n blocks, beginning with block
+ * `first`. */
 static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                   struct tt_range win, int64_t first, int64_t n, int64_t done)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoallv `composed`: each leader gathers the pieces of its node. The leaders exchange what is
- * for each other's nodes in one message, and give each rank of their nodes what is for it.
+ * Alltoallv `composed`: each leader gathers the pieces of its node. It sends the leader of each
+ * other node one message with all pieces for that node. Then it gives each rank of its node the
+ * pieces for that rank.
  *
  *     [0 1 2 3]   [4 5]       1 2 3 -> 0     5 -> 4      what each rank sends, in one message
  *                             0 <=====> 4                a message each way, instead of 8
@@ -25,9 +26,8 @@ struct bundles {
     struct tt_nodes nodes;
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
-    int64_t *row;       /* for each mate, and one more: where the mate's row begins in `rows` */
-    /* for mate i of this node: where in its row the part for node k begins, [i * n + k] of n
-     * nodes */
+    int64_t *row; /* row[i]: where in `rows` the row of mate i begins; one more entry: the end */
+    /* part[i * n + k], for n nodes: where in the row of mate i the part for node k begins */
     int64_t *part;
     int64_t *from; /* for each rank: where in TMP its next piece for this node begins */
     struct tt_range rows;
@@ -137,7 +137,7 @@ static void gather(const struct bundles *f)
     for (int i = 1; i < f->size; i++) tt_wait(f->b, recv[i]);
 }
 
-/* Copies what the ranks of this node send to node k to `message`. */
+/* Packs into `message` what the ranks of this node send to the ranks of node k. */
 static void bundle(const struct bundles *f, int k, struct tt_range message)
 {
     for (int i = 0; i < f->size; i++) {

@@ -21,10 +21,15 @@
  */
 #include "coll/coll-util.h"
 
-/* The most bytes of a short block: MAPPED where all memory is mapped; SHORT where reading is cheap,
- * and LONG elsewhere; with more than MANY ranks, FEWER and SHORT instead, because the caches then
- * keep fewer bytes. Up to this limit, the two copies of a short block take less time than one copy
- * by the kernel, or, where all memory is mapped, than the second round of signals. */
+/* A block of at most this many bytes is short:
+ *
+ *     MAPPED   where all memory is mapped
+ *     SHORT    where reading is cheap; with more than MANY ranks FEWER
+ *     LONG     elsewhere; with more than MANY ranks SHORT
+ *
+ * With many ranks the limits are lower, because the caches then keep fewer bytes. The two copies of
+ * a short block take less time than one copy by the kernel, or, where all memory is mapped, than
+ * the second round of signals. */
 enum { MANY = 8, MAPPED = 2 << 10, FEWER = 4 << 10, SHORT = 16 << 10, LONG = 128 << 10 };
 
 static int64_t usual(const struct tt_map *map)

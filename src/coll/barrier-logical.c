@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Barrier `logical`: signals go up the logical tree of unequal nodes, and down again.
+ * Barrier `logical`: signals go up the logical tree of unequal nodes (topo/logical.h), and down
+ * again.
  *
  *     [ 0 <- 1 2 3 ]      first 1 2 3 await 4 6 7; then 0 awaits 1 2 3, and the signals go back
  *            ^ ^ ^

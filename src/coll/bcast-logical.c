@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Broadcast `logical`: slices go down the logical tree of unequal nodes.
+ * Broadcast `logical`: slices go down the logical tree of unequal nodes (topo/logical.h).
  *
  *     [ 0 -> 1 2 3 ]      1 2 3 read the window of 0; then they send to the local roots 4 6 7,
  *            v v v        all at the same time; the other ranks of those nodes read the windows

@@ -6,7 +6,8 @@
  *     root  [0 1 2 3] -> [2 3] to 2, [1] to 1 ...        (p-1)/p L out of the root
  *     ring  r sends block r+i to r-1 in turn i           (p-1)/p L for everyone
  *
- * A long message takes about 2 L of time, while a tree takes log2(p) L.
+ * L is the length of the message. A long message takes about as long as sending 2 L bytes, and in a
+ * tree as long as sending log2(p) L bytes.
  * Source: van de Geijn; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/ring.h"

@@ -8,9 +8,9 @@
  *     rank 1     [  <-  ][  get   get   ]        the root puts p - 1 times L/p bytes, and each
  *     rank 2     [  <-  ][  get   get   ]        other rank gets (p - 1) times L/p bytes
  *
- * In `direct` the root waits while the others read. Here all ranks copy equally many bytes at the
- * same time; with two ranks, each copies half of the message. This helps where every rank has a
- * processor of its own.
+ * L is the length of the message. In `direct` the root waits while the others read. Here all ranks
+ * copy equally many bytes at the same time; with two ranks, each copies half of the message. This
+ * helps where every rank has a processor of its own.
  * Source: split copies by cross-memory attach, in which both ends move a part.
  */
 #include "coll/coll-util.h"

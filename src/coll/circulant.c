@@ -42,8 +42,8 @@ static struct tt_range kept(const struct tt_circulant *c, int position)
     return r;
 }
 
-/* Sets *span to the place in the buffer of the positions from `first` on, before `end`, as far as
- * they lie side by side. Returns the position after these. */
+/* Sets *span to the place in the buffer of the positions from `first` on, up to `end` or as far as
+ * they lie side by side. Returns the first position that is not in *span. */
 static int adjacent(const struct tt_circulant *c, int first, int end, struct tt_span *span)
 {
     int rank = tt_after(c->p, c->me, first), zero = c->p - c->me;
@@ -107,8 +107,9 @@ static int64_t most_bytes(const struct tt_circulant *c)
     return bytes_of(c, 0, c->p - c->skip[c->rounds - 1]);
 }
 
-/* Appends the rounds that reduce. The first round reads IN and leaves the sums in scratch, so that
- * only the positions that are sent or not added to have to be copied. */
+/* Appends the rounds that reduce. The first round reads IN and leaves the sums in scratch. So a
+ * rank copies to the scratch only those positions that it sends in this round, or to which it adds
+ * nothing. */
 void tt_circulant_reduce(struct tt_builder *b, const struct tt_circulant *c, struct tt_range result)
 {
     struct tt_range come = tt_scratch(b, most_bytes(c));

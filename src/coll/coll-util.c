@@ -17,8 +17,8 @@ const char *tt_refuse_window(const struct tt_map *map, int64_t bytes)
     return map->win_bytes < bytes ? tt_needs_window : NULL;
 }
 
-/* Returns the parts of a window for `pieces` ranks. A `high` of more than a cache line begins and
- * ends with one. */
+/* Returns the parts of a window for `pieces` ranks. If a part has more than a cache line in the
+ * long window (`high`), it begins and ends at the boundary of a cache line there. */
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
 {
     int64_t n = tt_max(pieces, 1), tiny = map->line_bytes / n / 8 * 8;
@@ -58,8 +58,8 @@ const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *ma
     return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* Returns NULL if the access is possible, on one node by `may` and between nodes by RDMA, else the
- * reason. */
+/* Returns NULL if the access is possible, else the reason. On one node `may` says whether it is
+ * possible; between nodes it is possible by RDMA. */
 static const char *refuse_access(const struct tt_map *map, bool may, const char *needs)
 {
     if (map->p == 1) return NULL;

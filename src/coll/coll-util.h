@@ -28,7 +28,8 @@ static inline int tt_part_of(int p, int owner, int r)
 {
     return (r - owner + p) % p - 1;
 }
-/* Returns where in the window the i-th piece lies, which has `len` bytes; -1: nowhere. */
+/* Returns where in the window the i-th piece lies, which has `len` bytes; -1: it is too long for
+ * the window. */
 static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t len)
 {
     if (len <= parts->tiny) return i * parts->tiny;
@@ -125,9 +126,9 @@ void tt_slices_end(struct tt_builder *b, const struct tt_slices *s);
  * holds two slices: it returns r in even turns, and the range one slice further in odd turns. */
 struct tt_range tt_slice(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
 struct tt_range tt_half(struct tt_builder *b, const struct tt_slices *s, struct tt_range r);
-/* Append a step for this turn: tt_slice_signal a signal and tt_slice_await an await, whose flag
- * value is `value` in the first turn and grows by `inc` in each turn; tt_slice_copy a copy of this
- * turn's slice. */
+/* tt_slice_signal and tt_slice_await append a signal and an await, whose flag value is `value` in
+ * the first turn and grows by `inc` with each turn. tt_slice_copy appends a copy of this turn's
+ * slice. */
 void tt_slice_signal(struct tt_builder *b, const struct tt_slices *s, int peer, uint32_t value,
                      int inc);
 void tt_slice_await(struct tt_builder *b, const struct tt_slices *s, int writer, uint32_t value,
@@ -171,16 +172,17 @@ void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_r
 
 /* ---- All ranks ---- */
 
-/* Appends to <- `from` of rank 0 op `from` of rank 1 op ..., except that the operand of this rank
- * is `mine`. */
+/* Appends the reduction of the ranges `from` of all ranks, in rank order, into `to`. The operand of
+ * this rank is `mine` instead. */
 void tt_combine_all(struct tt_builder *b, int p, int me, struct tt_range to, struct tt_range from,
                     struct tt_range mine, int64_t len);
 /* Awaits `value` from every other rank, beginning with rank me + 1. */
 void tt_await_all(struct tt_builder *b, int p, int me, uint32_t value);
-/* Appends the steps by which every rank but the root copies one piece between its own buffer and
- * the root's, all at the same time: from `from` to `to`, one of which is in the root's buffer. The
- * root opens that buffer, copies a piece of its own if `own` (from its own buffer to its own
- * buffer), and awaits the answers of all other ranks that their copies are done. */
+/* Appends the steps by which every rank but the root copies one piece from `from` to `to`, all at
+ * the same time. One of these ranges is in the root's buffer, and the other one in a buffer of the
+ * copying rank. The root opens its buffer, and awaits the signals of all other ranks that their
+ * copies are done. If `own`, the root also copies a piece from `from` to `to` within its own
+ * buffers. */
 void tt_copy_at_root(struct tt_builder *b, int root, const struct tt_map *map, int me, bool own,
                      struct tt_range to, struct tt_range from, int64_t len);
 /* Returns the k-th rank after `me`, modulo p. */
@@ -205,9 +207,9 @@ static inline int tt_peer(const struct tt_peers *peers, int k)
     if (!peers->list) return tt_after(peers->p, peers->me, k + 1);
     return peers->list[tt_after(peers->n, peers->first, k)];
 }
-/* Signals `value` to the peers: on one node to all ranks if that is one store, else to those peers
- * whose piece is not empty. `block` is tt_block_to if the peers are from tt_peers_to, and
- * tt_block_from if they are from tt_peers_from. */
+/* Signals `value` to the peers whose piece is not empty. On one node, unless the call names
+ * neighbours, all ranks get the signal, because that is a single store. `block` is tt_block_to if
+ * the peers are from tt_peers_to, and tt_block_from if they are from tt_peers_from. */
 void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      const struct tt_peers *peers,
                      struct tt_span (*block)(const struct tt_call *, int), uint32_t value);

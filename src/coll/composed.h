@@ -30,8 +30,8 @@ struct tt_stage_team {
     int *leader;              /* the leader of each node: the root on the root's node, else the
                                * first rank */
     int *peer;                /* the member of each node in a stage of tt_stage_peers */
-    int *apart;               /* 0, 1, 2 ...: the node of each rank in a stage with one rank of each
-                               * node */
+    int *apart;               /* 0, 1, 2 ...: map.node for a stage with one rank of each node, in
+                               * which rank k is on node k */
     int64_t *counts, *displs; /* for each node, or for each rank of a node, in elements; only some
                                * rows use them */
 };
@@ -111,7 +111,7 @@ void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage 
 /* Returns the algorithm by which ranks on nodes of their own, one on each node, do a reduce_scatter
  * of `bytes` bytes. */
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
-/* Returns the number of ranks of the smallest node: so many ranks of each node can send to other
+/* Returns the number of ranks of the smallest node: of each node, this many ranks can send to other
  * nodes at the same time. */
 int tt_stage_parts(const struct tt_stage_team *team);
 /* In the rows with the name `parts`, rank j of each node owns part j. The ranks of each node are

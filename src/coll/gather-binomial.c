@@ -34,8 +34,9 @@ static struct part part(const struct tt_halving *h)
 
 /* ---- Plans ---- */
 
-/* Copies this rank's piece to where the rank collects pieces. Returns where byte 0 of the whole
- * result would be if it began in the same buffer. */
+/* Copies this rank's piece to the buffer in which the rank collects pieces; a rank that has only
+ * its own piece leaves it in IN. Returns where in this buffer byte 0 of the whole result would be;
+ * that may be before the buffer's beginning. */
 static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, const struct part *a)
 {
     struct tt_span mine = tt_halving_block(h, h->me);
@@ -53,9 +54,9 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
     return at;
 }
 
-/* Returns the time for p a power of two, else -1. In round t, 2^t pieces reach the root, in s
- * slices if the pieces have as many elements. The ranks that pass pieces on copy their own piece
- * meanwhile. */
+/* Returns the time if p is a power of two and the radix is 2, else -1. In round t, 2^t pieces reach
+ * the root in s slices, or in fewer slices if they have fewer than s elements. The ranks that pass
+ * pieces on copy their own piece meanwhile. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

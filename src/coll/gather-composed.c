@@ -24,8 +24,8 @@ static void gather_node(const struct tt_stage_team *team, int me, struct tt_stag
                   here ? team->nodes.first[k] * bytes : 0);
 }
 
-/* Receives the runs of all leaders at the same time. The array team->counts holds the ids of the
- * receives. */
+/* Receives one message from the leader of each other node, with the pieces of that node; all these
+ * messages are under way at the same time. The array team->counts holds the ids of the receives. */
 static void collect(struct tt_builder *b, const struct tt_stage_team *team, int64_t bytes)
 {
     const struct tt_nodes *nodes = &team->nodes;

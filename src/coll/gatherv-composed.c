@@ -91,8 +91,8 @@ static struct tt_range at_root_run(struct tt_builder *b, const struct tt_stage_t
     return begin;
 }
 
-/* Copies the pieces of node k, at the root, from their places to the run at `at`, or in a scatterv
- * back. */
+/* Copies, at the root, the pieces of node k from the run at `at` to their places in the root's
+ * buffer, or in a scatterv from these places to the run. */
 static void copy_run(struct tt_builder *b, const struct tt_stage_team *team, int k,
                      struct tt_range at)
 {
@@ -164,8 +164,8 @@ static void lead(struct tt_builder *b, const struct tt_stage_team *team, int me)
 
 /* ---- The algorithm ---- */
 
-/* Whether the bytes of all runs together can be counted in 64 bits. A count that no rank has memory
- * for is a mistake, which the rank concerned reports. */
+/* Whether the bytes of all runs together can be counted in 64 bits. If they cannot, some count is a
+ * mistake, because no rank has memory for so many elements. */
 static bool fits(const struct tt_stage_team *team)
 {
     int64_t left = INT64_MAX / 4;

@@ -21,7 +21,7 @@
 /* The path of a piece. */
 struct gatherv_way {
     struct tt_parts parts;
-    int64_t at;                   /* in the window; -1: the piece is too long */
+    int64_t at;                   /* where in the window the piece is; -1: it is too long */
     struct tt_part_slices slices; /* of a piece that is too long */
 };
 

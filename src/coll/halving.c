@@ -384,10 +384,11 @@ static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
         if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
 }
 
-/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The data of
- * step k become ready in s slices, in the order of tt_halving_list. This part is 1/parts of these
- * data and is also cut into s slices, so one slice of step k covers `parts` slices of this part:
- * the rank awaits a signal before each `parts` slices. */
+/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The operands
+ * are the data that step k brings. They become ready in s slices, in the order of tt_halving_list.
+ * The part is 1/parts of these data and is also cut into s slices. So one slice of step k covers
+ * `parts` slices of the part, and the rank awaits the next slice of step k before every `parts`
+ * slices of the part. */
 static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -482,8 +483,9 @@ static void touched(const struct tt_halving *h, struct set *mine, struct set *ot
     }
 }
 
-/* Returns the rep of place i if this rank is the root, the rep has put into its OUT, and the rep is
- * not in `others`; else -1. The root awaits these reps last. */
+/* Returns the rep of place i if the root has to await it last: the rep has put its block into the
+ * root's OUT, and is not in `others`. Returns -1 in all other cases, and if this rank is not the
+ * root. */
 static int late(const struct tt_halving *h, const struct set *others, int i)
 {
     int rep = tt_halving_rep(h, i);
@@ -725,8 +727,8 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap)
 
 /* ---- The time by messages ---- */
 
-/* The time of recursive halving by messages where all ranks do the same amount of work: p is a
- * power of two, the radix is 2, and all slices are equal.
+/* The time of recursive halving of L bytes by messages where all ranks do the same amount of work:
+ * p is a power of two, the radix is 2, and all slices are equal.
  *
  *     L / 4      [send]  [send]                    [send]  [send]    s slices a step; what came
  *                        [reduce][reduce]                            in one is reduced in the next

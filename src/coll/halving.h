@@ -62,7 +62,7 @@ struct tt_halving {
     int i;        /* my place */
     bool rep;     /* this rank is the rep of its place */
     int mate;     /* the rank that shares my place, or -1 */
-    bool reduces; /* on some ranks, OUT has no room for the whole vector */
+    bool reduces; /* no allreduce: on some ranks, OUT has no room for the whole vector */
     int root;     /* the only rank whose OUT has room for the vector, or -1 */
     bool own;     /* each rank has a block of its own */
     bool turned;  /* places are numbered in reverse bit order */
@@ -122,8 +122,8 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
 bool tt_halving_is_home(const struct tt_halving *h);
 /* Appends the reduction of step k (or of the pair) for `span`: it combines this rank's operand and
  * those of all partners, in rank order, into tt_halving_acc, or into OUT if tt_halving_is_home.
- * `theirs` lists the partners' operands, in the order of the partners; NULL: they are read where
- * they lie. */
+ * `theirs` lists the operands of the partners, in the order of the partners. If it is NULL, these
+ * operands are read where they lie. */
 void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, struct tt_span span,
                        const struct tt_range *theirs);
 
@@ -192,8 +192,9 @@ struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
 /* Waits for the turn that was started last, starts `next`, and then reduces what the former turn
  * has received. */
 void tt_flow_turn(struct tt_flow *flow, const struct tt_turn *next);
-/* One turn for each of h->s slices: sends the slice of `out` straight to one rank and receives the
- * slice of `in` from another rank. A rank of -1 leaves that direction out. */
+/* Appends one turn, without a reduction, for each of h->s slices: the turn sends the slice of `out`
+ * to rank `to`, and receives the slice of `in` from rank `from`. If `to` or `from` is -1, nothing
+ * is sent or received. */
 void tt_flow_exchange(struct tt_flow *flow, int to, const struct tt_span *out, int from,
                       const struct tt_span *in);
 /* Appends the turns of a swap. */

@@ -39,7 +39,7 @@ struct logical_part {
     struct tt_logical_place at;
     int me, others;   /* others: the number of other ranks of its node */
     const int *rank;  /* the ranks of its node, others + 1 */
-    bool local, both; /* local: a local root; both: lane 1 goes down */
+    bool local, both; /* local: a local root; both: lane 0 goes up, and lane 1 down */
 };
 
 /* ---- The layout ---- */

@@ -5,8 +5,8 @@
  *
  *     up       IN -> WIN == local root: IN op WIN@1 op ... -> message -> parent: IN op message ->
  *              WIN == ...
- *     down     OUT -> WIN == OUT of the node's others, of which some send it on -> message -> local
- *              root's OUT ...
+ *     down     OUT -> WIN == OUT of the other ranks of the node; from some of them: OUT -> message
+ *              -> OUT of the local root of another node -> WIN == ...
  *
  * Each rank handles all its slices in one loop. While one node reduces a slice, the slice before it
  * travels between nodes, and the next node reduces the one before that: all stages work at once.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pieces that go up and down the logical tree. A rank that passes pieces on keeps them in scratch,
- * in the order of the walk, so a message to or from a child is a part of it.
+ * in the order of the walk (pieces.h), so a message to or from a child is a part of it.
  */
 #include "coll/pieces.h"
 

@@ -16,9 +16,8 @@
 enum { SLICE = 64 << 10 };
 
 /* Returns the time for a message of one slice, else -1. The formula of textbooks reduces after each
- * child's message, which costs log2(p) L gamma. Here a rank reduces the slices of all children in
- * one pass, after the last one has come: that is 1 + 2 + ... + log2 p children along the longest
- * branch. */
+ * child's message, so log2 p times. Here a rank reduces the slices of all children in one pass,
+ * after the last one has come: that is 1 + 2 + ... + log2 p children along the longest branch. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

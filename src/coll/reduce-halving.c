@@ -2,7 +2,8 @@
  *
  * Reduce `halving`: pipelined recursive halving and a gather. It begins with the reduce-scatter
  * phase of allreduce `halving`, after which every place has one block of the result. Then the
- * blocks go to the root.
+ * blocks go to the root. halving.h explains the places of ranks, and the pairs and their `rep` if p
+ * is not a power of two.
  *
  *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
  *     step 1   0<>2  1<>3    [####]                   2
@@ -11,9 +12,9 @@
  *
  * By messages the gather goes along a binomial tree (with radix k a rank receives from k - 1 others
  * at once), and each rank passes on all it has. By direct access each rank puts its block into the
- * root's buffer itself, slice by slice while the next slice is reduced; that is the only copy. A
- * rank reduces (p-1)/p L bytes, and the root sends and receives 3 (p-1)/p L bytes (p a power of
- * two).
+ * root's buffer itself, slice by slice while the next slice is reduced; that is the only copy. L is
+ * the length of the vector in bytes. A rank reduces (p-1)/p L bytes, and the root sends and
+ * receives 3 (p-1)/p L bytes (p a power of two).
  * Source: CN101206588, corrected.
  */
 #include "coll/halving.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `logical`: slices go up the logical tree of unequal nodes.
+ * Reduce `logical`: slices go up the logical tree of unequal nodes (topo/logical.h).
  *
  *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and the
  *            ^ ^ ^           local root reduces them; 2. the local roots send the sums to their

@@ -2,7 +2,7 @@
  *
  * Reduce `prt`, the pipelined tree: slices go up a binary tree (k-ary, with the radix of the call).
  * Each inner rank waits for slice i of its children, reduces it with its own, and sends it on while
- * slice i+1 arrives.
+ * slice i+1 arrives. L is the length of the vector in bytes.
  *
  *         0            in and out of an inner rank: 3 L
  *       /   \          reduced there: 2 L

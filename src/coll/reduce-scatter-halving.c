@@ -8,8 +8,8 @@
  *
  * Operands that must stay in rank order are combined in the opposite order of steps (0<>1 first).
  * After that place i has the block of place bitreverse(i), and these two places exchange their
- * blocks. If p is not a power of two, the rank of a pair that is not the rep gets its block from
- * the rep.
+ * blocks. If p is not a power of two, some ranks form pairs (halving.h), and the rank of a pair
+ * that is not the `rep` gets its block from the rep.
  *
  * If p is a power of two and the blocks are equal, a rank reduces (p-1)/p of the vector, and sends
  * and receives 2 (p-1)/p of it; in rank order it sends and receives up to 2/p more. In place the
@@ -34,7 +34,7 @@ static int taker(const struct tt_halving *h, int side)
 
 /* Returns the rank that sends this rank its block after the reduce-scatter phase; -1: no other rank
  * does. First the reps of all places get their blocks (side 0), and then the other ranks of the
- * pairs (side 1); the result is -1 if the rank gets its block on the other side. */
+ * pairs (side 1); so the result is -1 for the value of `side` that is not for this rank. */
 static int giver(const struct tt_halving *h, int side)
 {
     bool mine = h->rep == (side == 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reduce_scatter(_block) `parts`: all ranks of a node send and receive between nodes at the same
- * time. There are as many parts as the smallest node has ranks. Part j consists of the blocks of
- * rank j of each node, and of those ranks of larger nodes that would come to it if a node dealt out
- * its ranks among the parts: here the blocks of 2 and 4.
+ * time. There are q parts, as many as the smallest node has ranks. Each node deals out its ranks
+ * among the parts in turn, so that part j consists of the blocks of ranks j, j + q, j + 2q ... of
+ * each node (counted on the node): here part 0 has the blocks of 0, 2 and 3.
  *
  *     [0 1 2]   [3 4]       each rank copies its input: part 0 (0 2 3), then part 1 (1 4)
  *     [0 1 2]   [3 4]       reduce_scatter flat: 0 and 3 get part 0, 1 and 4 get part 1
@@ -11,16 +11,16 @@
  *        1 <-----> 4        reduce_scatter of part 1, at the same time
  *      0 -> 2               a message
  *
- * Against `composed`, a rank sends and receives 1/q of the bytes between nodes (q: parts), and no
- * rank reduces or passes on the vector of its node alone; but each rank copies its input first.
+ * Compared with `composed`, a rank sends and receives 1/q of the bytes between nodes, and no rank
+ * reduces or passes on the vector of its node alone; but each rank copies its input first.
  * Source: Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane Communication
  * (CLUSTER 2020); docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* Return where the second and the third area of the scratch begin. The areas hold: the input in the
- * order of the parts; the part of this rank, reduced on this node; and what this rank then has of
- * the result for its node. */
+/* Return where the second and the third area of the scratch begin. The first area holds the input
+ * in the order of the parts, the second the part of this rank, reduced on this node, and the third
+ * the blocks of this node's ranks in the result of that part. */
 static int64_t part_at(const struct tt_stage_team *team)
 {
     return tt_round_up(tt_call_block_at(team->call, team->map->p), TT_LINE);

@@ -14,16 +14,17 @@
  *
  * No rank reads more windows than it has children, whereas the root of `flat` reads the windows of
  * all ranks. In a tree the root has the result after a signal for each level. In a chain it takes a
- * signal for each rank, but each rank reads and reduces each byte once, and slices and calls in a
- * row follow one another. If operands must stay in rank order, two chains meet at the root. A
- * message that is larger than the window goes in slices through its two halves; a rank refills a
- * half when its parent has signalled that it has read that half.
+ * signal for each rank, but each rank reads and reduces each byte once, and the ranks work on
+ * successive slices, or successive calls, at the same time. If operands must stay in rank order,
+ * two chains meet at the root. A message that is larger than the window goes in slices through its
+ * two halves; a rank refills a half when its parent has signalled that it has read that half.
  * Source: trees in order (Sanders, Speck, Traeff 2009) and the pipelined chain of message-passing
  * reductions, through the shared buffer of shared-memory collectives.
  */
 #include "coll/tree.h"
 
-/* Copying a vector of up to this many bytes takes less time than the signals. */
+/* A vector of up to this many bytes goes along a tree, because copying it takes less time than the
+ * signals. */
 enum { SHORT = 2 << 10 };
 
 static bool is_short(const struct tt_call *call)

@@ -6,9 +6,9 @@
  *     k = 0:  0>1  1>2  2>3  3>4          OUT of r: inputs r-1 .. r
  *     k = 1:  0--->2  1--->3  2--->4      OUT of r: inputs r-3 .. r
  *
- * There are ceil(log2 p) rounds of L bytes. A rank receives the reduction of the ranks just before
- * those that it has reduced itself. So what it receives is the left operand, and the operation need
- * not commute.
+ * There are ceil(log2 p) rounds, and a message is as long as the vector. A rank receives the
+ * reduction of the ranks just before those that it has reduced itself. So what it receives is the
+ * left operand, and the operation need not commute.
  *
  * In an exscan, each rank first sends its input to the next rank. Then ranks 1 .. p-1 do a scan of
  * what has arrived.

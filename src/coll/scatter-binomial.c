@@ -3,7 +3,7 @@
  * Scatter `binomial`: a rank that holds the pieces of a run of ranks divides the run into halves,
  * and sends the half that it is not in to the first rank of that half.
  *
- *     0 --------------> 4          [0 .. 7] holds the root 0
+ *     0 --------------> 4          the root 0 holds [0 .. 7]
  *     0 -----> 2        4 -----> 6
  *     0 > 1    2 > 3    4 > 5    6 > 7
  *

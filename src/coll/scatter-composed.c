@@ -12,8 +12,8 @@
  */
 #include "coll/composed.h"
 
-/* Sends the runs of all leaders at the same time. The array team->counts holds the ids of the
- * sends. */
+/* Sends one message to the leader of each other node, with the pieces of that node; all these
+ * messages are under way at the same time. The array team->counts holds the ids of the sends. */
 static void distribute(struct tt_builder *b, const struct tt_stage_team *team, int64_t bytes)
 {
     const struct tt_nodes *nodes = &team->nodes;

@@ -22,7 +22,7 @@
 struct scatterv_way {
     struct tt_parts parts;
     int part;                     /* the number of the receiver's part of the window */
-    int64_t at;                   /* in the window; -1: the piece is too long for its part */
+    int64_t at;                   /* where in the window the piece is; -1: it is too long */
     struct tt_part_slices slices; /* of a piece that is too long */
 };
 

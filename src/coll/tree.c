@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Data that goes up and down a tree in slices. In each turn an inner rank receives one slice from
- * every child at once and combines them with its own slice in one pass. It waits for the
- * sends of a turn in the next turn.
+ * every child at once and combines them with its own slice in one pass. A rank waits for the sends
+ * of a turn in the next turn.
  */
 #include "coll/tree.h"
 

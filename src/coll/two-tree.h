@@ -17,7 +17,8 @@
  * ranks below a rank are a run before it and a run behind it. In the first tree the odd numbers are
  * leaves. If m is even, the second tree is the first one with the numbers reversed. If m is odd, it
  * has the numbers shifted by one, and then one rank is a leaf of both trees. But where operands
- * must stay in rank order, the first rank is instead put above the rest, which is a tree for m - 1.
+ * must stay in rank order, the numbers are not shifted: the first rank is put above a tree of the
+ * other m - 1 ranks.
  *
  * If the root of a reduce in rank order is neither the first nor the last rank, the ranks before it
  * and those behind it each have two trees of their own, and the root receives each byte twice.

@@ -16,11 +16,12 @@ struct array {
 struct tt_builder {
     struct tt_plan plan; /* only the scalars of the plan are set; its arrays follow below */
     struct array steps, ranges, shapes, varies, ranks, exchanges, entries;
-    /* for each starting step of the lane: the index of the innermost loop around it, or NO_LOOP */
+    /* for each step of the lane that starts a transfer: the index of the innermost loop around it,
+     * or NO_LOOP */
     struct array homes;
     uint32_t loop[TT_DEPTH]; /* the indices of the steps that begin the open loops */
-    /* depth: how many loops are open, without those that `dead` counts. dead: how many loops are
-     * open, counted from the first loop of 0 turns on; the steps in these loops are skipped */
+    /* dead: the number of open loops from the outermost loop of 0 turns inwards, with that loop;
+     * the builder skips the steps in these loops. depth: the number of open loops around them */
     int depth, dead;
     bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */

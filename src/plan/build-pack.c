@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Returns the greatest end that a range in WIN with a shape has in any turn. Counts rotation and
- * stride only, not a move without rotation. The text of a plan may contain any numbers: an end
- * beyond 64 bits is cut to 64 bits, and tt_plan_invalid refuses the plan. */
+/* Returns the greatest offset in WIN at which a range with a shape ends, over all turns. Rotation
+ * and stride are counted; a move without rotation is not. The text of a plan may contain any
+ * numbers: an end beyond 64 bits is cut to 64 bits, and tt_plan_invalid refuses the plan. */
 static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
 {
     struct tt_shape s = shape_of(b, *r);

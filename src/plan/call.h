@@ -131,8 +131,9 @@ struct tt_call {
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
     bool steady; /* the plan must not depend on what earlier calls measured (choose/measure.h) */
-    /* if the call is a part of an operation that is no collective: its enum tt_signature_other;
-     * otherwise 0 */
+    /* 0 for a collective that the user calls. If the call is one step of something else, such as
+     * tutti_team_split or the exchange of counts before an alltoallv: the number of that in enum
+     * tt_signature_other. */
     int8_t as;
     int32_t root;
     int64_t n;  /* elements that a rank contributes (alltoall, reduce_scatter_block: to each
@@ -245,7 +246,8 @@ int64_t tt_call_place(const struct tt_call *call, int me);
 /* Returns the bytes of OUT that the result fills, from the start of OUT. */
 int64_t tt_call_result_bytes(const struct tt_call *call, int p, int me);
 
-/* Whether only the root may call in place: the data of all ranks lie at the root alone. */
+/* Whether only the root may call in place, because the root alone has a buffer for the result or
+ * for the pieces of all ranks. */
 bool tt_coll_is_roots(enum tt_coll coll);
 const char *tt_coll_name(enum tt_coll coll);
 /* Whether the collective can be done in place. */

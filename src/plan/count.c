@@ -100,8 +100,8 @@ static void one_sided(const struct counted_lane *c, const struct tt_step *s, int
     c->count[c->plan->me].messages += times;
 }
 
-/* Counts a step that moves `len` bytes and is done so many times. A step of length 0 is left
- * out. */
+/* Counts a step that moves `len` bytes and is done `times` times. A step of length 0 counts
+ * nothing. */
 static void add_moves(const struct counted_lane *c, const struct tt_step *s, int64_t len,
                       int64_t times)
 {
@@ -176,9 +176,9 @@ static int common_loops(const struct counted_lane *c, const struct start *start)
 }
 
 /* Returns the first turn in which the instance that the wait step names has been started. The turns
- * are those of the loops around both the start and the wait, numbered through all turns of the
- * outer loop. In each of these turns the same number of instances is started, either before or
- * after the wait. */
+ * are those of the innermost loop around both the start and the wait. They are numbered on from one
+ * turn of the outer loop to the next. In each of them the same number of instances is started,
+ * either before or after the wait. */
 static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
                           int common)
 {

@@ -10,8 +10,8 @@
 
 /* The state of an exchange under way. order[0 .. active-1] are the entries that are not finished,
  * in the order of this round, and `at` is the position of the next entry. Entries that need another
- * round are moved to the front of the array; `kept` is the number of these entries. `started` and
- * `waited` are numbers of puts. */
+ * round are moved to the front of the array; `kept` is the number of these entries. `started` puts
+ * have been started, and `waited` of them have been waited for. */
 struct tt_generator {
     const struct tt_exchange *how;
     const struct tt_entry *entries;

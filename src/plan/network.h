@@ -3,7 +3,7 @@
  * Networks as text. A problem string names its network after the @, in this form:
  *
  *     KIND:NUMBERxNUMBER...     see topo/net.h
- *     +reduce                   after a tree: its adapters reduce
+ *     +reduce                   after a tree: its network adapters reduce the data that pass them
  *     -hole(3,3,3)  -hole(17)   a missing node, by its coordinates in a grid or by its number
  *     -wall(x=4)                all nodes whose x (y z u v w) is 4 are missing
  *     -random(50,7)             50 missing nodes, drawn with seed 7

@@ -14,7 +14,7 @@
  *
  * Plans are run (src/run), proven (lab/prove/prove.h), counted (count.h), printed and parsed
  * (lab/text/text.h). All code that needs the steps as they are done reads them through the iterator
- * below, which unrolls loops and generators.
+ * below, which unrolls loops and generators (TT_EXCHANGE).
  *
  * docs/plan.md says what the steps mean. This header says how they are stored:
  *
@@ -23,9 +23,10 @@
  *             number. All ranges of a step have the same length, step.len bytes. copy, put, get:
  *             [0] = destination, [1] = source; reduce: [0] = destination, [1..] = operands in rank
  *             order; send, recv: [0].
- *   shapes[]  how a range is strided or moves with a loop; shape 0: neither
- *   varies[]  how a step's flag value or length changes with the turn of its loop; entry 0: not at
- *             all
+ *   shapes[]  how a range is strided, or moves with the turns of a loop; a range with shape 0 does
+ *             neither
+ *   varies[]  how a step's flag value or length changes with the turn of its loop; a step with
+ *             entry 0 does not change
  *   ranks[]   the sets of ranks that signals go to
  */
 #ifndef TT_PLAN_H
@@ -36,8 +37,8 @@
 
 enum tt_buffer { TT_IN, TT_OUT, TT_TMP, TT_WIN, TT_BUFFERS };
 
-/* The four kinds that start a transfer come first: such a step has an id, and a wait step completes
- * it. */
+/* The four kinds that start a transfer come first. A step of these kinds has an id, by which a wait
+ * step waits until the transfer is complete. */
 enum tt_kind {
     TT_SEND,
     TT_RECV,
@@ -64,7 +65,8 @@ enum {
     TT_SET = -2,  /* signal.peer: ranks[first .. first+nops-1] */
     TT_LANES = 8, /* the most lanes of a plan */
     TT_DEPTH = 2, /* the deepest nesting of loops */
-    /* the most instances of a starting step that are under way at a time: wait -0 .. -3 */
+    /* A step that starts a transfer in a loop starts an instance in each turn. At most this many of
+     * them are under way at a time, so a wait step names one of the last four. */
     TT_IN_FLIGHT = 4,
     TT_SLOTS = 128,     /* the most executions of a team that are in flight at a time */
     TT_WINDOWS = 32,    /* the most executions in flight that use long windows */
@@ -100,8 +102,8 @@ struct tt_shape {
 /* How a step changes in turn i of the innermost loop and turn j of the loop around it. The flag
  * value is value + i*inc[0] + j*inc[1]. The step is left out while i < from. If tail >= 0, the
  * length is `tail` in the last turn of the innermost loop (tail_mod == 0) or in the turns with (i +
- * tail_phase) % tail_mod == tail_mod - 1 (tail_mod > 0). A start that is left out or has length 0
- * still counts as an instance. */
+ * tail_phase) % tail_mod == tail_mod - 1 (tail_mod > 0). If the step starts a transfer, a turn in
+ * which the step is left out or has length 0 still counts as an instance (TT_IN_FLIGHT). */
 struct tt_vary {
     int32_t inc[TT_DEPTH];
     uint32_t from;
@@ -115,8 +117,9 @@ struct tt_vary {
  * send    receiver                  id                       -             range
  * recv    sender                    id                       -             range
  * put get owner of the range X@peer id                       -             2 ranges
- * wait    -                         id of the started step   turns ago     first: 1 while the loop
- *                                                                          of that step is open
+ * wait    -                         id of the started step   turns ago     first: 0 if the wait is
+ *                                                                          after the loop of that
+ *                                                                          step, otherwise 1
  * signal  rank, TT_ALL or TT_SET    flag value raised to     -             the set
  * await   the writer                flag value reached       its lane      -
  * copy    -                         -                        -             2 ranges
@@ -163,10 +166,10 @@ struct tt_lane {
 /* A plan lies in one block of memory, which tt_plan_free frees, and is read-only once it is built.
  *
  * Invariants (tt_plan_invalid checks them): 1 <= lanes <= TT_LANES; every index is inside its
- * array; loops nest at most TT_DEPTH deep; the ids of a lane's starting steps ascend from 0; this
- * rank's own ranges have rank TT_SELF; lengths are > 0 outside of loops; inside two loops, a range
- * rotates (tt_shape.mod > 0) only if the turns of the inner loop are a multiple of its mod; len and
- * tail are multiples of a range's block. */
+ * array; loops nest at most TT_DEPTH deep; the ids of the steps of a lane that start transfers
+ * ascend from 0; this rank's own ranges have rank TT_SELF; lengths are > 0 outside of loops; inside
+ * two loops, a range rotates (tt_shape.mod > 0) only if the turns of the inner loop are a multiple
+ * of its mod; len and tail are multiples of a range's block. */
 struct tt_plan {
     int32_t p, me;
     enum tt_coll coll;
@@ -174,10 +177,10 @@ struct tt_plan {
     tutti_type type;       /* the type that the reduce steps combine */
     tutti_op op;
     uint32_t lanes;
-    /* set of the buffers that other ranks may touch: 1 << TT_IN, TT_OUT, TT_TMP */
+    /* set of the buffers that other ranks may touch: bits 1 << TT_IN, 1 << TT_OUT, 1 << TT_TMP */
     uint32_t opens;
     uint32_t operands; /* the largest number of ranges of a step */
-    bool segments;     /* the rank opens a segment for each peer, as in v-collectives */
+    bool segments;     /* a v-collective, whose buffers have a segment for each peer (tt_range) */
     bool loops;
     int64_t tmp_bytes;
     int64_t win_bytes; /* the bytes of the rank's window that the plan uses */
@@ -231,7 +234,7 @@ void tt_builder_divide(struct tt_builder *b, int64_t bytes);
 struct tt_subteam {
     int p, me;
     const int *member;
-    /* by buffer; only .buf and .off are used; at[TT_TMP].buf is TT_TMP */
+    /* indexed by buffer; only the members buf and off are used; at[TT_TMP].buf is TT_TMP */
     struct tt_range at[TT_BUFFERS];
 };
 /* Until tt_subteam_end, the builder takes all appended steps as steps of the subteam `part`: ranks,
@@ -306,7 +309,8 @@ void tt_end(struct tt_builder *b);
 /* The next four functions change the step that was appended last, and do nothing if that step was
  * dropped. tt_tail sets the length of the step in the last turn of the innermost loop. */
 void tt_tail(struct tt_builder *b, int64_t len);
-/* Sets the length of the step in the turns with (i + phase) % mod == mod - 1. */
+/* Sets the length of the step in each turn i of the innermost loop for which (i + phase) % mod is
+ * mod - 1. */
 void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase);
 /* Sets the first turn of the innermost loop in which the step is done. */
 void tt_from(struct tt_builder *b, uint32_t turn);
@@ -331,7 +335,8 @@ struct tt_plain {
     int32_t peer;
     uint32_t value; /* the flag value, or the id of the step that is started or waited for */
     uint32_t lane;  /* await: the writer's lane */
-    /* start, wait: the instance of the id, which is the number of earlier starts of the id */
+    /* in a step that starts a transfer or waits for one: the instance, which is the number of
+     * earlier starts with the same id */
     uint64_t instance;
     uint32_t nops;
     int64_t len;
@@ -348,14 +353,14 @@ struct tt_iter {
     struct {
         uint32_t begin, turn, turns;
     } loop[TT_DEPTH];
-    uint64_t *instances;      /* by id: the number of starts so far; NULL without loops */
+    uint64_t *instances;      /* for each id: the starts so far; NULL: the plan has no loops */
     struct tt_range *scratch; /* room for plan->operands ranges */
     struct tt_generator *generator;
     bool generating, unrolls;
 };
 
-/* Returns how many bytes, a multiple of 8, tt_iter_begin needs at `memory`, an address that is a
- * multiple of 8, for this lane of the plan. The caller owns that memory and keeps it until the
+/* Returns how many bytes tt_iter_begin needs at `memory` for this lane of the plan: a multiple of
+ * 8. The address must be a multiple of 8, too. The caller owns that memory and keeps it until the
  * iterator is no longer used. */
 size_t tt_iter_bytes(const struct tt_plan *plan, int lane);
 void tt_iter_begin_unrolled(struct tt_iter *iter, void *memory);

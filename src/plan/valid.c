@@ -29,7 +29,7 @@ static const struct rule {
 };
 
 /* The place of the check in a lane: the loops that are open at the current step, and the number of
- * starting steps so far. */
+ * steps so far that start a transfer. */
 struct place {
     const struct tt_plan *plan;
     uint32_t loop[TT_DEPTH]; /* the indices of the steps that begin the open loops */
