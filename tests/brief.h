@@ -17,9 +17,9 @@ static inline int brief(int all, int some)
     return wish && *wish ? some : all;
 }
 
-/* Returns whether to try this case, where *cases counts the cases before it: always, but in a brief
- * run for the first of every n cases only. If n has no factor in common with the lengths of the
- * surrounding loops, the sample takes each value of each loop. */
+/* Returns whether to try the next case: in a brief run only the first of every n cases, otherwise
+ * every case. *cases counts the cases so far. If n has no factor in common with the lengths of the
+ * surrounding loops, a brief run takes each value of each loop. */
 static inline bool sampled(int *cases, int n)
 {
     return (*cases)++ % brief(1, n) == 0;

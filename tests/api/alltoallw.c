@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * alltoallw, in which each pair of ranks has types of its own: results of the three forms, in place
- * and not, with empty pieces; counts of a pair that do not match; and wrong arguments, for which
- * the rank that passes them gets an error with the name of the argument, even if no other rank
- * calls.
+ * Tests alltoallw, in which each pair of ranks has types of its own: results of the three forms
+ * (blocking, nonblocking, persistent), in place and not, with empty pieces; counts of a pair that
+ * do not match; and wrong arguments, for which the rank that passes them gets an error with the
+ * name of the argument, even if no other rank calls.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,8 +45,8 @@ static void must(tutti_status status, const struct alltoallw_rank *x, const char
     check(status == TUTTI_OK, x, what);
 }
 
-/* Returns the number of basic elements that two ranks have for each other: always even, so that
- * they are whole pairs, and equal in both directions, so that the call can be in place. */
+/* Returns the number of basic elements that two ranks send each other. It is even, so that the
+ * elements are whole pairs, and equal in both directions, so that the call can be in place. */
 static int64_t elements(int a, int b, int64_t n)
 {
     return (a + b) % 4 == 3 ? 0 : n * (1 + (a * b) % 3) / 3 / 2 * 2;
@@ -57,7 +57,8 @@ static int64_t value(int round, int from, int to, int64_t i)
     return 100000 * (100 * round + 10 * from + to) + i;
 }
 
-/* Sets piece r to m basic elements of a type that depends on the two ranks and the side. */
+/* Sets piece r to m basic elements of a type that depends on the two ranks and on the side, which
+ * is the input or the output. */
 static void set_piece(struct alltoallw_rank *x, struct alltoallw_side *s, int r, int kind,
                       int64_t m)
 {
@@ -276,7 +277,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* alltoallw: as a process of a job. alltoallw threads P...: on P threads, for each P. */
+/* `alltoallw` runs the test as one rank of the job that `tutti run` has started. `alltoallw threads
+ * P...` runs it on P threads, which are the ranks, for each P in turn. */
 int main(int argc, char **argv)
 {
     return run_ranks(argc, argv, one_rank);

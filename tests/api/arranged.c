@@ -94,7 +94,8 @@ static void check_places(tutti_team *grid, const int *dims, tutti_cart_order ord
     }
 }
 
-/* Tries grids with as many places as the world has ranks, and grids with one line less. */
+/* Tries a grid with as many places as the world has ranks, and a grid that is shorter by one in the
+ * first dimension, from which some ranks are left out. */
 static void try_grid(tutti_team *world, tutti_cart_order order)
 {
     int p = tutti_size(world), me = tutti_rank(world), dims[2] = {0, 0}, periodic[2] = {0, 1};

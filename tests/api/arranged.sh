@@ -5,7 +5,9 @@
 # machines that only HWLOC_SYNTHETIC describes.
 set -eu
 program=$TUTTI_BUILD/tests/test-api-arranged
-compared() { # compared N COMMAND...: expects that rank 0 compares the grid of nodes N times
+# compared N COMMAND...: runs the command, and expects that rank 0 has compared the order of ranks
+# with their nodes N times (try_nodes in arranged.c).
+compared() {
     local n=$1
     shift
     [ "$("$@" | tee /dev/stderr | grep -c "compared $n times\$")" -eq 1 ] || exit 1
@@ -18,8 +20,8 @@ TUTTI_NODES=2,2 compared 1 job 4 processes
 TUTTI_NODES=1,1,1,1,1,1 compared 1 job 6 processes
 TUTTI_NODES=4,2 compared 0 job 6 processes
 
-# The synthetic machine has its processors 0 and 1 in two domains. With HWLOC_THISSYSTEM, hwloc
-# takes the synthetic machine for this system, so that the binding of the process counts for it.
+# The synthetic machine has its processors 0 and 1 in two domains. With HWLOC_THISSYSTEM=1, hwloc
+# takes the synthetic machine for this system, and so applies the binding of this process to it.
 [ "$TUTTI_SANITIZE" != thread ] || exit 0
 export HWLOC_THISSYSTEM=1
 if taskset -c 0,1 true 2>/dev/null && [ "$(taskset -c 0,1 nproc)" -eq 2 ]; then

@@ -289,7 +289,7 @@ static int uneven(int argc, char **argv)
         if (argc > 0 && strcmp(argv[0], "finalize") == 0) tutti_finalize(client);
         usleep(300000);
         if (argc > 0 && strcmp(argv[0], "kill") == 0) kill(getpid(), SIGKILL);
-        _exit(0); /* the process ends, with tutti_finalize before or without it */
+        _exit(0); /* unless HOW is "finalize", the process ends without tutti_finalize */
     }
     tutti_status status = tutti_init(&second);
     reported("second", status);
@@ -431,7 +431,8 @@ static void must_be_untouched(void)
         must(fcntl(fd, F_GETFD) == 0 && fstat(fd, &st) == 0 && st.st_size == OWN_BYTES);
 }
 
-/* reused: takes the numbers between two clients. The second client is refused. */
+/* reused: between two clients, the program closes all descriptors and opens files that get the same
+ * numbers. The second client is refused, and the files are not changed. */
 static int reused(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -444,7 +445,8 @@ static int reused(int argc, char **argv)
     return 0;
 }
 
-/* traced: takes the numbers, also that of the rank's trace, while a client works. */
+/* traced: while a client works, the program closes all descriptors, also that of the rank's trace,
+ * and opens files that get the same numbers. The library must not change these files. */
 static int traced(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -475,9 +477,9 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-/* jobs: two jobs of threads run at once, and each of their threads also creates a client of the
- * process's own job, beside an existing client. It does not matter which of these clients of one
- * process belong together with which of another process. */
+/* jobs: two jobs of threads run at once. Each of their threads also creates a client of the job of
+ * the process, beside an existing client. Each process creates these clients in any order, so any
+ * client of one process may belong together with any client of another process. */
 static int jobs(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -50,7 +50,8 @@ expect 137 go -n 3 "$clients" uneven kill
 [ "$(lines out '^second: a member of the team failed: rank 2 died: signal 9 \(Killed\)$')" -eq 2 ] ||
     fail 'one that was killed is not reported'
 
-# The number of the descriptor of the job's memory may become that of a file of the program.
+# A program may close the descriptor of the job's shared memory, and open a file that gets the same
+# number.
 expect 0 go -n 2 "$clients" reused
 [ "$(lines out '^this process cannot join again: it closed the descriptor of the job.s memory: Bad file descriptor$')" -eq 2 ] ||
     fail 'a descriptor that the program reuses'

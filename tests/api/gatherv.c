@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * gatherv and scatterv, in which only the root knows the counts of all ranks: results of the three
- * forms, in place and not; calls without any data; and wrong arguments, for which the rank that
- * passes them gets an error with the name of the argument, even if no other rank calls.
+ * Tests gatherv and scatterv, in which only the root knows the counts of all ranks: results of the
+ * three forms (blocking, nonblocking, persistent), in place and not; calls without any data; and
+ * wrong arguments, for which the rank that passes them gets an error with the name of the argument,
+ * even if no other rank calls.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -153,8 +154,8 @@ static void run(struct gatherv_rank *x, bool gathers, enum gatherv_form form)
     if (form == PERSISTENT) must(tutti_request_free(request), x, "free");
 }
 
-/* Returns whether the algorithm can do such calls: with `composed` the ranks first send each other
- * the counts, which a nonblocking call cannot do. */
+/* Returns whether the algorithm that TUTTI_ALGORITHM names, if any, can make calls of this form.
+ * `composed` cannot make nonblocking calls, because the ranks first send each other the counts. */
 static bool can_run(enum gatherv_form form)
 {
     const char *forced = getenv("TUTTI_ALGORITHM");
@@ -311,7 +312,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* gatherv: as a process of a job. gatherv threads P...: on P threads, for each P. */
+/* `gatherv` runs the test as one rank of the job that `tutti run` has started. `gatherv threads
+ * P...` runs it on P threads, which are the ranks, for each P in turn. */
 int main(int argc, char **argv)
 {
     return run_ranks(argc, argv, one_rank);

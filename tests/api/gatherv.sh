@@ -19,7 +19,7 @@ TUTTI_NODES=2,1 go -n 3
 TUTTI_NODES=2,2,1 TUTTI_CMA=0 go -n 5
 TUTTI_NODES=1,1,1 TUTTI_EAGER=0 go -n 3
 TUTTI_FAULT=delay=30,seed=5 go -n 3
-# Several nodes with a real network (UCX) between them, where its library is installed.
+# Where the UCX library is installed, also runs the test with a real network between the nodes.
 wired=
 if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then wired=1; fi
 [ -z "$wired" ] || TUTTI_WIRE=1 TUTTI_NODES=2,1 UCX_TLS=tcp,self go -n 3

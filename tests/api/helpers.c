@@ -35,8 +35,8 @@ struct posted {
 
 static struct {
     tutti_context *context;
-    int next[POSTERS]; /* number of the next work of each poster; only the advancing thread
-                        * writes it */
+    int next[POSTERS]; /* next[i]: the number of the item that poster i posted and that must run
+                        * next; only the advancing thread writes it */
     int wrong;
     _Atomic int done;
 } queue;

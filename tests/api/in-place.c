@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * alltoall and alltoallv in place, in their three forms: on all ranks and on some, for a basic type
- * and for a derived one, with empty pieces.
+ * Tests alltoall and alltoallv in place, in their three forms (blocking, nonblocking, persistent):
+ * in place on all ranks and on some, for a basic type and for a derived one, with empty pieces.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ struct in_place_rank {
     tutti_team *team;
     int p, me;
     bool lists, in_place;
-    int64_t n, step; /* the most elements of a piece; the distance between elements in memory */
+    int64_t n, step; /* n: the most elements of a piece; step: the distance between elements in
+                      * memory */
     tutti_type type;
     int64_t counts[RANKS], displs[RANKS];
     int64_t in[2 * RANKS * MOST], out[2 * RANKS * MOST];
@@ -32,7 +33,7 @@ static void must(bool good, const struct in_place_rank *x, const char *what)
     abort();
 }
 
-/* Returns the number of elements that two ranks have for each other, equal in both directions. */
+/* Returns the number of elements that two ranks send each other, equal in both directions. */
 static int64_t length(const struct in_place_rank *x, int a, int b)
 {
     return !x->lists ? x->n : (a + b) % 3 == 1 ? 0 : x->n * (1 + a * b % 3) / 3;

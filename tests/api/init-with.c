@@ -4,11 +4,17 @@
  *
  *     init-with FOLDER RANK SIZE [WHAT [N]]
  *
- * It makes two clients and checks a collective and the placement on each. `fail`: the allgather
- * fails at this rank in call N, from 1; `late`: it fails there, but only after it has given the
- * bytes to the others; `kill`: the rank dies there. `lie`: this rank gets other bytes. `size`,
- * `rank`: N is the argument of tutti_init_with. `starve`: its allocation N fails, from 0. If a rank
- * cannot join, it prints the status and the text, and exits with 3.
+ * The rank makes two clients, and on each it checks a collective and which ranks share its node. If
+ * it cannot join, it prints the status and the error text, and exits with 3. WHAT makes something
+ * go wrong at this rank:
+ *
+ *     fail N    the allgather fails in its call N, counted from 1
+ *     late N    it fails in call N, but only after it has given the bytes to the other ranks
+ *     kill N    the rank kills itself in call N of the allgather
+ *     lie       the allgather returns wrong bytes
+ *     size N    the rank passes N to tutti_init_with as the size
+ *     rank N    the rank passes N to tutti_init_with as its rank
+ *     starve N  memory allocation N fails, counted from 0
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The neighbourhood collectives in their three forms: on grids, periodic and not, with dimensions
- * of length 1 and 2, where a neighbour occurs twice; and on a graph in which ranks have different
- * numbers of neighbours, some of them several times. Also lengths and collectives that do not
- * match, and wrong arguments.
+ * Tests the neighbourhood collectives in their three forms (blocking, nonblocking, persistent): on
+ * grids, periodic and not, with dimensions of length 1 and 2, where a neighbour occurs twice; and
+ * on a graph in which ranks have different numbers of neighbours, some of them several times. Also
+ * tests lengths and collectives that do not match, and wrong arguments.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -348,7 +348,8 @@ static void one_rank(tutti_client *client, void *arg)
     free(x);
 }
 
-/* neighbor: as a process of a job. neighbor threads P...: on P threads, for each P. */
+/* `neighbor` runs the test as one rank of the job that `tutti run` has started. `neighbor threads
+ * P...` runs it on P threads, which are the ranks, for each P in turn. */
 int main(int argc, char **argv)
 {
     if (run_ranks(argc, argv, one_rank) != 0) return 1;

@@ -10,7 +10,7 @@ for algorithm in flat exchange pairwise; do TUTTI_ALGORITHM=alltoallv=$algorithm
 go -n 2
 TUTTI_NODES=1,1 go -n 2
 TUTTI_NODES=2,2,1 go -n 5
-# Several nodes with a real network (UCX) between them, where its library is installed.
+# Where the UCX library is installed, also runs the test with a real network between the nodes.
 if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
     TUTTI_WIRE=1 TUTTI_NODES=2,1 UCX_TLS=tcp,self go -n 3
 fi

@@ -51,7 +51,8 @@ static void rank(tutti_client *client, void *arg)
     EXPECT(tutti_barrier(world) == TUTTI_OK);
     if (tutti_rank(world) == 0) {
         EXPECT(tutti_ibarrier(world, &request) == TUTTI_OK);
-        /* The system may take the processor away for a while between two tests of a loop. */
+        /* Between two tests of a loop the system may take the processor away, and the library takes
+         * this time for a pause. So not every test must yield. */
         EXPECT(yields_in(request, TESTS, false) > TESTS / 4);
         EXPECT(yields_in(request, PAUSES, true) == 0);
         atomic_store(&may_come, true);

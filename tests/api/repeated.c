@@ -143,8 +143,8 @@ static tutti_status scatter_in_place(struct repeated_rank *x, void *out)
                           x->counts[x->me], TUTTI_I64, 0);
 }
 
-/* Makes scatterv in place, in which `out` is the input of the root, and then refuses a call in
- * which that is NULL. The other ranks do not make this last call. */
+/* Makes scatterv in place, in which the input of the root is `out`. Then checks that the root gets
+ * an error if it passes NULL as `out`. The other ranks do not make this last call. */
 static void refuse_no_input(struct repeated_rank *x)
 {
     fill(x, 1, 0);
@@ -165,7 +165,8 @@ static void refuse_wrong_buffers(struct repeated_rank *x)
     x->team = world;
 }
 
-/* Which parts run: "equal", "turns" or all. */
+/* The part of the test that runs: "equal" is equal_calls, "turns" is calls_in_turn, and any other
+ * text stands for all parts. */
 static const char *part = "all";
 
 static void one_rank(tutti_client *client, void *arg)
@@ -191,7 +192,9 @@ static void one_rank(tutti_client *client, void *arg)
     }
 }
 
-/* repeated [PART]: as a process of a job. repeated threads P...: on P threads, for each P. */
+/* `repeated [PART]` runs the test, or only a part of it, as one rank of the job that `tutti run`
+ * has started. `repeated threads P...` runs it on P threads, which are the ranks, for each P in
+ * turn. */
 int main(int argc, char **argv)
 {
     bool threads = argc > 1 && strcmp(argv[1], "threads") == 0;

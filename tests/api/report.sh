@@ -16,7 +16,7 @@ for rank in range(3):
     report = json.load(open(f"calls-{rank}.json"))
     assert report["rank"] == rank and report["ranks"] == 3 and report["lost"] == 0, report
     rows = report["calls"]
-    # tests/choose/measured.c makes so many of each on the world.
+    # tests/choose/measured.c makes this number of calls of each kind on the world.
     for call, blocks, number in (("allreduce", True, 60), ("allreduce", False, 60 + 29), ("reduce", True, 60),
                                  ("bcast", True, 60), ("barrier", True, 60)):
         found = [row for row in rows if row["call"] == call and row["ranks"] == 3 and row["blocks"] == blocks]
@@ -29,9 +29,9 @@ for rank in range(3):
 PYTHON
 [ "$(find . -name 'calls-*' | wc -l)" -eq 3 ] || fail 'not three reports'
 
-# Rank 1 sleeps before its calls, so rank 0 has waited longer for rank 1 than rank 1 for rank 0,
-# by the algorithms that are chosen, which use flags, and by others, which use messages. Both have
-# waited, because the processors have other things to do, too.
+# Rank 1 sleeps before its calls, so rank 0 must have waited longer for rank 1 than rank 1 for rank
+# 0. Rank 1 has waited, too, because the processors also have other work. This must hold for the
+# algorithms that Tutti chooses, which use flags, and for others, which use messages.
 cat >late <<'SCRIPT'
 #!/bin/bash
 if [ "$TUTTI_RANK" = 1 ]; then export TUTTI_FAULT=delay=3000,seed=1; fi

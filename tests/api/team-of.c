@@ -4,8 +4,8 @@
  *
  *     team-of threads P       a job of threads
  *     team-of all             a job of processes
- *     team-of die|leave       the last rank dies, or leaves, without the call that lists it; the
- *                             others get PEER, and make a team without that rank
+ *     team-of die|leave       the last rank dies, or leaves, before the call that lists it; the
+ *                             other ranks get TUTTI_ERR_PEER, and make a team without that rank
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -22,7 +22,7 @@ gone() {
 for n in 2 3 4; do gone $n die && gone $n leave; done
 TUTTI_NODES=2,2 gone 4 die
 TUTTI_NODES=2,1 gone 3 leave
-# Several nodes with a real network (UCX) between them, where its library is installed.
+# Where the UCX library is installed, also runs the test with a real network between the nodes.
 if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
     TUTTI_WIRE=1 TUTTI_NODES=2,1 UCX_TLS=tcp,self go -n 3 "$program" all
 fi

@@ -28,8 +28,9 @@
 
 enum { LONG = 100000, TURNS = 20 };
 
-/* A process and the threads that it brings: the number of the process, the number of its threads,
- * the rank of the first of them, and the number of threads of all processes. */
+/* A process in a job of threads (tutti_team_threads): the number of the process, the number of its
+ * threads, the rank of the first of them, and the number of threads of all processes. `ran` counts
+ * its threads that have run. */
 struct brings {
     int process, threads, first, all;
     atomic_int ran;
@@ -49,8 +50,8 @@ static struct brings brings_of(const tutti_team *team)
 
 /* ---- Accesses by the system ---- */
 
-/* A table of fabric operations that counts the accesses through the system to threads of this
- * process (`near`) and to threads of other processes (`far`), and then makes them. */
+/* A table of fabric operations that counts the accesses by system calls to the memory of threads of
+ * this process (`near`) and of other processes (`far`), and then makes these accesses. */
 struct counting {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
@@ -126,8 +127,8 @@ static void exchange(tutti_team *team)
 
 /* ---- Teams ---- */
 
-/* Tries a team of the threads of this process: they reach each other's buffers without the system,
- * and the data of a long allreduce pass through no windows. */
+/* Tries a team of the threads of this process: they reach each other's buffers without system
+ * calls, and the data of a long allreduce pass through no windows. */
 static void own_process(tutti_client *client, const struct brings *b, struct counting *c)
 {
     tutti_team *team;
@@ -141,7 +142,7 @@ static void own_process(tutti_client *client, const struct brings *b, struct cou
 }
 
 /* Tries teams of threads of several processes: threads of one process read each other's memory
- * without the system. */
+ * without system calls. */
 static void mixed(tutti_client *client, const struct brings *b, struct counting *c)
 {
     tutti_team *team, *turned;

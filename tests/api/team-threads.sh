@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Runs team-threads.c: processes that bring one, two and three threads, with and without direct
-# access to each other's memory; inside threads; with wrong arguments; with a thread that ends
-# early; and with a process that dies.
+# Runs team-threads.c: with processes that bring one, two and three threads, with and without direct
+# access to each other's memory; inside the threads of one process; with wrong arguments; with a
+# thread that ends early; and with a process that dies.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 program=$TUTTI_BUILD/tests/test-api-team-threads
 go() { tutti run --timeout 3000 "$@"; }
-# With a given cost of reading, the ranks measure none, and read long data from buffer to buffer.
+# With this setting the ranks do not measure the cost of reading. They take it to be low, and read
+# long data from buffer to buffer.
 export TUTTI_READ_COST=1
 
 "$program" all

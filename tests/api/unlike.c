@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two ranks that have other pieces for each other than expected, in the collectives in which each
- * piece may have a type of its own: neighbourhood collectives, alltoallw, and alltoallv of derived
- * types. Both ranks get an error in the terms of the user. Pieces whose basic types are the same
- * match, whatever types the ranks use.
+ * Two ranks of which one sends other pieces than the other one expects, in the collectives in which
+ * each piece may have a type of its own: neighbourhood collectives, alltoallw, and alltoallv of
+ * derived types. Both ranks get an error that names the counts and types of the user. Pieces whose
+ * basic types are the same match, whatever types the ranks use.
  */
 #include <stdbool.h>
 
@@ -14,8 +14,8 @@
 struct unlike_rank {
     tutti_team *team;
     int rank;
-    tutti_type two, mixed, other; /* two i32 with a gap between them; an i32 and an f32; an f32 and
-                                   * an i32 */
+    tutti_type two, mixed, other; /* two: two i32 with a gap between them; mixed: an i32 and an f32;
+                                   * other: an f32 and an i32 */
     int64_t in[64], out[64];
 };
 
@@ -279,8 +279,8 @@ static void one_rank(tutti_client *client, void *arg)
     free_types(x);
 }
 
-/* unlike: all cases, each in a job of two threads. unlike processes: all cases, each in a client of
- * the job that `tutti run` has started with two ranks. */
+/* `unlike` runs all cases, each in a job of two threads. `unlike processes` runs all cases, each in
+ * a client of the job that `tutti run` has started with two ranks. */
 int main(int argc, char **argv)
 {
     (void)argv;

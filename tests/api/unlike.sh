@@ -11,7 +11,7 @@ TUTTI_CMA=0 go
 export TUTTI_NODES=1,1
 go
 for algorithm in exchange pairwise; do TUTTI_ALGORITHM=alltoallv=$algorithm go; done
-# Several nodes with a real network (UCX) between them, where its library is installed.
+# Where the UCX library is installed, also runs the test with a real network between the nodes.
 if TUTTI_WIRE=1 tutti run -n 2 "$TUTTI_BUILD/tests/tools-rank" add >/dev/null 2>&1; then
     TUTTI_WIRE=1 UCX_TLS=tcp,self go
 fi

@@ -17,7 +17,8 @@
 
 enum { ENOUGH = 200 };
 
-/* The counters of rank 0's hook: its calls, and its calls on a thread other than `waiter`. */
+/* Counters of rank 0's hook. calls: how often it was called; strange: how often it was called on a
+ * thread other than `waiter`. */
 static atomic_int calls, strange;
 static pthread_t waiter;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The machine model: times between the sizes of a table, and the file, which is read as it was
- * written, and refused with a reason if it does not fit. And files of lines, which several
- * processes change.
+ * Tests the machine model: the times for sizes between those of a table, and the model file, which
+ * must be read as it was written, and refused with a reason if it does not fit. Also tests files of
+ * lines, which several processes change.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -61,7 +61,8 @@ d = json.load(open(sys.argv[1]))
 assert not d["failures"] and len({row["collective"] for row in d["points"]}) == 16, d
 assert {row["problem"] for row in d["points"]} >= {"scan/f64/sum/8/p2", "gatherv/f64/8/p2"}, d' "$work/every.json"
 
-# The limit of a call is the larger one of the times that its signals and its copies take at least.
+# A call takes at least as long as its signals, and at least as long as its copies. The limit of the
+# call is the larger one of these two times.
 PYTHONPATH=$TUTTI_SOURCE/bench python3 - <<'PYTHON'
 from harness.bounds import bound
 limits = {"line": 0.2, "stream": 0.05, "switch": 1.0, "memcpy": 10.0, "cma": 12.0}
@@ -81,7 +82,8 @@ assert bound("reduce_scatter", 2, 2, {**limits, "cma": None}) == (20.0, "windows
 assert bound("reduce", 2, 2, {}) == (None, None)
 PYTHON
 
-# If no figure rotates through the pool, the figures that were measured are compared.
+# If no figure with rotated buffers was measured, the comparison uses the figures that were
+# measured.
 "${compare[@]}" --peers tutti,tutti-alloc --collectives bcast,barrier --buffers anew --json "$work/anew.json" >"$work/out"
 python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The benchmark of messages with Tutti alone, and beside a script in place of UCX's tool that prints
-# given numbers. Each point, ratio and target is present and follows from the measurements. A
-# library that is not installed is left out with a message, and errors are clear.
+# The benchmark of messages, with Tutti alone, and with Tutti beside UCX. Here a script that prints
+# given numbers acts as UCX's tool. Each point, ratio and target is present and follows from the
+# measurements. A library that is not installed is left out with a message, and errors are clear.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

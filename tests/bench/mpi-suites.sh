@@ -49,7 +49,8 @@ assert not judged(mpi4py.judge, "", "Ran 3 tests in 0.1s\nOK\n")
 assert trial.WHOLE in judged(mpi4py.judge, "", "Segmentation fault\n", "died of signal 11")
 PYTHON
 
-# Tests over a host that need no MPI: a shell that sees in LD_PRELOAD whether Tutti is used.
+# These tests need no MPI: a shell script is the program under test. It knows from LD_PRELOAD
+# whether it runs with Tutti.
 cat >"$work/trials.py" <<'PYTHON'
 import os, sys
 from commands import mpi_suites
@@ -57,7 +58,8 @@ from harness import process, trial, under
 
 build, folder = sys.argv[1:]
 process.become_reaper()
-# A launcher is given -n and the number of ranks.
+# The driver passes -n and the number of ranks to a launcher. This one drops both, and runs the
+# program.
 under.LAUNCHERS["none"] = ["sh", "-c", "shift 2; exec \"$@\"", "launcher"]
 started = under.Under(build)
 WITH = "case $LD_PRELOAD in *libtutti_mpi.so) {} ;; *) {} ;; esac"

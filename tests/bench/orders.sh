@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# On a torus, whole segments in rank order take longer than in random order, and chunks gain most of
-# that back. The bytes on the links do not depend on the order.
+# Simulates an alltoall on a torus. If ranks send whole segments in rank order, it takes longer than
+# in random order. In rank order, it takes less time with segments in chunks than with whole
+# segments. The bytes on the links do not depend on the order.
 set -euo pipefail
 "$TUTTI_SOURCE/bench/bench" simulate orders --build "$TUTTI_BUILD" --ranks 64 --networks torus:4x4x4 |
     python3 -c '

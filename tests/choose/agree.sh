@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # All ranks choose alike: the model and the way to choose are those of rank 0, whatever files,
-# settings and home folders the others have. A file that cannot be used leaves the table to choose.
+# settings and home folders the others have. If the model file cannot be used, the table of the
+# library chooses.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 source "$(dirname "$0")/../tools/model.sh"
@@ -10,8 +11,8 @@ source "$(dirname "$0")/../tools/model.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE
 export XDG_CACHE_HOME=$work/cache
 
-# Two models: reading by the system is cheap and everything else is expensive, so that the estimate
-# chooses another algorithm than the table; and copying is cheap, too.
+# Two models. In `mine`, reading the memory of another process is cheap and copying is expensive, so
+# that the estimate chooses another algorithm than the table. In `theirs`, copying is cheap, too.
 model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
 model '1 1 1 1 1 1 1 1 1' >theirs
 sed 's/^processor .*/processor Other/' mine >foreign

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The choice by estimate: the least predicted time, whatever was chosen before; and the table where
- * there is no model or no estimate is wanted.
+ * Tests the choice by estimate. The algorithm with the least predicted time is chosen, whatever was
+ * chosen before. Where there is no model of the machine, or no estimate is wanted, the table of the
+ * library chooses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,8 +105,9 @@ static void a_lack_of_memory_is_forgotten(void **state)
     assert_true(lacks > 0);
 }
 
-/* Checks that it changes no choice that the estimate does not follow candidates that take longer to
- * their end. The fastest algorithm may not apply to a call. */
+/* The estimate stops the prediction of an algorithm once its time is known to be too long
+ * (tt_predict_up_to). Checks that this changes no choice, also if the fastest algorithm does not
+ * apply to the call. */
 static void choice_of(const char *coll, const char *size, int p, int cores, bool commutes)
 {
     char text[100];
@@ -144,8 +146,8 @@ static void set_reads(struct tt_machine *m, int64_t ps)
             m->table[t][i] = ps;
 }
 
-/* Checks that the costs decide: an algorithm that reads another process is chosen if reading costs
- * next to nothing, and none that reads if reading costs much. */
+/* Checks that the costs decide: an algorithm that reads the memory of another process is chosen if
+ * reading costs next to nothing, and no such algorithm if reading costs much. */
 static void costs_decide(void **state)
 {
     (void)state;

@@ -52,7 +52,8 @@ says err 'rankings: 0 of 2 lines are used'
 expect 0 estimates
 says err 'rankings: 0 of 2 lines are used'
 
-# A file that names other algorithms, with right checksums. No user can write this by mistake.
+# Forges a file whose lines name other algorithms and have right checksums, which no user can write
+# by mistake. A job that uses these lines chooses the other algorithms.
 cat >forge.py <<'SCRIPT'
 import sys
 for line in open(sys.argv[1]):

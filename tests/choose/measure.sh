@@ -50,8 +50,8 @@ says err 'choice: ring for allreduce.*by wisdom'
 expect 0 env TUTTI_LOG=choice TUTTI_CHOICE=measure TUTTI_WISDOM="$work/own" tutti run -n 3 ./differing "$program"
 grep -q '^bcast' own || fail 'rank 0 has kept nothing'
 
-# check_ignored SED REASON EXPLAINED: changes a line of the wisdom. A line that does not fit stays
-# in the file, and is ignored with a reason.
+# check_ignored SED REASON EXPLAINED: changes the wisdom by the sed script SED, so that a line does
+# not fit. A job must ignore this line and log REASON, and `tutti explain` must print EXPLAINED.
 check_ignored() {
     sed "$1" before >"$file"
     expect 0 run

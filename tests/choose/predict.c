@@ -169,9 +169,9 @@ static bool has_odd_turns(const struct tt_plan *plan)
     return false;
 }
 
-/* Checks tt_plan_steps, which counts the steps of a plan without unrolling it, but for the turns at
- * both ends of a loop: it never counts more steps than the plan has. So the predictor rightly
- * refuses a plan with too many steps. */
+/* Checks tt_plan_steps, by which the predictor refuses plans with too many steps. If it leaves out
+ * some turns of each loop, it must not count more steps than the unrolled plan has. For a plan
+ * without loops and exchanges (tt_exchange) it must count all steps. */
 static void has_the_steps(const struct tt_algorithm *a, const struct tt_call *call, int p,
                           int cores)
 {
@@ -208,9 +208,9 @@ static void costs_scale(void **state)
     each_algorithm(doubles);
 }
 
-/* Checks that the parts of the time of the rank that ends last make up the predicted time, within a
- * factor of two: this rank may have begun its calls before or after the rank that ended the first
- * calls last. */
+/* Checks that the parts of the time of the rank that ends last add up to the predicted time, within
+ * a factor of two. They are not exactly equal: the predicted time counts from when all ranks have
+ * ended the first calls, and this rank may have ended them earlier. */
 static void adds_up(const struct tt_algorithm *a, const struct tt_call *call, int p, int cores)
 {
     struct tt_machine m = model_of(64000, 64);

@@ -39,7 +39,7 @@ static const char *const problems[] = {"barrier/p3", "bcast/u8/8/p3", "bcast/u8/
 enum { PROBLEMS = sizeof problems / sizeof *problems, SHAPES = 3 };
 
 /* Makes a choice for each problem with the rankings `all`, and checks that it is the same as
- * without any rankings. Returns how many places of rankings were computed. */
+ * without any rankings. Returns how many entries of rankings had to be computed. */
 static uint32_t choose_all(const struct tt_map *map)
 {
     uint32_t before = all.computed;
@@ -52,7 +52,7 @@ static uint32_t choose_all(const struct tt_map *map)
     return all.computed - before;
 }
 
-/* Loads the rankings as a job of three ranks does. Returns how many. */
+/* Loads the rankings as a job of three ranks does. Returns how many it has loaded. */
 static int load_for(const struct tt_machine *m)
 {
     memset(&all, 0, sizeof all);
@@ -124,8 +124,8 @@ static uint64_t hash(const char *text, size_t n)
     return h;
 }
 
-/* Writes a file that has `value` in place of the value of the key in each line, with right
- * checksums, as another version or build would have written it. */
+/* Writes the lines of `text` to the file, but with `value` as the value of the key, and with right
+ * checksums, as another version or build would have written them. */
 static void forge(const char *text, const char *key, const char *value)
 {
     FILE *file = fopen(path, "w");
@@ -198,8 +198,8 @@ static void other_shapes_are_computed(void **state)
     }
 }
 
-/* Checks that a line is also used if numbers of the map differ on which no ranking depends, such as
- * the cost of reading, which each job measures anew. */
+/* Checks that rankings are the same for maps that differ only in numbers on which no ranking
+ * depends, such as the cost of reading, which each job measures anew. */
 static void the_rest_does_not_matter(void **state)
 {
     (void)state;
@@ -264,8 +264,8 @@ static void damage_is_harmless(void **state)
     expect_lines(&m, SHAPES + 2, SHAPES); /* lines of unknown origin stay */
 }
 
-/* WRITERS: processes that write at the same time. Each of them has computed other sizes of the same
- * shape, and a shape of its own. */
+/* WRITERS processes write to the file at the same time. Each of them computes rankings for EACH
+ * sizes of a shape that all processes have, and of a shape of its own. */
 enum { WRITERS = 4, EACH = 6 };
 
 static void write_some(int writer)

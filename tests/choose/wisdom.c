@@ -38,7 +38,7 @@ static void text_and_back(void **state)
         char why[TT_FILE_WHY], text[TT_WISDOM_LINE];
         if (!tt_wisdom_parse(lines[i], &line, why)) fail_msg("%s: %s", lines[i], why);
         assert_string_equal(tt_wisdom_print(&line, text), lines[i]);
-        *strchr(text, ' ') = '\0'; /* the problem in the line is one for the command, too */
+        *strchr(text, ' ') = '\0'; /* the command takes the problem as the line has it */
         assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
         assert_int_equal(problem.p, line.wise.p);
         assert_int_equal((int)problem.call.coll, line.wise.coll);
@@ -175,8 +175,8 @@ static int lines_that_fit(const char *path)
     return n;
 }
 
-/* Checks that no line is lost while several processes write, and that a line for the same place
- * replaces the old one. */
+/* Checks that no line is lost while several processes write, and that a new line for the same
+ * problem replaces the old one. */
 static void writers_at_once(void **state)
 {
     (void)state;

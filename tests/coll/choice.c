@@ -199,9 +199,10 @@ static void processors_share_the_work(void **state)
     assert_string_equal(chosen(TT_COLL_reduce, 1 << 17, &map)->name, "flat");
 }
 
-/* Checks the choice for a long alltoall on ranks that have a processor each. On few ranks, a rank's
- * own buffer is in its caches more often than the buffers of other ranks; and on up to eight, ranks
- * that exchange in pairs do not hinder each other. */
+/* Checks the choice for a long alltoall on ranks that have a processor each. On few ranks,
+ * algorithms in which a rank copies from its own buffer are faster, because its caches hold this
+ * buffer more often than those of other ranks. On up to eight ranks, exchanges in pairs do not
+ * hinder each other. */
 static void long_alltoalls_depend_on_the_ranks(void **state)
 {
     (void)state;
@@ -222,8 +223,8 @@ static void long_alltoalls_depend_on_the_ranks(void **state)
 }
 
 /* Checks the choice where ranks take turns on the processors. A long gather or scatter by `flat`
- * then copies each byte twice, one copy after the other. A bcast copies the bytes into the window
- * once for all ranks. */
+ * then copies each byte twice, one copy after the other, so `direct` is chosen. A bcast by `flat`
+ * copies the bytes into the window once for all ranks, so it is still chosen. */
 static void turns_make_single_copies_better(void **state)
 {
     (void)state;
@@ -242,9 +243,9 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
 
-/* Checks the choice where ranks share processors and reading is cheap. In a bcast of many ranks,
- * all of them would read from the root, and in an allgather all from each other. `halving` moves
- * half of the bytes of `flat`, and suits powers of two. */
+/* Checks the choice where ranks share processors and reading is cheap. A bcast or an allgather on
+ * many ranks nevertheless uses windows: without them, all ranks would read from the root, or all
+ * ranks from each other. `halving` moves half of the bytes of `flat`, and suits powers of two. */
 static void cheap_reading_is_no_reason_to_read_all(void **state)
 {
     (void)state;
@@ -281,9 +282,9 @@ static void cheap_reading_is_no_reason_to_read_all(void **state)
     }
 }
 
-/* Checks that two ranks use a single copy, also if reading costs somewhat more than storing: in a
- * gather or scatter with two copies the root would make one of them for all data, and in a bcast by
- * single copy each rank copies half. */
+/* Checks that two ranks choose an algorithm with a single copy, also if reading costs somewhat more
+ * than storing. In a gather or scatter through windows, the root would make one of the two copies
+ * of all data. In a bcast with a single copy, each of the two ranks copies half. */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
@@ -348,9 +349,9 @@ static void fill_nodes(struct tt_map *map, int node[16], int first, int each)
     map->nodes = node[15] + 1;
 }
 
-/* Checks that the logical tree is chosen on up to eight containers with up to eight ranks each that
- * take turns, for an allreduce only if no container has more than twice as many ranks as another
- * one. */
+/* Checks that the logical tree is chosen on up to eight containers with up to eight ranks each, if
+ * the ranks take turns on the processors. For an allreduce it is chosen only if no container has
+ * more than twice as many ranks as another one. */
 static void several_containers_have_a_logical_tree(void **state)
 {
     (void)state;
@@ -412,8 +413,8 @@ static void containers_with_many_processors_share_the_work(void **state)
 }
 
 /* Checks that a long reduce_scatter does not go through leaders if each node is a machine of its
- * own and has several ranks, nor between two containers whose ranks take turns, if the number of
- * ranks is a power of two. */
+ * own and has several ranks. Between two containers whose ranks take turns, it does not go through
+ * leaders if the number of ranks is a power of two. */
 static void long_reduce_scatters_avoid_leaders(void **state)
 {
     (void)state;
@@ -476,8 +477,9 @@ static void long_allreduces_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
 }
 
-/* Checks that an allreduce of 512 KiB is not divided into more than eight parts, whose messages
- * take too long, unless there are two nodes. */
+/* Checks that between four nodes an allreduce is divided into ten parts only from 4 MiB on, because
+ * the messages of more than eight parts take long. Between two nodes it is divided at 512 KiB, if
+ * the ranks of a node are adjacent. */
 static void many_parts_are_for_longer_allreduces(void **state)
 {
     (void)state;
@@ -522,8 +524,9 @@ static void slices_are_long_where_nodes_share_processors(void **state)
     assert_int_equal(most_messages(&problem, &map), short_slices);
 }
 
-/* Checks that on a hypercube the choice changes at the length m of the textbook, for a latency t_s
- * of 1 us and t_w = 1 ns for each byte. The elements have 8 bytes. */
+/* Checks where the choice for an alltoall on a hypercube of p = 2^d ranks changes from `hypercube`
+ * to `pairwise`: at the length at which both take the same time by the formulas of Grama et al.
+ * (section 4.5), with t_s = 1 us and t_w = 1 ns for each byte. The elements have 8 bytes. */
 static void the_crossover_on_hypercubes_is_found(void **state)
 {
     (void)state;
@@ -541,8 +544,8 @@ static void the_crossover_on_hypercubes_is_found(void **state)
     }
 }
 
-/* Checks that the mean of the counts of an allgatherv or a reduce_scatter decides, like the count
- * of the collective without counts. */
+/* Checks that for an allgatherv or a reduce_scatter the mean of the counts decides, as the count
+ * does for an allgather or a reduce_scatter_block. */
 static void means_of_counts_choose(void **state)
 {
     (void)state;

@@ -300,8 +300,8 @@ static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step
     return false;
 }
 
-/* Returns whether the plans on this map contain such an access; -1: the algorithm refuses the
- * map. */
+/* Returns whether the plans on this map write (or read) a buffer of another rank, as step_accesses
+ * says. Returns -1 if the algorithm refuses the map. */
 static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *problem,
                        const struct tt_map *map, bool writes)
 {
@@ -316,8 +316,8 @@ static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *pr
 }
 
 /* Checks which algorithms are refused if the ranks may not write (or not read) each other's memory.
- * Puts and gets can still be messages, so an algorithm that has them without any direct access
- * still has them. An algorithm that needs only the access that is allowed is not refused. */
+ * Puts and gets become messages where neither access is allowed, so plans may still contain them
+ * there. An algorithm that does not need the forbidden access must not be refused. */
 static void check_forbidden(bool writes)
 {
     int less = 0, refused = 0, kept = 0;
@@ -402,8 +402,8 @@ static int64_t rounds_and_each_other(int64_t p)
     return rounds(p) + p - 1;
 }
 
-/* Returns what the root sends if it sends each other rank one of p parts, and then the p - 1 other
- * parts: in parts. */
+/* Returns the number of parts that the root sends if the data consist of p parts: first one part to
+ * each other rank, and then to each of them the p - 1 parts that it lacks. */
 static int64_t split_sent(int64_t p)
 {
     return (p - 1) * p;
@@ -424,7 +424,8 @@ static int64_t half_each_way(int64_t p)
     return 2 * (p / 2);
 }
 
-/* Returns how many bits are set in all of 1 .. p - 1; for a power of two (p / 2) log2 p. */
+/* Returns how many bits are set in all numbers from 1 to p - 1 together. If p is a power of two,
+ * these are (p / 2) log2 p bits. */
 static int64_t bits(int64_t p)
 {
     int64_t sum = 0;
@@ -469,7 +470,7 @@ static int64_t by_fours(int64_t p)
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);
-    bool shares; /* each rank has a unit for each other rank; otherwise one unit */
+    bool shares; /* the vector consists of p units, one for each rank; otherwise of one unit */
     int64_t (*messages)(int64_t p), (*sent)(int64_t p), (*reduced)(int64_t p);
 } statements[] = {
     {&tt_bcast_binomial, any, false, rounds, rounds, NULL},
@@ -772,8 +773,8 @@ static int messages_between(const struct tt_plan *plan, const int *node)
 }
 
 /* Checks gatherv and scatterv: one message goes between the root and each other node. The root
- * copies only pieces that do not lie in one place. Equal pieces without gaps lie in one place if
- * the ranks of their node are adjacent. */
+ * copies the pieces of a node only if they are not contiguous. Equal pieces without gaps are
+ * contiguous if the ranks of their node are adjacent. */
 static void the_pieces_of_a_node_go_in_one_message(const struct tt_algorithm *a, int p, int root)
 {
     int node[PLANS_RANKS], seen[PLANS_RANKS] = {0}, nodes = 0;

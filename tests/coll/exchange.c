@@ -43,7 +43,8 @@ static struct tt_problem drawn(enum tt_coll coll, int p, uint64_t seed)
     problem.skew = (enum tt_skew)(seed / MOST % TT_SKEWS);
     if (!tt_call_counts(&problem.call)) problem.skew = TT_SKEW_equal;
     problem.call.slice = 8 * (int64_t)(1 + seed % 4);
-    problem.call.commutes = seed % 10 != 0; /* an order that must be kept for one seed in ten */
+    problem.call.commutes = seed % 10 != 0; /* one seed in ten puts in rank order, and the others in
+                                             * a random order */
     return problem;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Checks the table of costs that pipelined recursive halving promises, beside the table of the
- * pipelined tree, by counting in the plans. Also checks the overlap in the plans: every reduction
- * happens while a slice travels, and there is never more than one slice in each direction.
+ * Checks by counting in the plans that pipelined recursive halving, and beside it the pipelined
+ * tree `prt`, have the costs that their tables promise. Also checks the overlap in the plans: every
+ * reduction happens while a slice travels, and there is never more than one slice in each
+ * direction.
  */
 #include "plans.h"
 

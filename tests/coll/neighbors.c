@@ -121,8 +121,7 @@ static void plans_do_not_grow_with_the_ranks(void **state)
     for (int i = 0; i < ALGORITHMS * 2; i++) {
         struct tt_problem few = plans_problem(TT_COLL_alltoallv, 64, 5), many;
         if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2)
-            continue;                 /* `mixed` is for one
-                                                                          * node */
+            continue;                 /* `mixed` is for one node */
         few.call.slice = few.call.sz; /* with so short slices, the blocks of `mixed` are long in
                                        * both problems */
         many = few;

@@ -51,9 +51,9 @@ bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
 void plans_free(struct plans *all);
 /* Returns whether the algorithm works differently within a node and between nodes. */
 bool plans_span_nodes(const struct tt_algorithm *algorithm);
-/* Returns whether the algorithm takes as its radix any power of two up to 16: as the number of
- * ranks that exchange data at once, of the runs on both sides of a rank of a tree, or of messages
- * under way. */
+/* Returns whether the algorithm takes as its radix any power of two up to 16. Depending on the
+ * algorithm, the radix is the number of ranks that exchange data at once, the arity of a tree, or
+ * the number of messages under way. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
 /* Returns the counts of all ranks, which the caller frees with tt_free. */
 struct tt_count *plans_counts(const struct plans *all);

@@ -98,8 +98,9 @@ static void one(const struct tt_algorithm *a, const struct tt_problem *problem,
     plans_free(&all);
 }
 
-/* Proves a problem with unequal blocks in place, and with an operation that commutes, in place and
- * not. The caller has proven it not in place with an operation that does not commute. */
+/* The caller has proven this problem, which has unequal blocks, not in place and with an operation
+ * that does not commute. This function proves the other three combinations: in place or not, with
+ * an operation that commutes or does not. */
 static void unequal_blocks(const struct tt_algorithm *a, struct tt_problem problem,
                            struct tt_map *map)
 {
@@ -378,8 +379,9 @@ static void neighbours_exchange_in_even_numbers(void **state)
     tt_prover_free(prover);
 }
 
-/* Proves problems with all skews, with roots at the beginning, in the middle and at the end, in
- * place or not, with windows for all pieces and for none, with and without direct access. */
+/* Proves problems with equal and skewed counts, with roots at the beginning, in the middle and at
+ * the end, in place or not, with windows for all pieces and for none, with and without direct
+ * access. */
 static void rooted_lists(const struct tt_algorithm *a, int p)
 {
     for (int i = 0; i < 3 * 2 * 2; i++) {

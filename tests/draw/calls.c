@@ -279,8 +279,8 @@ static void who_lost_calls_is_not_missing(void **state)
 
 /* ---- Clocks ---- */
 
-/* Checks how clocks are put together: the clock of rank 1 is 1000 s ahead, which the times of the
- * calls show up to an error. */
+/* Checks how the clocks of two hosts are put together. The clock of rank 1 is 1000 s ahead. The
+ * times of the calls show this difference, except for an error of a few microseconds. */
 static void clocks_go_together_by_the_calls(void **state)
 {
     static const char *const more[] = {",\"ended\":1,\"clock\":\"a\"",
@@ -391,8 +391,8 @@ static void fill_part(struct tt_part_head *head, struct tt_part_entry *e)
     memcpy(e[3].name, "await", 6);
 }
 
-/* Prints a part as JSON, which must be valid, and reads it as a trace. The trace is either valid or
- * refused; returns the status. */
+/* Prints a part of a trace (fabric/trace-part.h) as JSON, which must be valid, and reads it as a
+ * trace. Returns the status: the trace is either valid or refused. */
 static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace)
 {
     char *text = NULL;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The GOAL texts follow the grammar and can be run: every message is received, and no operation
-# waits for ever.
+# GOAL is the format in which LogGOPSim reads schedules. The GOAL texts of `tutti draw` follow its
+# grammar and can be run: every message is received, and no operation waits for ever.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,7 +26,8 @@ runs barrier/p9 dissemination
 runs alltoall/u8/1K/p8 bruck
 runs alltoall/u8/1K/p9@torus:3x3 mesh
 runs 'alltoall/u8/1K/p8@torus:3x3-hole(1,1)' forward
-# The algorithm uses puts, signals to all ranks, gets, or operands in the memory of other ranks.
+# The algorithms of these problems use puts, signals to all ranks, gets, or operands in the memory
+# of other ranks.
 runs alltoall/u8/1K/p6/slice=256 exchange $((6 * 5 * (1024 + 2 * 8)))
 runs alltoallv/u8/1K/p7/skew=zipf exchange
 runs allgather/u8/1K/p5 direct
@@ -37,7 +38,7 @@ runs bcast/u8/64K/p5 direct
 tutti draw allreduce/f64/sum/1K/p2 -a doubling --gamma 2ns -o "$work/out.goal"
 grep -q ': calc 2048 cpu 0$' "$work/out.goal"
 
-# A trace does not contain plans.
+# A trace does not contain plans, so it cannot be written as a GOAL text.
 tutti sim allreduce/f64/sum/1K/p2 -a doubling --trace "$work/trace" >/dev/null
 status=0
 tutti draw --trace "$work/trace" -o "$work/none.goal" 2>"$work/err" || status=$?

@@ -345,7 +345,9 @@ def large(page):
     assert 0 < page.run("diagram.drawn.steps") < 600, "draws what is not in view"
     page.run("document.getElementById('cursor-time').select()")
     page.press("cursor-time", "2.5 ms", "ENTER")
-    # Turn 208 of rank 0 began at 2.496 ms: (208 + 0) % 5 = 3.
+    # In this picture (page_data.py), turn t of rank r begins at t * 12 us + r * 7 ns with the step
+    # of number (t + r) % 5. So at 2.5 ms rank 0 is in turn 208, which began at 2.496 ms, with step
+    # 3: a copy.
     same(page.text("cursor-readout").split(". ")[0], "At time 2.5 ms: rank 0 copies 4 KiB", "the cursor")
     assert domain(page)[0] <= 2_500_000_000 <= domain(page)[1], "the view follows the cursor"
     page.press("timeline-view", *["PAGE_DOWN"] * 10, "ENTER")

@@ -43,8 +43,8 @@ assert [b["root"] for b in bcast] == [1] * 4, bcast
 for label, ranks in (("ranks 0, 2", [0, 2]), ("ranks 1, 3", [1, 3])):
     own = [b for b in bars if c["teams"][b["team"]]["label"] == label]
     assert sorted({b["execution"] for b in own}) == [0, 1, 2, 3, 4] and sorted({b["rank"] for b in own}) == ranks, own
-# Overlapping calls: the second began before the first had ended, and its caller waited for it later
-# than it began.
+# A caller of the nonblocking allreduce, which overlaps with another call, began to wait only after
+# the allreduce had begun, or did not wait at all.
 sums = {b["rank"]: b for b in bars if name(b["coll"]) == "allreduce" and b["bytes"] == 524288 and b is not None and b["execution"] > 0}
 assert len(sums) == 4 and all(b["blocked"] == -1 or b["blocked"] > b["begin"] for b in sums.values()), sums
 assert all(g[2] <= h[2] for g, h in zip(c["groups"], c["groups"][1:])), "groups in the order of time"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests what the ranks conclude from the times in which they moved memory when they met.
+ * Tests how a rank computes the cost of reading from the times of copies, which the ranks measure
+ * when a job starts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,16 +31,17 @@ static void slow_stores_are_avoided(void **state)
     (void)state;
     struct tt_cost cost = tt_cost_judge(&apart, -1);
     assert_true(cost.stores_slow && cost.streams);
-    /* Reading takes 7,900 ns: 3,500 for taking, 4,400 for the kernel. The owner writes its buffer
-     * again, which takes 10,700 ns more than streaming. */
-    /* reading in all takes 18,600 ns, streaming 3,300 ns; rounded up from a quarter on */
+    /* A read takes 7,900 ns: 3,500 to take the lines from the other processor, and 4,400 more for
+     * the kernel. After the read the owner writes its buffer again by plain stores, which takes
+     * 10,700 ns more than by tt_stream. So a read costs 18,600 ns, and streaming 3,300 ns. The
+     * ratio is rounded up if its fraction is a quarter or more. */
     assert_int_equal(cost.times, (4 * 18600 + 3 * 3300) / (4 * 3300));
     assert_int_equal(cost.stored_times, 1);
     assert_int_equal(cost.percent, 100 * 7900 / 3300);
 }
 
-/* Checks that plain stores fill the windows if they take less than three times as long as
- * tt_stream, since the lines of windows have mostly left the other processor's caches. */
+/* Checks that plain stores fill the windows if they take at most three times as long as tt_stream,
+ * since the lines of windows have mostly left the other processor's caches. */
 static void other_stores_are_kept(void **state)
 {
     (void)state;

@@ -250,8 +250,9 @@ static void put_all(struct side *side, struct area *area)
     }
     tally_wait(side, &tally);
     must(tally.over == PIECES && tally.failed == 0);
-    /* This byte goes over the socket. It is not ordered with the network, so its arrival proves
-     * that the puts were complete. */
+    /* Each side sends this byte over the socket when its puts are complete. The network does not
+     * order the byte after the puts, so if it reported a put as complete too early, the other side
+     * could find old bytes. */
     char mine = 'd', other;
     pair_swap(side, &mine, &other, 1);
     pattern_fill(from, AREA, 20 + (uint64_t)!side->me);

@@ -53,13 +53,14 @@ until_lines 8 '^rank [0-7]: meet: ' 300 sh -c "$unlike" sh "$boot" 5
 [ "$(lines '^rank [0-7]: meet: rank [45] has TUTTI_RADIX set otherwise than another rank$')" -eq 7 ] ||
     fail 'not reported that ranks 4 and 5 are unlike'
 until_lines 8 '^rank [0-7]: init: .*TUTTI_NODES is for jobs on one machine, this one is on 4$' 300 env TUTTI_NODES=4,4 "$boot" join
-# The first rank of a host finds out that it cannot go on after it has met the ranks of its host.
+# The first rank of a host first meets the ranks of its host, and finds out only then that it cannot
+# go on.
 # shellcheck disable=SC2016
 until_lines 8 '^init: ' 300 sh -c \
     'if [ "$PMIX_RANK" = 4 ]; then export TUTTI_UCX=/nowhere; fi; exec "$1" join 2>&1' sh "$TUTTI_BUILD/tests/tools-rank"
 [ "$(lines '^init: rank 4 cannot go on: not supported')" -eq 7 ] || fail 'not all learn why rank 4 cannot go on'
 [ "$(lines '^init: UCX cannot be loaded [(]/nowhere')" -eq 1 ] || fail 'rank 4 does not say why it cannot go on'
-# A rank never joins: the other ranks must not wait for ever.
+# A rank exits without joining. The other ranks must not wait for ever.
 # shellcheck disable=SC2016
 until_lines 7 '^rank [0-6]: meet: ' 300 sh -c \
     'if [ "$PMIX_RANK" = 7 ]; then exit 0; fi; TUTTI_BOOT_TIMEOUT=5 exec "$1" join' sh "$boot"

@@ -12,7 +12,7 @@ hosts 4,2,1,1
 
 on_hosts "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'hello'
 [ "$(lines '^rank [0-7] of 8: the sum of all ranks is 28$')" -eq 8 ] || fail 'hello says something else'
-# A second client beside the first, and a third when both are freed.
+# Each rank creates a second client beside the first, and a third when both are freed.
 on_hosts "$TUTTI_BUILD/tests/tools-rank" join-again >out 2>err || fail 'join-again'
 for said in 'living: done' 'sum 8' 'left: done'; do
     [ "$(lines "^$said")" -eq 8 ] || fail "not all say: $said"

@@ -218,7 +218,7 @@ static void wait_in_vain(tutti_team *team, call_fn *call)
 }
 
 /* Makes the first call. A victim that kills itself does so as soon as its own part of this call is
- * done, while other ranks may still be in the call, so it may fail. */
+ * done. Other ranks may still be in the call then, and for them the call may fail. */
 static void first_call(tutti_team *team, call_fn *call)
 {
     tutti_status status = call(team);

@@ -24,7 +24,8 @@ for program in choice take named later; do
 done
 hosts 2,1
 export TUTTI_MPI_REPORT=$work/calls.json
-# The system has room for few packets, so that some have to wait in the process.
+# The buffers of the sockets have room for few packets, so that some packets have to wait in the
+# process.
 export UCX_TCP_SNDBUF=4k UCX_TCP_RCVBUF=4k
 
 # login HOST COMMAND...: is called by mpiexec instead of ssh, with options of ssh.
@@ -95,12 +96,13 @@ is_done || fail 'the results of choice counts'
 grep -q '"host_us"' calls.json || fail 'nothing was decided'
 if [ "$host" = mpich ]; then exit 0; fi
 
-# With TUTTI_MPI=on, Open MPI does not drive Tutti.
+# With TUTTI_MPI=on, Open MPI does not drive Tutti: calls of Open MPI that wait do not advance the
+# messages of Tutti.
 start on ./named drains >out 2>err || fail 'drains, undriven'
 is_done || fail 'the results of drains, undriven'
 start on ./choice mixed 3 >out 2>err || fail 'choice mixed'
 is_done || fail 'the results of choice mixed'
-# Nonblocking calls end only if Open MPI drives Tutti.
+# Nonblocking calls of Tutti end only if Open MPI drives Tutti in the calls in which it waits.
 for part in many driven crossed threads; do
     start take ./later $part >out 2>err || fail "$part"
     is_done || fail "the results of $part"

@@ -31,7 +31,7 @@ says out '^rank 0 of 1: the sum of all ranks is 0$'
 expect 0 start -n 4 "$boot" places
 for r in 0 1 2 3; do says out "^rank $r: node 0 of 1 on [^ ]+, 4 here: 0 1 2 3\$"; done
 
-# A second client beside the first, and a third when both are freed.
+# Each rank creates a second client beside the first, and a third when both are freed.
 expect 0 start -n 3 "$rank" join-again
 for said in 'living: done' 'sum 3' 'left: done'; do
     [ "$(lines out "^$said")" -eq 3 ] || fail "not all say: $said"

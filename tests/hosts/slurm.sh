@@ -170,8 +170,8 @@ done
 TUTTI_LOG=boot start -N 2 -n 6 "$boot" join
 [ "$(grep -c 'asks for the address record' err)" -eq 0 ] || fail 'address records that nobody wants are asked for'
 
-# A second client beside the first, and a third when both are freed; then all collectives by all
-# algorithms.
+# Each rank creates a second client beside the first, and a third when both are freed. Then the
+# ranks run all collectives by all algorithms.
 start -N 2 -n 6 "$TUTTI_BUILD/tests/tools-rank" join-again
 for said in 'living: done' 'sum 6' 'left: done'; do
     [ "$(lines "^$said")" -eq 6 ] || fail "not all say: $said"

@@ -250,9 +250,9 @@ static int64_t grown(struct arena_job *j, int64_t offset, int64_t bytes)
     return backed(j) - before;
 }
 
-/* Checks that a reserved piece takes no memory until its pages are backed, each once. A rank that
- * puts the piece back keeps those pages only, and gets them again with a reserved piece. An
- * allocation gets all of its pages backed. */
+/* Checks that a reserved piece takes no memory until its pages are backed, and that each page is
+ * backed once. A rank that puts the piece back keeps only the backed pages, and gets them again
+ * when it reserves a piece. An allocation gets all of its pages backed. */
 static void test_reserved(void **state)
 {
     enum { KIB = 1024, ALL = 1024 * KIB };

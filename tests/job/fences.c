@@ -47,7 +47,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 }
 
 /* Lets the ranks meet in two barriers. Rank `sleeper` sleeps in one of them: the other rank waits
- * until this rank has announced its sleep, and then some time more, before it calls the second
+ * until `sleeper` has announced its sleep, and then some time more, before it calls the second
  * barrier. */
 static void meet(tutti_client *client, int sleeper)
 {
@@ -109,8 +109,8 @@ static void early(void)
     end(client);
 }
 
-/* Checks that the second client does not change the first one if rank 1 must not call membarrier
- * from then on: the ranks of the first client have agreed already. */
+/* Rank 1 must not call membarrier from the second client on. Checks that the second client uses
+ * fences, and that the first one still uses none. */
 static void between(void)
 {
     tutti_client *first = join();
