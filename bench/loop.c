@@ -198,7 +198,7 @@ static double of_scatter(int64_t at, int64_t i, int64_t n)
     return value(0, at + me * n + i);
 }
 
-/* Returns the sum over the first `ranks` ranks. */
+/* Returns the sum of the values at place at + i over the first `ranks` ranks. */
 static double of_prefix(int ranks, int64_t at, int64_t i)
 {
     return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;
@@ -283,7 +283,8 @@ static void write_input(const struct point *point)
     __asm__ volatile("" : : "r"(in) : "memory");
 }
 
-/* Reads the output of a call, as fast as the compiler can: bits need no order, as sums do. */
+/* Reads the output of a call, as fast as the compiler can: it may combine the bits in any order,
+ * which it may not do with a sum of doubles. */
 static void read_output(const struct point *point)
 {
     const double *out = point->pool->out;

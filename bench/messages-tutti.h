@@ -11,11 +11,8 @@
 
 #include "port-tutti.h"
 
-enum {
-    MESSAGES_BALL,
-    MESSAGES_DATA
-}; /* dispatch ids: of ping-pong messages (balls) and of stream
-                                        * messages */
+/* The dispatch ids of ping-pong messages (balls) and of stream messages. */
+enum { MESSAGES_BALL, MESSAGES_DATA };
 
 /* Counters of messages, and the places of the stream's messages in memory. */
 static struct {

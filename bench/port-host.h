@@ -15,10 +15,9 @@
 
 #include "measure.h"
 
-enum {
-    PORT_WAYS = 2
-}; /* way 0: the calls of programs, which Tutti may take; way 1: the calls of
-                         * the host itself */
+/* The number of ways. Way 0 makes calls as programs do, which Tutti may take; way 1 calls the host
+ * directly. */
+enum { PORT_WAYS = 2 };
 
 /* clang-format off */
 #define PORT_FUNCTIONS(F) \

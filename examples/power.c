@@ -31,7 +31,7 @@ struct power {
     double squares, sum;         /* sum of squares of this rank's y, and of all ranks' y */
     double change, changes;      /* square of the change of this rank's x, and of all x */
     tutti_request *gather, *add; /* prepared once, started in each turn */
-    tutti_request *looks;        /* the sum of changes in flight, or NULL */
+    tutti_request *looks;        /* sums the changes; NULL: not in flight */
 };
 
 /* Row i of A is 1, 2, ..., i, i, ..., i. */

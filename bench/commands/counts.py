@@ -15,7 +15,7 @@ import textwrap
 from harness import command, output, peers, programs, results, under
 
 RANKS = 4
-# The table of a program has at most so many rows, those with the most calls.
+# The table of a program has at most MOST_ROWS rows, those with the most calls.
 MOST_ROWS = 12
 
 
@@ -57,7 +57,7 @@ def size(n):
 
 
 def median_bytes(report):
-    """The median over all calls of the largest size of a row, and the calls."""
+    """The median of the bytes over all calls, where each call counts with the most bytes of its row."""
     rows = sorted((row["bytes_most"], row["calls"]) for row in report["calls"])
     half = sum(calls for _, calls in rows) / 2
     for most, calls in rows:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures Tutti between several hosts: network namespaces of this machine, joined by a bridge.
 
-Measures the bandwidth between two hosts beside ucx_perftest, and what a second context that pulls
-adds to it; and allreduce, alltoall, bcast and reduce on all hosts beside Open MPI over the same
-links, and beside what sockets alone can do. Prints tables, and each target with the measured figure. Nothing else
-should run on the machine meanwhile.
+Measures the bandwidth between two hosts, in comparison with ucx_perftest, and how much a second
+context that pulls adds to it. Measures allreduce, alltoall, bcast and reduce on all hosts, in
+comparison with Open MPI over the same links and with what sockets alone can do. Prints tables, and
+each target with the measured figure. Nothing else should run on the machine meanwhile.
 """
 import argparse
 import json
@@ -101,7 +101,9 @@ def run(what, chosen, members, folder, machine):
 
 
 def pulls(chosen, folder):
-    """Measures the pulls. If one way fails, this part ends, and the others go on."""
+    """Measures the pulls. If one of the ways to pull fails, this part of the run ends, and the other
+    parts go on.
+    """
     try:
         return {**pull.measure(far.pulls(chosen, folder), chosen.repeats), "targets": [], "failures": []}
     except peers.Stop as why:

@@ -115,7 +115,9 @@ class Limits:
 
 
 def of_openmpi(campaign, name, point, buffers):
-    """The median of the ratios of starts that are neighbours in time; None if a time is missing."""
+    """Returns the median of the ratios of Open MPI's time to that of the peer `name`, each from starts
+    that are neighbours in time; None if a time is missing.
+    """
     key = (point, buffers)
     pairs = report.ratios(campaign.times.get(("openmpi", key), []), campaign.times.get((name, key), []))
     return statistics.median(pairs) if pairs else None

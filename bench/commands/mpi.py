@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The collectives of an MPI, the host, beside Tutti's under it, in the same process and loop.
 
-loop.c calls each collective as every program does, so that `tutti mpi` takes it, and straight in the
-host, in turn. Tutti does not take all calls; its report says how many it took.
+The host is the MPI under which the program runs. loop.c calls each collective in two ways, in turn:
+as every program does, so that `tutti mpi` takes the call, and directly in the host. Tutti does not
+take all calls; its report says how many it took.
 """
 import argparse
 import statistics
@@ -14,7 +15,8 @@ from harness.campaign import geometric_mean, in_order, parse, say
 COLLECTIVES = ["barrier", "bcast", "allreduce", "reduce", "allgather", "allgatherv", "alltoall", "alltoallv", "gather"]
 OTHERS = ["gatherv", "scatter", "scatterv", "scan", "exscan", "reduce_scatter", "reduce_scatter_block"]
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
-# The targets: the geometric mean of the ratios of a host, and the least ratio of any point.
+# The targets. A ratio is the host's time divided by Tutti's. MEAN is for the geometric mean of the
+# ratios over a host, and LEAST for the ratio of each point.
 MEAN, LEAST = 1.4, 0.95
 SIZE = command.size("of f64s (8, 512, 4K, 1M ...)", multiple=8)
 HOSTS = {"openmpi": peers.OpenMpi, "mpich": peers.Mpich}
@@ -84,8 +86,9 @@ def points_of(chosen):
 
 
 def start(measured, peer, ranks, chosen, folder, counts=False):
-    """Starts the loop. If `counts`, it makes few calls, and Tutti reports which it can take; a report costs each call two looks at
-    the clock, so the starts that are timed have none.
+    """Starts the loop. With `counts` the loop makes few calls, and Tutti reports which calls it can
+    take. A report makes Tutti read the clock twice for each call, so the starts that are timed have
+    none.
     """
     batch = 1e-4 if counts else chosen.batch * max(1.0, ranks / peers.cores())
     arguments = ["-m", str(chosen.pool), "-t", f"{batch:.6f}", "-l", f"{chosen.limit:.1f}", "-b", "1" if counts else str(chosen.batches),

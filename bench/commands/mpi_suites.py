@@ -2,8 +2,9 @@
 """Runs suites of tests that others wrote for MPI, without Tutti and with it, over Open MPI and MPICH.
 
 Sources are fetched by `apt-get source` and built in a folder, programs are installed by apt. A test
-that fails with Tutti and passes without counts against Tutti; --repeats says how often both must
-agree. The exit status is 1 if there is such a test that EXCEPTIONS does not list.
+counts against Tutti if it fails in a run with Tutti and passes in all runs without. --repeats says
+how often such a test runs each way. The exit status is 1 if there is such a test that EXCEPTIONS
+does not list.
 """
 import argparse
 import os
@@ -20,7 +21,7 @@ from suites import mpi4py, mpich, mumps, scalapack
 SUITES = {**{name: mpich for name in mpich.NAMES}, "scalapack": scalapack, "mumps": mumps, "mpi4py": mpi4py}
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "tutti-mpi-suites")
 
-# At most so many parts of a test are printed.
+# At most MOST_PARTS parts of a test are printed.
 MOST_PARTS = 5
 
 # Tests that may fail with Tutti alone: (suite, host, regular expression for the test and the part
@@ -59,7 +60,8 @@ def options():
 
 
 def tests_of(suite, host, chosen):
-    """The tests of a suite that were chosen; none, after a line that says why, if it cannot be had.
+    """Returns the tests of a suite that were chosen. Raises Stop with the reason if the suite cannot
+    be had.
     """
     if not under.has(host):
         raise Stop(f"{under.LAUNCHERS[host][0]} is not installed")

@@ -6,10 +6,11 @@ bench`. The measured time is the median of the batches of calls. The error of a 
 over the repeats. The command also says what each way to choose costs: the measured time of what it
 chooses, divided by that of the fastest algorithm.
 
-A host may move the processors of a virtual machine, which changes the times of a line and of the
-caches. So the command calibrates before and after the points of each collective and number of
-ranks. If a line took another time afterwards, it measures these points again, up to three times, and
-says how many it took although the machine had changed.
+A host may move the processors of a virtual machine, which changes the times of exchanging a cache
+line and of accesses to the caches. So the command calibrates before and after the points of each
+collective and number of ranks. If the exchange of a line took another time afterwards, it measures
+these points again, up to three times in all. It prints for how many of these groups of points the
+machine changed in the last measurement, too.
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
                "scatter", "scan", "exscan"]
 SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
 NEAR = 0.15
-STEADY = 1.3  # two times of a line may differ by this factor while the machine counts as the same
+STEADY = 1.3  # if two times of exchanging a line differ by less than this factor, the machine has not changed
 TRIES = 3
 SIDE = 420
 
@@ -79,7 +80,7 @@ class Predictions:
         return {row["algorithm"]: row["median_us"] for row in rows or []}
 
     def calibrate(self):
-        """Measures the model. Returns whether a line takes as long as before."""
+        """Measures the model. Returns whether exchanging a line takes about as long as before."""
         if self.run(["calibrate"]) is None:
             raise peers.Stop("tutti calibrate failed")
         with open(self.settings["TUTTI_MACHINE"]) as model:

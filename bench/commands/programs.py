@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The wall time of MPI programs without Tutti and with it, and whether they print the same.
 
-Each program runs without Tutti and with it in turn. A ratio divides the time without by the time
-with of the same repeat. The programs are those of `counts`; one that is not installed is named.
+Each program runs without Tutti and with it in turn. A ratio is the time without Tutti divided by the
+time with Tutti in the same repeat. The programs are those of `counts`; one that is not installed is
+named.
 """
 import argparse
 import os
@@ -41,8 +42,8 @@ class Timed:
         # A first run is not timed: it reads the program from disk.
         self.texts.append(self.once(started, chosen, "without", "without").text)
         for repeat in range(chosen.repeats):
-            # Each repeat begins with the other way, so that neither way always runs after the
-            # other.
+            # The repeats begin in turn without Tutti and with it, so that neither way always runs
+            # second.
             for way in sorted(modes, reverse=repeat % 2 == 0):
                 self.runs[way].append(self.once(started, chosen, way, modes[way]))
         self.texts += [run.text for run in self.runs["without"]]
@@ -57,7 +58,7 @@ class Timed:
         return [run.parts[part] if part else run.seconds for run in self.runs[way]]
 
     def ratio(self, part=None):
-        """The median over the pairs of the time without, divided by the time with."""
+        """The median of the ratios: the time without Tutti divided by the time with it, for each pair."""
         pairs = zip(self.seconds("without", part), self.seconds("with", part))
         ratios = [without / with_tutti for without, with_tutti in pairs if with_tutti > 0]
         return statistics.median(ratios) if ratios else None

@@ -64,9 +64,9 @@ def node_row(chosen, problem, ports):
 
 def nodes(chosen):
     """Plans that distinguish between nodes and plans that do not, on uneven nodes, with a port for each
-    rank, and for each node. A message between nodes takes 1 us, and 1 ns for
-    each byte; within a node 100 ns and 0.1 ns. Copying and reducing take 0.1 ns for each byte. The
-    times are in us; `usual` is the usual tree."""
+    rank, and for each node. A message between nodes takes 1 us, and 1 ns for each byte; within a node
+    100 ns and 0.1 ns. Copying and reducing take 0.1 ns for each byte. The times are in us; `usual` is
+    the usual tree."""
     for ports in ("one", "node"):
         yield (f"| --ports {ports} | logical | composed | best other | usual | logical / best | composed / best | "
                "logical / usual | composed / usual |")
@@ -103,7 +103,8 @@ COSTS = (("500ps", "1ns"), ("500ps", "2ns"), ("4ns", "1ns"), ("4ns", "2ns"))
 
 def halving(chosen):
     """`halving` : `prt`, the times of 1 MiB in slices of 16 KiB without start-ups, in units of L beta.
-    gamma and beta' are in units of beta."""
+    L is the length, gamma the cost of a reduced byte, beta that of a byte that is sent, and beta' that
+    of a byte that is sent while one is received. gamma and beta' are in units of beta."""
     for coll in ("reduce", "allreduce"):
         yield f"| {coll} | gamma 1/2, beta' 1 | gamma 1/2, beta' 2 | gamma 4, beta' 1 | gamma 4, beta' 2 |"
         yield "|---|---|---|---|---|"

@@ -10,8 +10,9 @@ import time
 def alternate(repeats, starts, tell=None, left=lambda: math.inf):
     """Calls each function of `starts` with the number of the repeat, and does so for each repeat.
 
-    It begins no repeat that would take longer, if it took as long as the last one, than `left()`
-    seconds. Reports each repeat by `tell`. Returns the number of repeats.
+    `left()` returns how many seconds are left. The function begins no further repeat if the last
+    one took longer than that. It calls `tell` with a line of text about each repeat, and returns the
+    number of repeats.
     """
     took = 0.0
     for repeat in range(repeats):

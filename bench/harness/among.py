@@ -148,7 +148,7 @@ def targets_of(rows, bounds):
 
 
 def mean_target(measure, rows, bound):
-    """The target of a collective's sizes together. Each size counts against its best partner."""
+    """The target for all sizes of a collective together. Each size counts against its best partner."""
     mean = geometric_mean(1 / row["ratio"] for row in rows)
     return report.target(f"{measure}, geometric mean of {len(rows)} sizes, times as fast as the best", mean, bound, at_least=True)
 

@@ -10,13 +10,14 @@ same run (machine.c):
     CMA       a block goes to another rank by one system call,
     windows   or by a copy in, which is made once for all who read it, and one out; the faster way
     memcpy    a block stays on its rank, or the program writes it before the call or reads it after
-              the call (each half of a copy)
+              the call (each of the two counts as half a copy)
 
-The copies of all ranks are shared out evenly to the processors. The limit of a call is the larger
-one of its signals and its copies. Memory that all processors use at once is slower, and reading
-operands is left out, so that most calls take longer. Some take less, down to 0.6 times: what a rank
-copies out of a window is in a cache, and a copy into another process may cost less than one out of
-it. Both limits are measured with memory that is in no cache if the buffers rotate.
+The copies of all ranks are shared out evenly to the processors. The limit of a call is the time of
+its signals or the time of its copies, whichever is larger. Most calls take longer than their limit,
+because memory that all processors use at once is slower, and because the limit leaves out the
+reading of operands. Some calls take less, down to 0.6 times the limit: what a rank copies out of a
+window is in a cache, and a copy into another process may cost less than one out of it. CMA and
+memcpy are measured with memory that is in no cache if the buffers rotate.
 """
 BOTH_WAYS = {"allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "barrier", "reduce_scatter",
              "reduce_scatter_block"}

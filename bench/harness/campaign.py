@@ -17,8 +17,8 @@ from harness import process
 from harness.alternate import alternate
 from harness.peers import Stop
 
-# A peer that is so many times slower than another peer at a point is not measured there again: it
-# cannot be the best one.
+# A peer that is more than HOPELESS times slower than another peer at a point is not measured there
+# again: it cannot be the best one.
 HOPELESS = 5.0
 TRIAL_SIZES = (8, 4096, 65536, 1 << 20)
 
@@ -154,10 +154,11 @@ class Campaign:
                 self.times[peer.name, key_of(line)].append((repeat, line["us"]))
 
     def find_hopeless(self, ranks, points, _=0):
-        """Finds the points at which a peer is far behind another rival of the base in all figures.
+        """Finds the points at which a peer is more than HOPELESS times slower than another peer in all
+        figures. The base, which is the first peer, is left out.
 
         Such a point is hopeless for the peer and is not measured again. A peer is given up if all
-        points that it reached in time are hopeless and it has not reached the others."""
+        points that it reached in time are hopeless and it has not reached the other points."""
         rivals = self.peers[1:]
         for peer in rivals:
             known = 0

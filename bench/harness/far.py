@@ -47,8 +47,8 @@ class OnHosts(partners.Partner):
         return dict(self.read(self.lines(chosen, folder)))
 
     def read(self, lines):
-        """Yields (point, value). Collectives count without rotation, because here the network
-        matters.
+        """Yields (point, value). For a collective, the value is the figure for buffers that do not
+        rotate, because here the network matters.
         """
         for line in lines:
             if "measure" in line:

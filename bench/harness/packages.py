@@ -11,7 +11,8 @@ import subprocess
 from harness.campaign import say
 from harness.peers import Stop
 
-# The archives of Debian from which apt installs packages, as lines of sources.list for sources.
+# With these arguments `apt-get indextargets` prints a line of sources.list for the sources of each
+# archive of Debian from which apt installs packages.
 ARCHIVES = ("deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages", "Origin: Debian")
 
 
@@ -54,7 +55,9 @@ def install_for(members):
 
 
 def apt_of(folder):
-    """The words of apt-get with lists of its own in the folder, which it makes the first time."""
+    """Returns the beginning of an apt-get command that keeps lists of its own in the folder. Makes the
+    lists the first time.
+    """
     own = os.path.join(folder, "apt")
     listed, lists = os.path.join(own, "sources.list"), os.path.join(own, "lists")
     words = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={listed}", "-o", "Dir::Etc::SourceParts=/dev/null",

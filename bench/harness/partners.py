@@ -59,7 +59,7 @@ class Loop(Partner):
 class UcxTool(Partner):
     """ucx_perftest: a server and a client, which run one test after the other.
 
-    `ends` holds the start of the server's command, and the start of the client's command with the
+    `ends` holds the beginning of the server's command, and that of the client's command with the
     server's address. By default both run on this host, each on a processor of its own."""
     COUNTED = {"latency": "overall_lat", "one-place": "overall_bw"}
     PAIR = ('tests=$1 port=$2 server=$3 client=$4; stdbuf -oL $server -b "$tests" -p "$port" >"$tests.server" 2>&1 & '

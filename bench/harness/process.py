@@ -18,8 +18,8 @@ SHM_NAMES = ("vader_segment.", "sm_segment.", "ucx_shm_posix", "mpich_", "MPICH_
 
 
 class Result:
-    """The result of a command: its lines on stdout and on stderr, the last ones of these, the
-    failure or None, and its time.
+    """The result of a command: its lines on stdout and on stderr, the last ones of these lines, the
+    failure (None if there was none), and the time that the command took.
     """
 
     def __init__(self, lines, errors, failure, seconds):

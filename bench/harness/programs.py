@@ -121,8 +121,8 @@ def place_of(pattern, cache):
 
 
 def copy_input(entry, folder, cache):
-    """Copies the input of a program into the folder. A leading underscore is part of a package's
-    name for an example.
+    """Copies the input of a program into the folder, without the underscores at the beginning of file
+    names, which some packages put before the names of examples.
     """
     for pattern in entry.files:
         for path in pathlib.Path("/").glob(place_of(pattern, cache).lstrip("/")):
@@ -147,8 +147,8 @@ Run = collections.namedtuple("Run", "text seconds parts report")
 
 
 def ranks_of(entry, ranks):
-    """The ranks of a program of which so many are wanted. The ranks of MPICH spin while they wait, so
-    where they share processors, programs take minutes instead of seconds.
+    """Returns how many ranks a program gets if `ranks` are wanted. Ranks of MPICH spin while they wait,
+    so programs take minutes instead of seconds if such ranks share processors.
     """
     if entry.ranks:
         return entry.ranks
@@ -193,11 +193,12 @@ def shape(line):
 
 
 def difference(texts, other, varies=None):
-    """Compares a text with those that runs without Tutti printed, from which the parts that vary
-    from run to run, such as times, are known. Returns what differs, or None.
+    """Compares the text `other` with `texts`, which runs without Tutti printed and which show what
+    varies from run to run, such as times. Returns what differs, or None.
 
-    All lines that every run without Tutti has must be there. The other lines must be those of such
-    a run apart from their numbers. The order of lines does not count, since ranks print at once.
+    `other` must have all lines that every run without Tutti has. Its remaining lines must be, apart
+    from their numbers, those of one run without Tutti. The order of lines does not count, since
+    ranks print at once.
     """
     runs = [collections.Counter(line.rstrip() for line in text.splitlines()) for text in texts]
     steady = steady_lines(runs, varies)

@@ -9,7 +9,7 @@ import statistics
 from harness import bounds
 from harness.campaign import geometric_mean
 
-BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point; the first that was measured is compared
+BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point; for targets, the first one counts that was measured
 SLOW = 0.9
 FAST, NEAR = 1.5, 1.2  # a point should be FAST times as fast as its peer, or take at most NEAR times its limit
 
@@ -82,8 +82,8 @@ def rows_of(campaign):
 
 
 def primary(rows):
-    """The rows that count: those with rotation, if there are any, and barriers, which have no
-    buffers to rotate.
+    """The rows that count for targets: those of the first figure in BUFFERS that was measured, and
+    those of barriers, which have no buffers.
     """
     measured = {row["buffers"] for row in rows if row["collective"] != "barrier"}
     buffers = next((name for name in BUFFERS if name in measured), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a test of a suite of others without Tutti and with it, and compares.
+"""Runs a test of a suite that others wrote, without Tutti and with it, and compares.
 
 A test consists of parts, such as the cases of a file of unit tests. What a run failed is
 {part: reason}; the part WHOLE stands for the test itself. A part counts against Tutti if it failed
@@ -41,8 +41,8 @@ class Trial:
         self.without, self.with_tutti = [], []
 
     def run(self, under, repeats):
-        """Runs the test once each way, and up to `repeats` times as long as it counts against
-        Tutti.
+        """Runs the test once without Tutti and once with it. Repeats this while the test counts
+        against Tutti, but makes at most `repeats` runs each way.
         """
         for _ in range(repeats):
             self.without.append(self.once(under, "without"))
@@ -76,7 +76,7 @@ class Trial:
 
 
 def status(result):
-    """Returns the failure of every test whose program does not end well, with its first words."""
+    """Returns {WHOLE: the failure and the first lines of output} if the program of a test did not end well, else {}."""
     if not result.failure:
         return {}
     said = [line.strip() for line in result.lines + result.errors if re.search(r"\w", line)]

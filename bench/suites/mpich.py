@@ -22,7 +22,7 @@ COMMANDS = ("mpicc", "mpicxx", "mpif77", "mpifort", "mpiexec")
 CONFIGURE = ["--disable-cxx", "CFLAGS=-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -fno-pie", "LDFLAGS=-no-pie",
              "FFLAGS=-fallow-argument-mismatch -fno-pie", "FCFLAGS=-fallow-argument-mismatch -fno-pie"]
 LISTS = ("testlist", "testlist.dtp")
-# Tests that need more than so many GiB of memory are left out.
+# Tests that need more than MOST_GIB GiB of memory are left out.
 MOST_GIB = 10.0
 QUIET = re.compile(r"\s*(Test Passed|FORTRAN STOP|STOP 0|Note: The following floating-point exceptions are signalling.*)?\s*")
 NO_ERRORS = re.compile(r"\s*No [Ee]rrors\s*")

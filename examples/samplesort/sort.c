@@ -7,9 +7,9 @@
  *     "tutti" -> t u t t i 0 0 | 5        "tutti\0" -> t u t t i 0 0 | 6
  *     "tutti frutti" -> t u t t i _ f | 8   (8: the line goes on)
  *
- * So one comparison of integers decides, zero bytes included, and lines whose keys are equal and
- * end in less than 8 are equal. Lines that share a key and go on are sorted among themselves, seven
- * bytes deeper.
+ * So one comparison of integers decides, zero bytes included. Lines with the same key are equal if
+ * its lowest byte is less than 8. Otherwise the lines go on, and they are sorted among themselves,
+ * seven bytes deeper.
  */
 #include "samplesort.h"
 

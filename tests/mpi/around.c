@@ -80,7 +80,7 @@ static void file(void)
     if (y != (me + 1) % p) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* An error handler for wrong arguments, which the host MPI finds. */
+/* An error handler for errors that the host MPI finds in the arguments of a call. */
 static void handled(MPI_Comm *comm, int *code, ...)
 {
     int kind;
@@ -105,7 +105,7 @@ static void errors(void)
     }
 }
 
-/* Passes different counts to an allreduce, which Tutti finds. Which rank gets the error depends on
+/* Passes different counts to an allreduce. Tutti finds this error. Which rank gets it depends on
  * the timing. */
 static void mismatch(void)
 {
@@ -184,8 +184,9 @@ static void send_buffered(MPI_Comm comm, int wide)
     free(room);
 }
 
-/* Calls send_buffered with barriers of all ranks, then with barriers of only the two ranks in
- * opposite order, and then with barriers of all ranks and a buffer of the wide kind. */
+/* Calls send_buffered three times: with all ranks; with a communicator of only the two ranks that
+ * exchange messages, in reverse order; and with all ranks and a buffer whose size is an MPI_Count.
+ */
 static void buffered(void)
 {
     MPI_Comm two;

@@ -38,7 +38,7 @@ launch "$host" 3 ./around call
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls that we take'
 grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool sees are not taken'
 
-# ---- The process registers for membarrier(2) before the host has threads: later it takes long ----
+# ---- Tutti registers for membarrier(2) before the host has threads: afterwards it takes long ----
 
 before=(tutti mpi)
 launch "$host" 2 ./around registers
@@ -47,7 +47,7 @@ before=(env TUTTI_MPI=off tutti mpi)
 launch "$host" 2 ./around registers
 grep -qxE 'not registered early|unknown' out || fail 'registered although Tutti is off'
 
-# ---- The host MPI is found without opening objects that cannot be one: there may be many of them
+# ---- Tutti finds the host MPI without opening the libraries that cannot be one, such as libc ----
 
 before=(env TUTTI_MPI=off LD_DEBUG=files tutti mpi)
 launch "$host" 1 ./around call
@@ -63,7 +63,7 @@ before=(env LD_PRELOAD="$work/high-1.so $work/high-2.so $work/old.so" TUTTI_MPI_
 launch "$host" 2 ./around call
 grep -qE '^MPI_Allreduce +2 .* 4 .* taken$' err || fail 'the calls are not taken beside objects that were moved down'
 
-# ---- Variables for other hosts, which Open MPI passes in one of two ways ----
+# ---- Open MPI passes Tutti's variables to other hosts, with and without its option -x ----
 
 if [ "$host" = openmpi ]; then
     before=(env OMPI_MCA_mca_base_env_list=HOME tutti mpi --count)
@@ -105,7 +105,7 @@ for lacking in 0 2; do
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one word about rank $lacking"
 done
 
-# ---- Ranks on one host find each other without the launcher, and later have no names any more ----
+# ---- Ranks on one host find each other by names without the launcher, and withdraw the names ----
 
 if [ "$host" = openmpi ]; then
     cc -shared -fPIC "$here/no-names.c" -o no-names.so

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * choice left: on two ranks, as many allreduces and gathers of 8 bytes as of 16 to 31 bytes.
+ * The program of choice.sh: calls collectives and checks their results.
+ *
+ *     choice counts       5 allreduces on the world, and 700 on each of two other communicators
+ *     choice mixed SEED   random calls on three communicators
+ *     choice left         on two ranks, as many allreduces and gathers of 8 bytes as of 16 to 31
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -13,9 +13,9 @@ export TUTTI_MPI=on
 "mpicc.$host" -Wall -Werror "$here/choice.c" -o choice
 "mpicc.$host" -Wall -Werror "$here/take.c" -o take
 
-# All ranks made the same choices if the calls of each function, communicator and choice are whole
-# numbers. (A single row of the report may be a fraction, because ranks whose types differ are
-# counted in different rows.)
+# The report divides the calls of a row by the number of ranks. So all ranks made the same choices
+# if, for each function, communicator and choice, the sum of the calls is a whole number. (A single
+# row may hold a fraction, because ranks whose types differ are counted in different rows.)
 cat >report.py <<'PYTHON'
 import json
 import sys
@@ -33,9 +33,9 @@ for row in rows:
 for key, calls in sums.items():
     assert round(calls) % key[1] == 0, (key, calls)
 if sys.argv[1] == "counts":
-    # On the first communicator: six calls of the host, 500 until there is a team, three times ten
-    # in turn with Tutti; on the second, with a decision that it inherits behind six and 100 calls:
-    # six and 500, or none of the other 400 if the decision is for the host.
+    # On the first communicator, the host does six calls, 500 more until there is a team, and 30 in
+    # turn with Tutti. The second communicator inherits the decision: after 506 calls by the host if
+    # the decision is for Tutti, and after 106 if it is for the host.
     found = {}
     for row in rows:
         early = row["choice"] == "left: one of the first calls"
@@ -102,8 +102,8 @@ for line in lines:
     print(line)
 PYTHON
 python3 kept.py >line || fail 'the decisions that were kept'
-# The end of the lines that jobs of two ranks under this host MPI write: the same whatever they
-# measured.
+# The end of each line that jobs of two ranks under this host MPI write, from "cores=" on. It does
+# not depend on what the jobs measured.
 sed -n '/\/p2 /s/.* cores=/cores=/p' all | head -n 1 >place
 [ -s place ] || fail 'in none of many shapes one side was clearly faster'
 for by in tutti host; do
@@ -117,9 +117,9 @@ for by in tutti host; do
     ! python3 known.py "$choice" 2>err || fail 'a decision of another version is used'
 done
 
-# After a call that is left to the host MPI, the following calls must go to the host if they have
-# its shape, and only then. Without a report, the host gets them at once; a trace shows what Tutti
-# did.
+# The file leaves calls of 8 bytes to the host MPI, and gives calls of 16 bytes to Tutti. The host
+# must get all calls of the former shapes, and no others. There is no report, because without one
+# the host gets these calls at once. A trace shows what Tutti did.
 rm -rf "$work/traces" wisdom
 for function in allreduce gather; do
     echo "$function/8/p2 by=host tutti-us=1.500 host-us=1.000 $(cat place)"

@@ -59,7 +59,7 @@ expect("MPI_Allreduce", 1, D * p)
 expect("MPI_Reduce", 1, 2 * D * p)
 expect("MPI_Barrier", 2 if p > 1 else 1, 0)
 if p > 1:
-    # The root and the ranks of the other group count these bytes.
+    # A bcast on an intercommunicator: the root and the ranks of the other group count its 20 bytes.
     expect("MPI_Bcast", 1, 20 * (1 + p // 2))
 
 calls = collections.Counter()

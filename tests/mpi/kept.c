@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests the file of decisions (src/mpi/kept.h): what is written is read again only at the same
- * place, lines of other places stay, and no text in the file does harm.
+ * Tests the file of decisions (src/mpi/kept.h): a job reads only the decisions that were written at
+ * the same place, which is the host MPI, the version of Tutti and the number of processors. Lines
+ * of other places stay in the file, and no text in the file does harm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +110,7 @@ static void reads_what_it_wrote(void **state)
     assert_null(find(&kept, 2, "1,1", shape_of(0)));
 }
 
-/* Tests that the last decisions are read if a file has more decisions than fit. */
+/* Tests that the last TT_MPI_KEPT decisions are read if a file has more. */
 static void reads_the_last(void **state)
 {
     (void)state;

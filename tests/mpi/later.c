@@ -241,8 +241,8 @@ static void persistent(void)
     for (int i = me; i < me + KEPT + 2; i++) MPI_Request_free(&all[i % (KEPT + 2)]);
 }
 
-/* Tests that persistent calls are done when there are no teams for more: every second call is freed
- * at once, and the others still exist when the program ends. */
+/* Tests that persistent calls are done even if Tutti can make no more teams for them. Every second
+ * call is freed at once, and the other 300 still exist when the program ends. */
 static void prepared(void)
 {
     MPI_Request kept;

@@ -54,10 +54,11 @@ static void rendezvous(void)
     free(data);
 }
 
-/* Tests that the data of a call leave a rank without another call of Tutti: the root of some bcasts
- * then waits in the host MPI for answers, which the other ranks send when they have all data. The
- * other ranks begin late, and the number of bcasts grows. So between hosts, if the system has
- * little room for packets (UCX_TCP_SNDBUF), there is a turn whose last packet finds no room. */
+/* Tests that all data of a call leave a rank even if the rank does not call Tutti again. The root
+ * makes some bcasts, and then waits in the host MPI for an answer of each other rank, which that
+ * rank sends when it has all data. The other ranks begin late. Each turn makes one bcast more than
+ * the turn before. So between hosts, if the system has little room for packets (UCX_TCP_SNDBUF),
+ * the last packet of some turn finds no room. */
 static void drains(void)
 {
     enum { TURNS = 100 };
@@ -78,7 +79,8 @@ static void drains(void)
     }
 }
 
-/* Tests the same for roots that change, on communicators of their own. */
+/* Tests the same as `drains`, and gathers, with each rank as the root in turn, each time on a new
+ * communicator. */
 static void relay(void)
 {
     enum { N = 1 << 18 };

@@ -29,8 +29,8 @@ static void use(MPI_Comm comm)
 
 /* ---- A delete function of an attribute does collectives, while its communicator is freed ---- */
 
-/* Calls collectives on the world: the delete function calls this on all ranks but one, and
- * `deletes` on this one. */
+/* Calls collectives on the world. The last rank calls this function in `deletes`, and all other
+ * ranks call it in the delete function of an attribute. */
 static void meet(void)
 {
     int one = 1, sum;
@@ -117,7 +117,7 @@ static void late(void)
     MPI_Type_free(&type);
 }
 
-/* ---- Buffers that MPICH refuses because they are one, also where nothing is stored ---- */
+/* ---- MPICH refuses the same buffer as input and output, also where nothing is stored ---- */
 
 static void same(void)
 {

@@ -41,8 +41,8 @@ static bool all_taken;
 #ifdef NONBLOCKING
 static MPI_Request begun[2];
 
-/* Completes the calls that have begun. Each time another one of several ways is used, also one
- * together with a message. */
+/* Completes the call that has begun, each time in another one of four ways, of which the last also
+ * completes a message. */
 static int complete(int code)
 {
     static int calls;
@@ -450,8 +450,8 @@ static void check_allgatherv(int turn, int n)
     expect_untouched(to, end * r.step);
 }
 
-/* Checks pieces that overlap, at some ranks only: where they do, the data of higher ranks must
- * remain. */
+/* Checks an allgatherv whose pieces overlap on the even ranks: where two pieces overlap, the data
+ * of the higher rank must remain. */
 static void check_overlap(void)
 {
     int n[MOST], at[MOST];

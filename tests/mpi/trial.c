@@ -17,7 +17,9 @@
 
 enum { RANKS = 3 };
 
-/* Tests that each collective and magnitude has its own shape, a number below TT_MPI_SHAPES. */
+/* Tests that each collective, with and without an operation of the program, has a shape of its own
+ * for each magnitude (power of two) of its bytes, and that a shape is a number below TT_MPI_SHAPES.
+ */
 static void shapes(void **state)
 {
     (void)state;
@@ -95,7 +97,7 @@ static void one_call(struct tt_mpi_trials *all, int shape, const struct takes *t
     }
 }
 
-/* Returns whether the ranks meet before the next call of a shape. */
+/* Returns whether the ranks have to meet in a barrier before the next call of a shape. */
 static bool meets_next(const struct tt_mpi_trials *all, int shape)
 {
     struct tt_mpi_trials copy = *all;

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The paths of an allreduce over UCX and of a long message in shared memory have no more calls and
-# files than they had when these limits were set. Whoever shortens a path lowers its limit. The few
-# calls above the figures of today are for compilers that emit other calls of inline functions.
+# The paths of an allreduce over UCX and of a long message in shared memory must have no more calls
+# and files than these limits allow. Whoever shortens a path lowers its limit. The limits are a few
+# calls above the present figures, because another version of the compiler may emit other calls of
+# inline functions.
 set -eu
 count=$TUTTI_SOURCE/scripts/count-calls
 build=(--build "$TUTTI_BUILD/count-calls" --tutti "$TUTTI_BUILD/bin/tutti")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Runs the conformance program on processes: with and without direct access to each other's memory,
-# with split copies, with the smallest packet rings, with random delays, and with two threads of
-# each process. A brief run takes four of these.
+# Runs the conformance program, and the program of the derived types (layouts.c), on processes: with
+# and without direct access to each other's memory, with split copies, with the smallest packet
+# rings, with random delays, and with two threads of each process. A brief run takes four of these
+# runs.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-msg-layouts"

@@ -94,7 +94,7 @@ static void send(struct rank *r, struct sender *s, int to)
     must(s->completed.status);
 }
 
-/* ---- A random way for each packet ---- */
+/* ---- Each packet is copied in a random way ---- */
 
 static void wander(struct rank *r, struct come *come)
 {
@@ -109,10 +109,10 @@ static void wander(struct rank *r, struct come *come)
     free(s);
 }
 
-/* ---- The choice ---- */
+/* ---- What the library chooses by itself ---- */
 
-/* Checks the choice after the ranks have met: rings take messages of all lengths exactly if reading
- * another rank's memory is expensive. */
+/* Checks what the ranks have chosen when they have met: messages of all lengths go through the
+ * rings exactly if reading another rank's memory is expensive. */
 static void settled(const struct rank *r)
 {
     const struct tt_msg *msg = r->context[0]->msg;

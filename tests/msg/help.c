@@ -38,7 +38,7 @@ enum {
     SLOTS = 6,
     MOST = 3 << 20,
     EDGE = 64,
-    /* bytes by which the last portion may begin later than a division into equal parts says */
+    /* the last portion may begin up to PAGES bytes later than if all portions were equal */
     PAGES = 256 << 10,
     LIMIT_S = 300
 };

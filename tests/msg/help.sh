@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Long messages as split copies: see help.c. Skipped where the system does not let processes access
-# each other's memory. A brief run takes one seed, and leaves out the cases that others contain.
+# each other's memory. A brief run takes one seed, and leaves out four runs on two ranks whose cases
+# the other runs cover.
 set -eu
 help=$TUTTI_BUILD/tests/msg-help
 work=$(mktemp -d)

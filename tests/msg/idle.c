@@ -92,7 +92,8 @@ static void receive_all(struct rank *r, struct target *t)
     }
 }
 
-/* Checks what a context that is not advanced still holds. */
+/* Checks that a context that is not advanced holds at most one record of a portion of a long
+ * message, and no packed data. */
 static void look(const tutti_context *c)
 {
     int portions = 0;

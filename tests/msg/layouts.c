@@ -61,8 +61,8 @@ static void on_layout(tutti_context *context, const tutti_message *m, tutti_rece
     *receive = (tutti_receive){a->got.user, a->count, a->map->type, arrived, a, 0};
 }
 
-/* Sends `sent` words in elements of one type to the next rank, which receives up to `room` elements
- * of another type. The number of words is a multiple of the origin's element. */
+/* Sends `sent` elements of one type to the next rank, which receives up to `room` elements of
+ * another type. */
 static void exchange(struct rank *r, const struct typemap *from, int64_t sent,
                      const struct typemap *to, int64_t room)
 {
@@ -96,9 +96,9 @@ static void exchange(struct rank *r, const struct typemap *from, int64_t sent,
     free(a.expected.memory);
 }
 
-/* Exchanges n elements of the type, received as contiguous words; the same words, received as n
- * elements of the type; each once with all words, and once with one word less. Also exchanges n
- * elements of the type that are received as elements of the type. */
+/* Sends n elements of the type to contiguous words, first with room for all words and then with
+ * room for one word less. Sends all words, and then one word less, to n elements of the type.
+ * Finally sends n elements of the type to n elements of the type. */
 static void try_layout(struct rank *r, const struct typemap *map, int64_t n)
 {
     struct typemap word;

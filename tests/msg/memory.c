@@ -72,8 +72,8 @@ static void advance_both(struct scene *s)
     for (int i = 0; i < 2; i++) persist(s, tutti_advance(s->context[i], NULL));
 }
 
-/* Sends short messages that have to wait for room, a long one, one of a derived type, and one whose
- * receive is put off; then a fence. */
+/* Sends short messages that have to wait for room, a long message, a message of a derived type, and
+ * a message whose receive is put off, and then calls a fence. */
 static void play(struct scene *s, tutti_type pairs)
 {
     persist(s, tutti_contexts(s->client, 1, &s->context[1]));

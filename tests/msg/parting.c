@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contexts that were just connected over the network (TUTTI_WIRE=1), some of them only by their
- * peers, disconnect without an error and within SECONDS.
+ * Contexts that were just connected over the network (TUTTI_WIRE=1) disconnect without an error and
+ * within SECONDS, also the last context, which sends nothing, so that only its peers connected it.
  */
 #include "lib.h"
 

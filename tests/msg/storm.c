@@ -25,9 +25,9 @@ struct storm {
         int index, sends;
         int64_t next[RANKS][CONTEXTS];   /* the number of the next message to arrive */
         int64_t number[RANKS][CONTEXTS]; /* the number of the next message to send */
-        /* under_way: messages that were sent and have not ended, [0] to contexts that are advanced,
-         * [1] to the idle context; lasts: last messages that have arrived; receiving: messages
-         * whose payload has not arrived */
+        /* under_way: number of messages that were sent and have not ended, [0] to contexts that are
+         * advanced, [1] to the idle context. lasts: number of last messages that have arrived.
+         * receiving: number of messages whose payload has not arrived. */
         int under_way[2], lasts, receiving;
         struct tt_random random;
         pthread_t thread;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Storms between processes: with and without direct access to each other's memory, with split
-# copies, with the smallest packet rings, and with one rank that is slow. A brief
-# run takes two of these.
+# Storms (storm.c) between processes: with and without direct access to each other's memory, with
+# split copies, with the smallest packet rings, and with one rank that is slow. A brief run takes
+# two of these runs.
 set -eu
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads
 TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1 tutti run --timeout 3000 -n 3 "$storm"

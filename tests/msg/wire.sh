@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Runs the conformance program, storms and floods with TUTTI_WIRE=1: processes of one machine send
-# everything through UCX, as between machines, with the transports that UCX chooses and with TCP. A
-# brief run takes four of these.
+# Runs the programs conform, storm, pressure and alone with TUTTI_WIRE=1: processes of one machine
+# send everything through UCX, as between machines, with the transports that UCX chooses and with
+# TCP. A brief run takes four of these runs.
 set -eu
 conform=$TUTTI_BUILD/tests/test-msg-conform-threads
 storm=$TUTTI_BUILD/tests/test-msg-storm-threads

@@ -107,8 +107,8 @@ static void loops_are_unrolled(void **state)
                                       .steps = 12 + 3 + 2});
 }
 
-/* Checks waits for the instance of an earlier turn of a loop: such a wait is left out in turns for
- * which there is no earlier instance. */
+/* Checks waits for a transfer that an earlier turn of a loop has started. In the first turns there
+ * is no such transfer, and the wait is left out. */
 static void waits_without_an_instance_are_left_out(void **state)
 {
     (void)state;

@@ -115,8 +115,8 @@ static bool is_start(const struct tt_step *s)
     return tt_kind_starts((enum tt_kind)s->kind) || s->kind == TT_EXCHANGE;
 }
 
-/* Returns the new position, among the starts of the lane, of the start that had this id; GONE if
- * that start was removed. */
+/* Returns the new position of the step that had this id, among the steps of the lane that start a
+ * transfer; GONE if that step was removed. */
 static uint32_t place_of(const struct tt_step *s, uint32_t n, uint32_t id)
 {
     for (uint32_t i = 0, place_now = 0; i < n; i++) {
@@ -127,7 +127,8 @@ static uint32_t place_of(const struct tt_step *s, uint32_t n, uint32_t id)
     return GONE;
 }
 
-/* Renumbers the starts of a lane and adapts the waits. Removes waits whose start was removed. */
+/* Renumbers the steps of a lane that start a transfer, and adapts the waits. Removes waits for a
+ * step that was removed. */
 static void settle_ids(struct tt_step *s, struct tt_lane *lane)
 {
     uint32_t kept = 0;

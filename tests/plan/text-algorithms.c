@@ -120,7 +120,8 @@ static int all_ranks(const struct tt_algorithm *algorithm, const struct tt_probl
     return problem->p;
 }
 
-/* Returns the number of plans that were checked. */
+/* Checks the plans of all ranks for the problem in the text, if the algorithm accepts it. Returns
+ * the number of plans that were checked. */
 static int all_of(const struct tt_algorithm *algorithm, const char *text, const struct tt_map *map)
 {
     struct tt_problem problem;
@@ -141,7 +142,8 @@ static int all_of(const struct tt_algorithm *algorithm, const char *text, const 
     return plans;
 }
 
-/* Tries all machines, or only the machine with the number `only` modulo the number of machines. */
+/* Checks the plans on all machines, or, if `only` is not negative, only on machine number `only`
+ * modulo the number of machines. Returns the number of plans that were checked. */
 static int on_machines(const struct tt_algorithm *algorithm, const char *text, int only)
 {
     const int n = sizeof machines / sizeof machines[0];

@@ -4,13 +4,16 @@
 # matrix.sh PRESET build: builds what the tests of the preset need, beside the build that runs this
 # test and at the lowest priority.
 #
-# matrix.sh PRESET test: runs the tests of this build except those labelled `once`, which do not
-# depend on how the code was compiled. For clang only the areas run in which the result depends on
-# how a compiler optimises: calculation, copies, signals between ranks, and bits that must be the
-# same. The address sanitizer's tests run the other areas (plans, proofs, simulated times, errors
-# and reports) in code that clang optimises, too, so clang also leaves out run-oracle, run-forward
-# and run-missing. For the thread sanitizer only the tests labelled `threads` run, because it sees
-# what threads share and not what processes share.
+# matrix.sh PRESET test: runs the tests of this build except those labelled `project` or `once`,
+# which do not depend on how the code was compiled.
+#
+# For clang only the areas run in which the result depends on how a compiler optimises: calculation,
+# copies, signals between ranks, and bits that must be the same. The other areas (plans, proofs,
+# simulated times, errors and reports), run-oracle, run-forward and run-missing are left out: the
+# tests of the address sanitizer run them, and clang optimises that build, too.
+#
+# For the thread sanitizer only the tests labelled `threads` run, because it sees what threads share
+# and not what processes share.
 set -euo pipefail
 
 preset=$1 what=$2

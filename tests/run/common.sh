@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Compares an alltoallv from a common segment (common.c) with an allgather: an alltoallv by
-# `exchange` with an allgather by `direct`, both by `exchange`, an alltoallv by `pairwise`, and both
-# by the algorithms that the planner chooses.
+# Compares an alltoallv from a common segment (common.c) with an allgather and an allgatherv. The
+# algorithms are: `exchange` for the alltoallv and `direct` for the others, `exchange` for all,
+# `pairwise` for the alltoallv, and those that the planner chooses.
 set -eu
 common=$TUTTI_BUILD/tests/test-run-common
 direct=allgather=direct,allgatherv=direct

@@ -35,7 +35,7 @@ struct conform_state {
     tutti_op compose;
 };
 
-static int threads; /* number of ranks that are threads of this process; 0: all ranks of the job */
+static int threads; /* ranks that each process has as threads; 0: one process has all ranks */
 
 static void check(bool good, const struct conform_state *s, const char *what)
 {
@@ -556,9 +556,9 @@ static void send_ahead(struct conform_state *s, int i, int64_t n, struct buffer 
     drop(out, s);
 }
 
-/* Lets a root run ahead of ranks that sleep now and then. Calls 0 to 400 (of each 800) are so short
- * that the short windows suffice, and the root can be ahead by all slots; of the next 400 calls,
- * each fifth is longer. */
+/* Lets a root run ahead of ranks that sleep now and then. Of each 800 calls, the first 400 are so
+ * short that the short windows suffice, and the root can be ahead by all slots. Every fifth of the
+ * other calls is longer. */
 static void try_ahead(struct conform_state *s)
 {
     struct buffer b = make(120 * (int64_t)s->p);
@@ -613,7 +613,7 @@ static void try_persistent(struct conform_state *s)
     drop(out, s);
 }
 
-/* Tries an allreduce on memory from tutti_alloc, planned with TUTTI_PLAN_SHARED. */
+/* Tries an allreduce on memory from tutti_alloc, made with TUTTI_REQUEST_SHARED. */
 static void try_shared(tutti_client *client, struct conform_state *s)
 {
     enum { N = 30000 };

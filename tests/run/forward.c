@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoallv `forward`, `padded` and `composed`, and gatherv and scatterv `composed`, whose ranks
- * first send each other their counts: the counts of other ranks may change while those of this rank
- * stay; a prepared call is started again; a nonblocking call is refused; counts and types that do
- * not match are an error at every rank, and so is an allocation that fails.
+ * Tests the algorithms in which the ranks first send each other their counts: `forward`, `padded`
+ * and `composed` of alltoallv, and `composed` of gatherv and scatterv. The counts of other ranks
+ * may change while those of this rank stay, and a prepared call is started again. A nonblocking
+ * call is refused. Every rank gets an error if counts or types do not match, or if an allocation
+ * fails.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -268,7 +269,8 @@ static void try_memory(struct forward_lists *l, bool prepared, int i)
     if (status == TUTTI_OK) {
         if (me == 1) puts("enough memory");
     } else if (me == 1) {
-        /* A rank that has no memory for a packet to another node fails for all of its calls. */
+        /* A rank that has no memory for a packet to another node cannot go on, and all of its calls
+         * fail. */
         check(status == TUTTI_ERR_MEMORY || strstr(tutti_error(), "rank 1 cannot go on: out of"),
               "no lack of memory");
     } else {

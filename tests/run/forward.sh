@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tries an alltoallv whose pieces go through other ranks (`forward`, on a torus with a hole, through
-# members only), or go in blocks of equal length (`padded`), or in messages from node to node
-# (`composed`). A gatherv and a scatterv are tried with `composed`, too.
+# Runs forward.c with three algorithms of an alltoallv: `forward`, in which pieces go through other
+# ranks, on a torus with a missing node; `padded`, with blocks of equal length; and `composed`, with
+# messages from node to node. Runs it with `composed` of a gatherv and a scatterv, too.
 set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
-# Lets every allocation of the first call fail once, or (`prepared`) every one with which a request
-# is made: memory for the counts that the ranks exchange, and for the plan. In a brief run each
-# third allocation fails.
+# each_fails ARGUMENT...: lets each allocation of rank 1 fail once: with `memory` those in the first
+# call, with `prepared` those while a request is made. They hold the counts that the ranks exchange,
+# and the plan. A brief run lets every third allocation fail.
 each_fails() {
     local failures=0 step=1 enough
     [ -z "${TUTTI_TEST_BRIEF:-}" ] || step=3
@@ -20,7 +20,7 @@ all_fail() { each_fails "$@" memory && each_fails "$@" prepared; }
 
 export TUTTI_NETWORK='torus:3x3-hole(1,1)' TUTTI_ALGORITHM=alltoallv=forward
 forward nonblocking
-# The ranks send each other their counts by the algorithm of the pieces, `forward`.
+# The ranks exchange their counts by `forward`, too, the algorithm that moves the pieces.
 TUTTI_LOG=choice forward nonblocking 2>&1 | grep -q 'choice: forward for alltoallv() on 8 ranks'
 forward mismatch
 forward huge

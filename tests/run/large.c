@@ -49,9 +49,9 @@ static void need(bool there, const char *what)
 /* ---- The data ---- */
 
 /* Writes one period of the data of `rank`: byte i of the rank's block is byte i modulo `period` of
- * this pattern. A period has a prime number of pages, so it divides no power of two. So data that
- * are taken from a place which is wrong by 2^31 or 2^32 bytes, by slices or by windows, differ from
- * the right data. */
+ * this pattern. A period has a prime number of pages, so it divides no power of two. So data from a
+ * place that is wrong by 2^31 or 2^32 bytes, by some slices or by some windows, differ from the
+ * right data. */
 static void draw(byte *to, int rank)
 {
     uint64_t of = (uint64_t)(rank + 8 * turn + 1) * 0xbf58476d1ce4e5b9u;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The roll call of TUTTI_WATCHDOG. For each call that is stuck, one rank prints it once. It says
-# which ranks are in which call, and which are outside the library, stopped, dead, or have left. The
-# test runs with processes, with threads, and with threads on several simulated nodes.
+# The roll call of TUTTI_WATCHDOG. For each call that is stuck, one rank prints the roll call once.
+# It says which ranks are in which call, and which are outside the library, stopped, dead, or have
+# left. The test runs with processes, with threads, and with threads on several simulated nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -146,7 +146,7 @@ says err 'rank 2: outside the library; barrier\(\) on the team of ranks 2-3 \(ca
 says err 'rank 3: died: signal 9 \(Killed\)$'
 end 0
 
-# After a mismatch all calls of both ranks fail, but the ranks may compute.
+# After a mismatch all calls of ranks 2 and 3 fail, but these ranks may compute outside the library.
 begin tutti run -n 4 "$missing" mismatch
 says err 'rank 0: in barrier.* on the team of ranks 0-1 .*; waits for rank 1$'
 says err 'rank 1: outside the library; it last completed team_split'
@@ -155,8 +155,8 @@ for member in 2 3; do
 done
 end 0
 
-# A rank may wait for messages as long as it likes, and so may a rank that waits for nobody: the
-# watchdog does not report them.
+# A rank may wait for messages as long as it likes, and a rank for which no call waits may stay
+# outside the library as long as it likes: the watchdog reports neither.
 rm -f go err
 (sleep 3 && touch go) &
 started+=("$!")

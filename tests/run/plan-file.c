@@ -5,6 +5,10 @@
  *
  *     plan-file N [init] [place] [again] [reduce]
  *     plan-file 1 late
+ *
+ * The first form calls an allreduce of N numbers, or with `reduce` a reduce: with `init` by a
+ * persistent request, with `place` in place, and with `again` 100 times. The second form calls a
+ * bcast (put_waits).
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -14,10 +14,9 @@
 #include "run/exec.h"
 #include "run/props.h"
 
-enum {
-    SWEEPS = 5
-}; /* sweeps without progress after which all ranks count as stuck: completing
-                      * a message takes some extra looks */
+/* All ranks count as stuck after more than SWEEPS searches in a row in which no rank could do
+ * anything. One search is not enough, because completing a message takes some extra looks. */
+enum { SWEEPS = 5 };
 
 /* One execution at one rank. */
 struct act {
@@ -283,7 +282,7 @@ static enum stage_result finish(struct stage_state *s, int r, int number)
     return STAGE_GOOD;
 }
 
-/* Advances one lane by a few steps: beginning at a random lane, the first lane that can advance.
+/* Advances the first lane that can advance, beginning at a random lane, by at most three steps.
  * Returns whether a lane advanced or the execution has ended. */
 static bool poke_act(struct stage_state *s, struct act *a)
 {

@@ -269,7 +269,7 @@ static bool in_place(const struct one *one)
     return s->in_place && s->coll != TT_COLL_alltoall && s->coll != TT_COLL_alltoallv;
 }
 
-/* Returns whether the two ranks of each pair pass counts for each other. */
+/* Returns whether two ranks that exchange a piece both pass its count, as in an alltoallv. */
 static bool pairs(const struct one *one)
 {
     return tt_coll_pairs(one->shape.coll);

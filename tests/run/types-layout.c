@@ -91,7 +91,7 @@ static uint32_t summed(int ranks, int64_t e, int64_t j)
     return sum;
 }
 
-/* Returns whether the two ranks of each pair pass counts for each other. */
+/* Returns whether two ranks that exchange a piece both pass its count, as in an alltoallv. */
 static bool pairs(const struct layout_case *c)
 {
     return tt_coll_pairs(c->coll);

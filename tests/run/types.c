@@ -52,8 +52,8 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* Tries an algorithm with all shapes, or in a brief run with every third shape, beginning at
- * another one for the next algorithm. So each algorithm runs each size and each variant, and the
+/* Tries an algorithm with all shapes. A brief run tries every third shape, and begins at another
+ * shape for the next algorithm. So each algorithm runs each size and each variant, and the
  * algorithms of a collective together run all shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
@@ -180,8 +180,8 @@ static void try_persistent(struct types_rank *rank, int64_t n, unsigned flags)
 
 /* ---- Ranks with different types for the same sequence of numbers ---- */
 
-/* Tries a last rank that receives into every second element of a matrix with two columns, while the
- * other ranks use contiguous memory. */
+/* Makes calls in which the last rank receives into every second element of a matrix with two
+ * columns, while the other ranks use contiguous memory. */
 static void try_basic_and_strided(struct types_rank *rank)
 {
     enum { N = 12 };

@@ -171,8 +171,8 @@ static const struct tt_model simples[] = {
 };
 enum {
     SIMPLES = 6,
-    ONE_WAY = 4, /* so many models, from the first, have no tw_both_ps */
-    CHEAP = 2    /* in so many models, from the first, a reduction costs less than a transfer */
+    ONE_WAY = 4, /* the first ONE_WAY models of simples[] have no tw_both_ps */
+    CHEAP = 2    /* in the first CHEAP models a reduction costs less than a transfer */
 };
 
 /* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks. */
@@ -315,9 +315,9 @@ static void full_trees(void **state)
     }
 }
 
-/* Returns whether the textbook does not cover the algorithm: because it uses shared memory or puts,
- * trees drawn by a hash, nodes of different sizes, or two trees whose messages use a port as they
- * come (two_trees_use_the_full_bandwidth checks bounds for these). */
+/* Returns whether the textbook does not cover the algorithm. The reasons are shared memory, puts,
+ * trees that are drawn by a hash, nodes of different sizes, and two trees whose messages use a port
+ * in the order in which they come (two_trees_use_the_full_bandwidth checks bounds for these). */
 static bool is_none_of_the_textbook(const struct tt_algorithm *a)
 {
     static const char *const names[] = {"flat",    "direct", "window",   "exchange",
@@ -384,10 +384,11 @@ static int64_t messages_by_two_trees(const char *coll, int p, int q)
     return tt_div_up(simulated(text, "two-tree", &simples[0]).time_ps, message);
 }
 
-/* Checks the bounds of Sanders, Speck, Traff 2009: a bcast of 2q slices takes 2q messages and about
- * 2 log2 p more. A reduction may take some more, because a rank waits for the slices of both
- * children; but a long vector takes hardly longer than one message of its length, and an allreduce
- * twice that. A binary tree takes twice as long. */
+/* Checks the bounds of Sanders, Speck, Traff 2009, in which the unit is the time of a message of
+ * one slice. A bcast of 2q slices takes 2q units and about 2 log2 p more. A reduction may take some
+ * more, because a rank waits for the slices of both children. But a reduce of a long vector takes
+ * hardly longer than one message of its length, and an allreduce hardly longer than two. A binary
+ * tree takes twice as long. */
 static void two_trees_use_the_full_bandwidth(void **state)
 {
     (void)state;

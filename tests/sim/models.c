@@ -36,9 +36,9 @@ static void loggp_adds_up(void **state)
     assert_int_equal(simulated("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
-/* Checks that the processor handles one message at a time, from any sender, and needs o for each: a
- * root with two children needs 2 o for them. A signal to p - 1 ranks and as many signals back take
- * 2 (p - 1) o. */
+/* Checks that the processor handles one message at a time, from any sender, and needs o (LogGP's
+ * overhead) for each message: a root with two children needs 2 o for theirs. A signal to p - 1
+ * ranks and as many signals back take 2 (p - 1) o. */
 static void loggp_engages_the_processor(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tutti's simulator and SimGrid agree where no message waits for another one, and differ as
-# explained where some do. A peer whose model is slightly wrong is noticed.
+# Tutti's simulator and SimGrid give the same time if no message waits for another one, and differ
+# in the ways that docs/simulation.md explains if some messages wait. A peer whose model is slightly
+# wrong is noticed.
 set -euo pipefail
 [ -x "$TUTTI_BUILD/tests/simgrid-peer" ] || { echo 'skipped: SimGrid was not found when this was built' && exit 77; }
 work=$(mktemp -d)
@@ -17,7 +18,8 @@ with open(sys.argv[1], encoding="utf-8") as file:
 kinds = collections.Counter(row["kind"] for row in rows)
 assert kinds["same"] > 100 and min(kinds[kind] for kind in ("start-ups", "overlap", "order")) > 2, kinds
 assert {row["options"].partition("--model ")[2] for row in rows} >= {"simple", "links"}
-# The facts on which the verdicts are based.
+# Each row must bear out its verdict: the two times are equal only in a row of the kind "same", and
+# messages have waited in each row of another kind.
 for row in rows:
     off = abs(row["simgrid_us"] - row["tutti_us"]) / row["tutti_us"]
     assert (off <= 1e-6) == (row["kind"] == "same") and row["as_expected"], row

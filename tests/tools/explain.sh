@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti explain` predicts with the model that is in force, and says why where there is none.
+# `tutti explain` predicts with the model that is in force. If there is none, it says why.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/model.sh"

@@ -52,8 +52,8 @@ variables() { grep -ohE 'TUTTI_[A-Z_]+' "$1" | sort -u; }
 diff <(variables "$TUTTI_SOURCE/docs/tuning.md") <(variables tutti.1) >differ ||
     fail "tutti.1 and docs/tuning.md differ: $(cat differ)"
 
-# A text of the manual page that belongs to no place in it is an error, and so are two texts for one
-# place.
+# The source of a manual page adds texts to options and sections. A text for an option that the
+# command does not have is an error, and so are two texts for one option or section.
 cp "$maker" "$TUTTI_SOURCE"/docs/man/tutti-plan.man .
 printf '.\\" more: --no-such-option\nText.\n' >>tutti-plan.man
 expect 1 ./page "$tutti" tutti-plan .

@@ -8,10 +8,11 @@
  *     reduce    reductions of more than five operands leave out the last one
  *     gather    the root of a gather gets one more in the first byte, which only gather itself, and
  *               the identities of other collectives, can reveal
- *     line      a barrier of two in `tutti calibrate` takes no longer than a line on a busy machine
+ *     line      `tutti calibrate` measures a barrier of two ranks that takes no longer than the
+ *               exchange of a cache line on a busy machine
  *     fast      as `line`, and a job of messages takes no time at all
  *
- * Or a job has stored numbers that make no sense, in
+ * With other values of MUTANT, the command finds numbers that make no sense in the memory of a job:
  *
  *     cores     the map of its world
  *     wisdom    the number of lines of its wisdom

@@ -75,8 +75,8 @@ static const struct {
     {NULL, NULL, NULL, 7, {0}, "0;4;6;1;5;7;2"},
     {NULL, NULL, NULL, 7, {TT_BIND_CORE, 0, 0}, "0-1;4-5;6-7;2-3"},
     {NULL, NULL, "0,2,4,6", 5, {0}, "0;2;4;6;1"},
-    /* Ranks with several threads: they get adjacent cores, or if these are too few processors, or
-     * else an even share of the processors. */
+    /* Ranks with several threads get adjacent cores, or, if there are too few cores, adjacent
+     * processors, or, if there are too few processors, an even share of them. */
     {"core:8 pu:2", "0-15", "", 2, {TT_BIND_DEFAULT, 0, 3}, "0-5;6-11"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 3}, "0-2;3-5;6-8"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 8}, "0-4;5-9;10-14"},

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The option --plan: the other commands read what `tutti plan` prints, with the same proof and the
-# same times as for the algorithm. Plans with the rank as a variable, wrong plans, and wrong
-# arguments.
+# same times as for the algorithm. Tests also plans with the rank as a variable, wrong plans, and
+# wrong arguments.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/plans.sh"

@@ -164,8 +164,8 @@ expect 0 tutti ps
 [ "$(lines out "^ +0 +$ended ")" -eq 0 ] || fail 'a job that has ended is shown'
 
 # The job runs in another PID namespace, so its processes have other numbers here. `tutti ps` cannot
-# look at them, and a process that has such a number here is another one. The job is shown until its
-# ranks have ended.
+# look at these processes, and a process that has one of their numbers here does not belong to the
+# job. The job is shown until its ranks have ended.
 spaces=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
 # there N DOING: returns whether `tutti ps` shows N ranks of the job in the other namespace that do
 # this.
@@ -197,8 +197,9 @@ if "${spaces[@]}" true 2>job.err; then
     wait_for there 3 '(in|outside) '
     says out "^3 threads of .* \\(pid $inside\\)"
     end
-    # Here /proc of the launching process shows the numbers of the namespace above. No process with
-    # one of these numbers counts as a rank.
+    # Here the job and `tutti ps` run in a new PID namespace in which /proc is not mounted again, so
+    # /proc shows the numbers of the namespace above. No process with one of these numbers counts as
+    # a rank.
     ln -s "$missing" below
     # shellcheck disable=SC2016
     begin unshare --user --map-root-user --pid --fork --kill-child bash -c '

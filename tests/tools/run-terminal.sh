@@ -83,7 +83,7 @@ expect("0 got hello\n")
 
 type("tutti run -n 2 sh -c 'echo pid $$; exec sleep 600'\n")
 ranks = [expect(r"pid (\d+)\n").group(1) for _ in range(2)]
-type("\x1c")  # the roll is called, and those that do not handle the signal go on
+type("\x1c")  # the launcher prints the roll call; ranks that do not handle SIGQUIT go on
 expect(r"SIGQUIT: roll call\n.*no rank has called tutti_init")
 type("\x03")
 expect(r"killed by signal 2 \(Interrupt\)")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `tutti run` understands the options of other launchers; for those that it does not, the message
-# says what to use instead.
+# `tutti run` understands the options of other launchers. For an option that it does not understand,
+# the message says what to use instead.
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2016
 source "$(dirname "$0")/lib.sh"
 

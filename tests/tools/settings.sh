@@ -57,7 +57,7 @@ each_once 'a job of one'
 expect 0 wrong tutti list barrier
 each_once 'a command without ranks'
 
-# Some ranks only have the variables: for each variable the lowest of these ranks warns.
+# Only some ranks have the variables. The lowest rank that has a variable warns of it.
 # shellcheck disable=SC2016 # the shell that each rank starts expands this
 some='[ "$TUTTI_RANK" -lt 1 ] || export TUTTI_RADIX=x; [ "$TUTTI_RANK" -ne 2 ] || export TUTTI_EAGRE=1; exec hello'
 expect 0 tutti run -n 4 bash -c "$some"

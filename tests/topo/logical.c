@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The logical tree of random maps: the three properties of docs/hierarchy.md, the bound on children
- * and their even distribution, and that every rank is below the top. In the ordered tree, the ranks
- * below a local root must form a run.
+ * and their even distribution, and that every rank is below the root of the whole tree, the top. In
+ * the tree for operations that need rank order, the ranks below a local root must be consecutive.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,7 +138,7 @@ static void children_are_few_and_even(const struct logical_drawn *d, const struc
     assert_in_range(most - least, 0, 1);
 }
 
-/* Checks that every rank reaches the top in at most two steps per level. */
+/* Checks that every rank reaches the root of the whole tree in at most two steps per level. */
 static void everyone_hangs_on_the_top(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     for (int r = 0; r < d->map.p; r++) {
@@ -178,9 +178,9 @@ static void subtrees_are_runs(const struct tt_logical *tree)
     }
 }
 
-/* Checks the bound on levels: at the first level, the nodes on either side form runs of at most
- * half of all nodes. Below, a run of n nodes consists of one node and of runs of at most a third of
- * the other n - 1 nodes. */
+/* Checks the bound on levels: at the first level, the nodes on either side of the identified node
+ * form runs of at most half of all nodes. Below, a run of n nodes consists of one node and of runs
+ * of at most a third of the other n - 1 nodes. */
 static void runs_are_not_deep(const struct tt_logical *tree)
 {
     int levels = 1 + (tree->top != tree->global), n = (tree->nodes.n - levels + 1) / 2;

@@ -20,7 +20,7 @@ problem() {
     case $1 in
     barrier) echo "barrier/p$ranks" ;;
     allreduce | reduce | scan | exscan | reduce_scatter | reduce_scatter_block) echo "$1/f64/sum/$2/p$ranks" ;;
-    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # the other ranks may only read
+    bcast | scatter | scatterv) echo "$1/f64/$2/p$ranks/root=1" ;; # ranks other than the root may do nothing but read
     *) echo "$1/f64/$2/p$ranks" ;;
     esac
 }

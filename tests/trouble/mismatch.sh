@@ -30,8 +30,8 @@ differ() {
     [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
 }
 
-# matrix PHASE: tries all pairs of calls; in a brief run a third of them, another one for each of
-# the phases 0, 1 and 2.
+# matrix PHASE: tries all pairs of calls. A brief run tries a third of them, and a different third
+# for each of the phases 0, 1 and 2.
 matrix() {
     local pairs=$1
     # Counts, types, operations and roots, as the user gave them.

@@ -114,8 +114,8 @@ struct lists {
     int64_t in_counts[MOST_RANKS], out_counts[MOST_RANKS], displs[MOST_RANKS];
 };
 
-/* Returns how many elements go from one rank to another. In a call of the kinds ..._ANY
- * different ranks send each other nothing. */
+/* Returns how many elements go from one rank to another in a call that matches. In cases of the
+ * kinds GIVES_ANY and EXPECTS_ANY, a rank sends elements only to itself. */
 static int64_t count_of(const struct a_case *k, int from, int to)
 {
     bool empty = k->kind == GIVES_ANY || k->kind == EXPECTS_ANY;

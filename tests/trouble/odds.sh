@@ -8,9 +8,9 @@
 source "$(dirname "$0")/lib.sh"
 
 odds=$TUTTI_BUILD/tests/trouble-odds
-# try SLICES COMMAND...: runs one of so many slices of the command's cases, and expects that they
-# pass and that there are at least ten. If the command fails, the errors that are printed leave out
-# the warnings of tutti_finalize about mismatches, which are intended here.
+# try SLICES COMMAND...: divides the cases of the command into SLICES slices, and runs one of these.
+# Expects that its cases pass and that there are at least ten. If the command fails, the errors that
+# are printed leave out the warnings of tutti_finalize about mismatches, which are intended here.
 try() {
     local slices=$1 slice
     shift

@@ -36,10 +36,8 @@
 
 #include "boot/share.h"
 
-enum {
-    DESCRIPTORS = 256
-}; /* number of descriptors of a process that the stranger tries, from 0
-                             * on */
+/* The stranger tries the descriptors 0 .. DESCRIPTORS - 1 of a process. */
+enum { DESCRIPTORS = 256 };
 
 static int tried, got;
 

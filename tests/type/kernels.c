@@ -60,8 +60,8 @@ static void put_f64(void *to, struct tt_random *random)
 }
 
 #if TT_HAS_F80
-/* Writes a random f80. This format stores the first bit of a significand, which is 0 in the first
- * two special values only. */
+/* Writes a random f80. This format, unlike the others, stores the first bit of a significand. In
+ * some[] the bit is 0 only in the first two values, which are zero and a denormal number. */
 static void put_f80(void *to, struct tt_random *random)
 {
     static const struct {
@@ -283,10 +283,10 @@ static void check_situation(const struct situation *s)
     }
 }
 
-/* Tries all counts with all lengths, half of them aligned; and one length of several blocks. Under
- * sanitizers, which look for accesses outside the operands, one in seven pairs of a count and a
- * length is tried: the loops of a kernel depend on the count or on the length, and the sample has
- * each count and each length. */
+/* Tries all pairs of a number of operands and a length, half of them with aligned operands, and one
+ * length of several blocks. Under sanitizers, which look for accesses outside the operands, one in
+ * seven pairs is tried: each loop of a kernel depends on the number of operands or on the length,
+ * and the sample has each number and each length. */
 static void check_pair(tutti_type type, tutti_op op)
 {
     enum {
