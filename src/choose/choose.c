@@ -33,10 +33,10 @@ struct row {
  * through the kernel to the memory of another process. Up to FAIR, such access is faster only where
  * one of the two copies through windows has to wait for the other: in an alltoall, where each rank
  * makes both copies itself; and in a gather or scatter, where the root makes one of the copies of
- * all pieces. It is also faster in a bcast on two ranks, where each of the two can make half of the
- * copy. On two ranks, access is faster up to FAIR in most collectives, and `exchange` is often the
- * fastest algorithm: each rank copies out of its own buffer, which its caches hold if it has just
- * written or copied the buffer. */
+ * all pieces; and in a bcast on two ranks, where each can make half of the copy. On two ranks,
+ * access is faster up to FAIR in most collectives, and `exchange` is often the fastest algorithm:
+ * each rank copies out of its own buffer, which its caches hold if it has just written or copied
+ * the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
@@ -350,21 +350,16 @@ static bool is_cube(const struct tt_map *map)
  * network namespaces of a machine (bench/results), with two processors, and with a processor for
  * each of 16 ranks. The other rows come from simulations in which a message between nodes costs ten
  * times as much as a message within a node, and the ranks of a node share a port
- * (bench/results/simulated.md has the figures).
- *
- * In the measurements a message of few bytes takes as long as some 20 KB, so algorithms with few
- * messages are chosen up to 64 KiB; in the simulations a short message took as long as 1 KB.
- * Between the namespaces, the time of short data depends on how often a rank waits for another one.
- * Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also depends on the bytes on
- * the busiest cable.
- *
- * A long allreduce by `parts` takes about as long as by `composed` if the ranks of a node share a
- * port, and a fraction of that time if each rank has a port.
- *
- * If the nodes are containers of one machine and no cable is limited, the processors are busy with
- * copying. Where ranks take turns on the processors, the tree of `logical` was measured to be the
- * fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank has
- * a processor, those algorithms are faster in which all ranks copy at the same time. */
+ * (bench/results/simulated.md). In the measurements a message of few bytes takes as long as some 20
+ * KB, so algorithms with few messages are chosen up to 64 KiB; in the simulations a short message
+ * took as long as 1 KB. Between the namespaces, the time of short data depends on how often a rank
+ * waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also
+ * depends on the bytes on the busiest cable. A long allreduce by `parts` takes about as long as by
+ * `composed` if the ranks of a node share a port, and a fraction of that time if each rank has a
+ * port. If the nodes are containers of one machine and no cable is limited, the processors are busy
+ * with copying. Where ranks take turns on the processors, the tree of `logical` was measured to be
+ * the fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank
+ * has a processor, those algorithms are faster in which all ranks copy at the same time. */
 enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
 struct spread_row {
     const struct tt_algorithm *algorithm;
