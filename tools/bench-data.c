@@ -55,7 +55,7 @@ static void put_f16(char *at, double value, bool brain)
     uint32_t bits;
     memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff;
-    /* for bf16: exact for the numbers that `small` returns */
+    /* the upper half of a float is its bf16; this is exact for the numbers that `small` returns */
     uint16_t half = (uint16_t)(bits >> 16);
     if (!brain)
         half = (uint16_t)(value == 0 ? 0 : sign | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
@@ -85,7 +85,7 @@ static void put_pair(char *at, tutti_type type, double value, uint64_t second)
     int32_t i = (int32_t)value, index = (int32_t)second;
     int64_t l = (int64_t)value, long_index = (int64_t)second;
     int16_t s = (int16_t)value;
-    memset(at, 0, tutti_type_size(type)); /* also the padding */
+    memset(at, 0, tutti_type_size(type)); /* this also clears the padding */
     switch (type) {
     case TUTTI_I16_I32: memcpy(at, &s, 2), memcpy(at + 4, &index, 4); break;
     case TUTTI_I64_I32: memcpy(at, &l, 8), memcpy(at + 8, &index, 4); break;
@@ -148,7 +148,8 @@ static void put_number(char *at, const struct tt_call *call, int rank, uint64_t 
     case TUTTI_I64_I32:
     case TUTTI_F64_I32:
     case TUTTI_F64_I64: put_pair(at, call->type, value, random >> 32 & 0xffff); break;
-    default: /* Integers wrap around, so any value will do. Logical operations get zeros, too. */
+    /* Integers wrap around, so any value will do. For logical operations, some values are zero. */
+    default:
         if (call->op >= TUTTI_LAND && call->op <= TUTTI_LXOR) random *= random % 3 != 0;
         memcpy(at, &random, (size_t)call->sz);
     }
@@ -209,7 +210,7 @@ static bool reduces(const struct tt_bench *b)
     return tt_coll_has_op(b->call.coll);
 }
 
-/* Returns the number of elements that a rank contributes to a reduction. */
+/* Returns the number of elements that each rank contributes to a reduction. */
 static int64_t vector(const struct tt_bench *b)
 {
     return tt_call_scatters(&b->call) ? tt_call_block_at(&b->call, b->p) / b->call.sz : b->call.n;
@@ -260,8 +261,8 @@ static bool has_padding(tutti_type type)
     return type == TUTTI_F80 || type == TUTTI_C160 || type == TUTTI_F80_I32;
 }
 
-/* Returns the bytes of each part of a complex number, or of an f80 with its padding; 0 for types
- * that `normalise` leaves as they are. */
+/* Returns the bytes of each of the two parts of a complex number; or, for an f80, its bytes with
+ * the padding; or 0 for types that `normalise` leaves as they are. */
 static int part_bytes(tutti_type type)
 {
     if (type == TUTTI_C64) return 4;
@@ -314,7 +315,7 @@ static bool verify_reduced(const struct tt_bench *b, const char *out)
     return true;
 }
 
-/* Returns whether the `bytes` bytes at buffer + at are those that rank `from` made for rank
+/* Returns whether the `bytes` bytes at buffer + at are the data that rank `from` made for rank
  * `to`. */
 static bool verify_bits(const struct tt_bench *b, const char *what, const char *buffer, int64_t at,
                         int from, int to, int64_t bytes)
@@ -419,8 +420,8 @@ static bool verify_canaries(const struct tt_bench *b, const char *in, const char
     return true;
 }
 
-/* Writes the input to OUT if the call reads its input from OUT: at the root of a bcast, and in
- * calls in place. */
+/* If the call reads its input from OUT (in place, or at the root of a bcast), writes the input
+ * there. */
 static void fill_in_place(const struct tt_bench *b, const char *in, char *out)
 {
     struct segment own = out_segment(b, b->me);

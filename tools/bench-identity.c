@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Identities between collectives: the result of a call must equal the result of other collectives.
- * Most identities are compositions: an allreduce equals a reduce and then a bcast. Some lead back
- * to the input: an alltoall of the output of an alltoall. The other collectives run on the team of
- * the case, with its slices and branchings (the keys slice and radix of a problem), and with the
- * algorithms that the library chooses for them.
+ * Most identities are compositions: an allreduce equals a reduce and then a bcast. Some give back
+ * the input: an alltoall of the output of an alltoall. The collectives with which the call is
+ * compared run on the team of the case, with its slices and branchings (the keys slice and radix of
+ * a problem), and with the algorithms that the library chooses for them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static bool at_root(const struct identity *x)
     return x->b->me == x->b->call.root;
 }
 
-/* Compares the pieces of two buffers that have the same counts and displacements. `what` describes
- * `found` in the error message. */
+/* Compares the pieces of two buffers, whose counts and displacements are the same. Error messages
+ * name the buffer `found` by `what`. */
 static void expect_pieces(struct identity *x, const char *what, const char *found,
                           const char *expected, const int64_t *counts, const int64_t *displs)
 {
@@ -177,8 +177,8 @@ static tutti_status try_allgatherv(struct identity *x)
     return TUTTI_OK;
 }
 
-/* Returns where this rank has its own piece after a scatter(v): in OUT; or, at the root of a call
- * in place, `at_root_bytes` bytes after the beginning of IN. */
+/* Returns where this rank has its own piece after a scatter or scatterv: in OUT; but at the root of
+ * a call in place, `at_root_bytes` bytes after the beginning of IN. */
 static const char *own_piece(const struct identity *x, int64_t at_root_bytes)
 {
     return x->b->call.in_place && at_root(x) ? x->in + at_root_bytes : x->out;

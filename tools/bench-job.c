@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a case as a job whose ranks are threads of this process, or processes that run this command
+ * Runs a case as a job. Its ranks are threads of this process, or processes that run this command
  * again as `tutti bench-rank`. A rank 0 that is a process writes the result to a memory file that
  * it inherits from this process.
  */
@@ -104,9 +104,9 @@ static bool launch(const struct tt_bench_case *c, int fd)
     return good;
 }
 
-/* Makes a file in memory for the result. Ignores SIGXFSZ meanwhile: if the user limits the size of
- * files, this signal would end the process without a message. Returns -1 after printing an
- * error. */
+/* Makes a file in memory for the result. Ignores SIGXFSZ while it does so, because this signal
+ * would end the process without a message if the user limits the size of files. Returns -1 after
+ * printing an error. */
 static int make_file(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;

@@ -30,7 +30,8 @@ static int64_t available_bytes(void)
     return (int64_t)kib << 10;
 }
 
-/* Opens a file about a cache of the processor that this thread runs on, as Linux numbers them. */
+/* Opens a file about a cache of the processor that this thread runs on. `index` is the number that
+ * Linux gives the cache. */
 static FILE *open_cache(int index, const char *file)
 {
     char path[96];
@@ -39,7 +40,7 @@ static FILE *open_cache(int index, const char *file)
     return fopen(path, "re");
 }
 
-/* Returns how many processors share this cache, at least 1. */
+/* Returns how many processors share this cache; 1 if this is not known. */
 static int64_t cache_processors(int index)
 {
     FILE *file = open_cache(index, "shared_cpu_map");
@@ -73,8 +74,8 @@ static int64_t last_cache(int64_t *processors)
     return bytes > 0 ? bytes : cache_unknown;
 }
 
-/* Returns the bytes of a rank's buffers: twice its share of the last-level cache, if the ranks are
- * spread evenly over all processors. */
+/* Returns how many bytes the buffers of a rank should have: twice its share of the last-level
+ * cache. The share assumes that the ranks are spread evenly over all processors. */
 static int64_t wanted_bytes(int ranks)
 {
     int64_t sharing, processors = tt_max(sysconf(_SC_NPROCESSORS_ONLN), 1);

@@ -25,8 +25,8 @@ static int draw_ranks(struct tt_random *random)
     return 1 + below(random, 17);
 }
 
-/* Draws the number of elements: none, one, a prime number, a page of bytes or one element more or
- * less, or more bytes than fit in a window. */
+/* Draws the number of elements: 0; 1; a prime number; as many as fill a page, or one more or less;
+ * or so many that their bytes do not fit in a window. */
 static int64_t draw_count(struct tt_random *random, int64_t sz)
 {
     static const int64_t primes[] = {2, 3, 5, 7, 13, 31, 127, 509, 2039, 8191};
@@ -40,8 +40,8 @@ static int64_t draw_count(struct tt_random *random, int64_t sz)
     }
 }
 
-/* Returns n, or less if all ranks together would exchange more than MOST bytes with n elements from
- * each of p ranks to each. */
+/* Returns n, or a smaller number if all ranks together would exchange more than MOST bytes when
+ * each of the p ranks sends n elements to each rank. */
 static int64_t limited(int64_t n, int64_t sz, int p)
 {
     return tt_min(n, tt_max(1, MOST / (sz * p * p)));

@@ -9,10 +9,11 @@
 
 struct tt_drawn {
     struct tt_problem problem;
-    /* an algorithm, which may not apply to the problem; NULL: the one that the library chooses */
+    /* the algorithm to force, which may not apply to the problem; NULL: the library chooses */
     const char *algorithm;
     bool gaps, reversed, beside; /* as in struct tt_bench_case */
-    char nodes[64];              /* for TUTTI_NODES, in a job of processes; "": one node */
+    /* the value of TUTTI_NODES for a job of processes; "" stands for one node */
+    char nodes[64];
 };
 
 /* Draws problem i of a seed. The result depends on `seed` and `i` alone. */

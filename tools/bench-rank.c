@@ -184,9 +184,8 @@ static tutti_status name_algorithm(const struct tt_bench *b, const char *in, cha
     return tutti_request_free(request);
 }
 
-/* Replaces each of the n values by its maximum over all ranks. Uses another collective than the one
- * that is measured: an algorithm is forced for the measured collective, and may not apply to this
- * call. */
+/* Replaces each of the n values by its maximum over all ranks. It does not use the collective that
+ * is measured: for that one an algorithm is forced, which may not apply to this call. */
 static tutti_status agree(const struct tt_bench *b, double *values, int64_t n)
 {
     if (b->call.coll != TT_COLL_allreduce)
@@ -207,7 +206,7 @@ struct timing {
     int64_t next;  /* the index of the buffers for the next call */
     int64_t calls; /* calls in a batch */
     int64_t batches;
-    double *ns; /* time of a call, one entry for each batch */
+    double *ns; /* for each batch: the time of a call */
 };
 
 static tutti_status run_batch(const struct tt_bench *b, struct timing *t, int64_t calls, double *ns)
@@ -228,10 +227,10 @@ static int64_t batch_ns(const struct tt_bench *b)
     return b->c->batch_ns > 0 ? b->c->batch_ns : usual_batch_ns;
 }
 
-/* Sets *least to the time of a call, in ns, in the shortest of up to TRIES batches, where the time
- * of a batch is that of its slowest rank. It takes the shortest because a single batch may have
- * been delayed by other work on the machine. Stops after a batch shorter than batch_ns, because the
- * caller will then double the calls anyway. */
+/* Times up to TRIES batches, and sets *least to the time of a call, in ns, in the fastest of them:
+ * other work on the machine may have delayed a single batch. The time of a batch is that of its
+ * slowest rank. Stops after a batch shorter than batch_ns, because the caller then doubles the
+ * calls anyway. */
 static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double *least)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -244,9 +243,9 @@ static tutti_status try_batch(const struct tt_bench *b, struct timing *t, double
     return TUTTI_OK;
 }
 
-/* Sets the numbers of calls in a batch and of batches, the same on all ranks: doubles the calls
- * until a batch takes batch_ns or has the most calls that are allowed. These calls also warm up the
- * caches. */
+/* Sets the number of calls in a batch and the number of batches, which are the same on all ranks.
+ * Doubles the calls until a batch takes batch_ns or has the most calls that are allowed. These
+ * calls also warm up the caches. */
 static tutti_status calibrate(const struct tt_bench *b, struct timing *t)
 {
     double ns = 0;
@@ -302,7 +301,8 @@ static bool failed(const struct tt_bench *b, const char *doing)
     return false;
 }
 
-/* Makes one call, and verifies it on every rank. *right: all ranks found their results right. */
+/* Makes one call, and verifies it on every rank. Sets *right to whether all ranks found their
+ * results right. */
 static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool, bool *right)
 {
     bool kept = true, gaps = b->c->gaps && b->call.coll != TT_COLL_barrier;
@@ -336,9 +336,9 @@ static bool measure(const struct tt_bench *b, struct timing *t, struct tt_bench_
     return true;
 }
 
-/* Returns why the plan was refused, in terms of the arguments of this command, or NULL. The command
- * forces an algorithm in the same way as TUTTI_ALGORITHM does, so the library's own message would
- * blame that variable. */
+/* Returns why the algorithm that the user named does not apply; NULL if the algorithm itself gives
+ * no reason. The library's own message would blame TUTTI_ALGORITHM, because this command forces an
+ * algorithm in the same way as that variable. */
 static const char *reason(const struct tt_bench *b)
 {
     const struct tt_algorithm *a =
@@ -374,8 +374,8 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
     return good;
 }
 
-/* Sets in the team's cache of plans, which is still empty, the settings of the call for which the
- * public functions have no arguments. */
+/* Sets slice, radix, seed and order of the call, for which the public functions have no arguments,
+ * in the team's cache of plans. The cache must still be empty. */
 static void tune(struct tt_cache *cache, const struct tt_call *call)
 {
     cache->slice = call->slice;
@@ -425,7 +425,7 @@ static bool set_up(struct tt_bench *b, tutti_team *world)
 }
 
 /* Undoes the set-up of a case. If the problem has a network, also empties the team's cache of
- * plans, because the next problem must not use plans for this network. */
+ * plans, because the plans are for this network and the next problem must not use them. */
 static void tear_down(struct tt_bench *b)
 {
     if (b->net.nodes > 0) tt_cache_release(&b->team->cache);

@@ -42,12 +42,14 @@ struct bench_arguments {
     int problems;
     const char *algorithm, *json, *plan;
     struct tt_plan_row row; /* the plans of the plan file */
-    /* the range of sizes in bytes; 0: use the problem's own size */
+    /* the sizes to run, from first_bytes to last_bytes; 0 if each problem is run with its own
+     * size */
     int64_t first_bytes, last_bytes;
     int64_t time_ns, batch_ns, iterations;
-    int64_t random_ns, seed; /* random_ns: how long to verify random problems; 0: not at all */
+    /* random_ns: how long to verify random problems; 0: --random was not given */
+    int64_t random_ns, seed;
     bool threads, gaps, reversed, beside, identities;
-    const char *nodes; /* NULL: the ranks are on one node */
+    const char *nodes; /* the value of --nodes; NULL if the ranks are on one node */
 };
 
 /* The results of the cases so far. */
@@ -56,7 +58,7 @@ struct bench_outcome {
     cJSON *rows;
     bool table; /* print the table; false if JSON goes to stdout */
     bool failed;
-    int measured; /* rows of the table that were measured for the current problem */
+    int measured; /* how many cases of the current problem were measured */
 };
 
 static const struct argp_option options[] = {
@@ -183,8 +185,8 @@ static void show_progress(const char *problem, const char *algorithm, bool begin
         fprintf(stderr, "\r\033[K");
 }
 
-/* Records that an algorithm does not apply: as a row of the table if the user asked for all
- * algorithms, and as an error otherwise. */
+/* Reports that an algorithm does not apply: as a row of the table if the user asked for all
+ * algorithms, otherwise as an error. */
 static void take_refusal(struct bench_outcome *o, const char *problem, struct tt_bench_result *r,
                          const char *algorithm)
 {
@@ -263,8 +265,8 @@ static void run_sizes(struct bench_outcome *o, struct tt_problem problem)
     }
 }
 
-/* Returns the name of the part of a problem that cannot be timed on one host; NULL if there is
- * none. */
+/* Returns which part of a problem cannot be timed on one host, as a text for an error; NULL if all
+ * of it can. */
 static const char *unfit(const struct tt_problem *problem)
 {
     if (problem->map[0] && !tt_network_is_one(problem->map))
@@ -408,7 +410,7 @@ static bool run_job(const struct bench_arguments *a, const struct tt_bench_case 
 }
 
 /* Sets TUTTI_NODES, so that the ranks of the jobs that are started from now on behave as if they
- * were on these nodes. NULL: on one node. */
+ * were on these nodes; or, if `nodes` is NULL, unsets it. */
 static bool use_nodes(const char *nodes)
 {
     int failed = nodes ? setenv("TUTTI_NODES", nodes, 1) : unsetenv("TUTTI_NODES");

@@ -14,9 +14,9 @@ struct tt_bench_case {
     const char *algorithm;     /* the algorithm to force, or @ and the path of a plan file; NULL:
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */
-    int64_t batch_ns;          /* about how long a batch of calls takes; 0: the default */
-    int64_t iterations;        /* how many calls to time instead; 0: time_ns decides */
-    bool gaps;     /* verify a call on a derived type, whose elements have gaps between them */
+    int64_t batch_ns;          /* about how long a batch of calls takes; 0 for the default */
+    int64_t iterations;        /* how many calls to time, whatever time_ns is; 0: time_ns decides */
+    bool gaps;     /* verify a call with a derived type, whose elements have gaps between them */
     bool reversed; /* call on a team that has the ranks in reverse order */
     /* call on two teams at the same time: one has the even ranks, the other the odd ranks */
     bool beside;
@@ -57,15 +57,16 @@ struct tt_bench {
     tutti_team *team;
     struct tt_call call; /* the call of this rank, counts included */
     int64_t *room;
-    int64_t *pieces;   /* counts and displacements of the pieces for neighbours, then of those from
-                      * neighbours; NULL: no neighbourhood collective */
-    struct tt_net net; /* the problem's network, if it has one */
+    /* the counts and displacements of the pieces for neighbours, and then of the pieces from
+     * neighbours; NULL if the problem is no neighbourhood collective */
+    int64_t *pieces;
+    struct tt_net net;          /* the network of the problem, if it has one */
     const struct tt_net *outer; /* the job's own network, which `net` replaces during the case */
     int p, me;
     int64_t in_bytes, out_bytes;
 };
 
-/* Bytes after each buffer that a call must leave unchanged. */
+/* The number of bytes after each buffer that a call must leave unchanged. */
 enum { TT_BENCH_CANARY = 64 };
 
 /* Sets b->in_bytes and b->out_bytes, the bytes that this rank reads and writes, from b->call. */
@@ -76,8 +77,8 @@ void tt_bench_fill(const struct tt_bench *b, char *in, char *out);
  * the first wrong byte. */
 bool tt_bench_verify(const struct tt_bench *b, const char *in, const char *out);
 
-/* Returns whether two results of the same number of bytes have equal values. If not, prints the
- * first byte that differs; `what` names `found` in the message. */
+/* Returns whether two results of the same number of bytes have equal values. If not, prints which
+ * byte differs first; the message names the result `found` by `what`. */
 bool tt_bench_same(const struct tt_bench *b, const char *what, const char *found,
                    const char *expected, int64_t bytes);
 

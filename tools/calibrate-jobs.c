@@ -11,8 +11,8 @@
  * plans of small copies.
  *
  * Other programs can only make a job slower. So the jobs run several times in turn, and the least
- * time of each counts. The times contradict each other if the predictor returns more than the time
- * of some job even when the number of that job has its lower limit.
+ * time of each counts. Each number has a lower limit. If the predictor returns more than the time
+ * that a job took even with the lower limit, the measured times contradict each other.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ enum { REPEATS = 3, TOLERATED = 4 };
 
 /* ---- A step ---- */
 
-static const struct tt_call_signature steps_signature = {.coll = -1}; /* not a collective */
+/* stands for plans that belong to no collective */
+static const struct tt_call_signature steps_signature = {.coll = -1};
 
 static struct tt_plan *make_copies(int n)
 {
@@ -61,7 +62,8 @@ static tutti_status time_copies(struct tt_exec *exec, int turns, int64_t *least_
     return TUTTI_OK;
 }
 
-/* Measures the time of an execution of n copies, in ps. */
+/* Sets *ps to the time of an execution of a plan of n copies, on average over `turns`
+ * executions. */
 static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t *ps)
 {
     static char in[STEPS * STRIDE], out[STEPS * STRIDE];
@@ -82,8 +84,8 @@ static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t 
     return status;
 }
 
-/* Sets the cost of a step, and a lower limit for the cost of a call: the time of an execution with
- * one step, without the time of the step. */
+/* Sets the cost of a step, and a lower limit for the cost of a call, which is the time of an
+ * execution with one step minus the cost of the step. */
 static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
 {
     enum { MANY = 20, FEW = 20000 };
@@ -110,12 +112,12 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job and the number of the model that its time determines. The number cannot be below the
- * measured cost of `least`, which is a part of it. If `least` is the number itself, the lower limit
- * is the one that was measured in this process. */
+/* A job, and the number of the model that is set from its time. `least` is another number of the
+ * model, which is the lower limit of the first. If `least` is the same number, the limit is the
+ * value that was measured in this process. */
 struct fit {
     enum tt_machine_number number, least;
-    const char *problem; /* the problem without its number of ranks */
+    const char *problem; /* the problem, without its number of ranks */
     const char *algorithm;
     int on_each; /* the number of ranks on each processor */
 };
@@ -156,8 +158,8 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
 }
 
 /* Sets a number of the model by bisection, so that the predicted time of job i, which grows with
- * the number, is the time that the job took. `least` is the lower limit of the number. *agrees:
- * with the number at this limit, the predicted time is at most a quarter longer than the job took.
+ * the number, is the time that the job took. `least` is the lower limit of the number. Sets *agrees
+ * to whether the time predicted with this limit exceeds the time of the job by a quarter at most.
  * Returns false after printing an error. */
 static bool set_number(struct tt_machine *m, enum tt_machine_number number, int64_t least,
                        const struct small_jobs *jobs, int i, bool *agrees)
@@ -180,16 +182,16 @@ static bool set_number(struct tt_machine *m, enum tt_machine_number number, int6
 }
 
 /* Sets the number `line`, the time that a signal takes to another processor, from the time of job
- * i, a barrier of two ranks. A barrier that was faster than the measured `line` allows shows that
- * other programs disturbed the measurement of `line`. */
+ * i, a barrier of two ranks. If the barrier was faster than the measured `line` allows, other
+ * programs have disturbed the measurement of `line`. */
 static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i, bool *agrees)
 {
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
 }
 
-/* Sets all numbers by the times of the jobs. *wrong: the first job whose time no number explains;
- * FITS: there is none. With one processor, a barrier mainly measures the turns of the ranks, so the
- * number `call` stays as measured in this process. */
+/* Sets all numbers by the times of the jobs. Sets *wrong to the first job whose time no number
+ * explains, or to FITS if there is none. With one processor, a barrier mainly measures the turns of
+ * the ranks, so the number `call` stays as measured in this process. */
 static bool set_numbers(struct tt_machine *m, const struct small_jobs *jobs, int *wrong)
 {
     struct tt_machine before = *m;
@@ -236,8 +238,8 @@ static bool open_jobs(struct small_jobs *jobs)
     return true;
 }
 
-/* Writes to `why` that job i took less time than the model predicts for the measured parts of the
- * job. Returns false. */
+/* Writes to `why` that job i took less time than its measured parts alone would take by the model.
+ * Returns false. */
 static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i,
                       char why[TT_MACHINE_WHY])
 {

@@ -7,9 +7,9 @@
 
 #include "base/machine.h"
 
-/* Runs small jobs, and sets the numbers of the model that tt_calibrate_memory does not set, so that
- * the model predicts the times of these jobs. Returns false if no numbers do so, with the reason in
- * `why`; or after printing an error, with an empty `why`. */
+/* Sets the numbers of the model that tt_calibrate_memory does not set. It runs small jobs, and sets
+ * the numbers so that the model predicts the times of these jobs. If no numbers do so, returns
+ * false with the reason in `why`. After printing an error, returns false with an empty `why`. */
 bool tt_calibrate_jobs(struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
 #endif

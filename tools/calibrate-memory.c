@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Measures how long it takes to move bytes, by the number of bytes and by where the source and the
- * destination are. The result is a set of tables; each cell is measured in rounds. In each round a
- * run of blocks is moved, one block after the other, as a program moves the buffers of one call
- * after those of another. The result of a cell is the time of a block in the median round, which is
- * not disturbed as long as this process gets the greater part of a processor. If two processes must
- * work at the same time, the result is the time in the second fastest round: other programs disturb
- * many of these rounds, and a single round can be fast by chance.
+ * destination are. The result is a set of tables; each cell is measured in rounds. In each round
+ * several blocks (a run) are moved one after the other, as a program moves the buffers of its calls
+ * one after the other. The result of a cell is the time of a block in the median round. Other
+ * programs do not disturb that round as long as this process gets the greater part of a processor.
+ * If two processes must work at the same time, the result is the time in the second fastest round:
+ * other programs disturb many of these rounds, and a single round can be fast by chance.
  *
  * Blocks in memory come from pools that are much larger than the memory whose addresses fit in the
  * processor's TLB. Each round takes the next blocks of its pool, and flushes them from the caches
- * at its end. The distance of blocks that two processes exchange is that of the windows of a team.
+ * at its end. Blocks that two processes exchange are as far apart as the windows of a team.
  *
  * The first helper process runs on another processor, and writes and reads when this process orders
  * it to. Further helpers only make the other processors busy.
@@ -36,18 +36,19 @@
 
 enum {
     POOL = 64 << 20, /* the bytes of each of the pools `from` and `to` */
-    /* the bytes of these pools in a helper that only keeps a processor busy, and of the pool
-     * `cache` */
+    /* the bytes of the pool `cache`, and of the pools in a helper that only keeps a processor
+     * busy */
     SMALL_POOL = 16 << 20,
     RUN_BYTES = 256 << 10,
     RUN_MOST = 32, /* the most blocks in a run: as many as a team has windows */
-    SHORT = 1024,  /* blocks of at most SHORT bytes are exchanged at distances of APART bytes */
+    SHORT = 1024,  /* exchanged blocks of at most SHORT bytes are APART bytes apart */
     APART = 2048,
-    /* blocks of at most WINDOW bytes are exchanged at distances of FAR_APART bytes */
+    /* longer exchanged blocks of at most WINDOW bytes are FAR_APART bytes apart */
     WINDOW = 128 << 10,
     FAR_APART = WINDOW + 4096,
-    /* The most rounds of a cell are as many as move ROUNDS_BYTES, but not below ROUNDS and not
-     * above ROUNDS_MOST. After ROUNDS_LEAST rounds a cell also ends when CELL_NS have passed. */
+    /* A cell ends after the rounds that together move ROUNDS_BYTES, but after ROUNDS rounds at
+     * least and ROUNDS_MOST at most. It also ends when CELL_NS have passed, but after ROUNDS_LEAST
+     * rounds at least. */
     ROUNDS = 9,
     ROUNDS_BYTES = 8 << 20,
     ROUNDS_MOST = 99,
@@ -67,7 +68,7 @@ enum order {
     ORDER_FLUSH, /* flushes its private blocks from the caches */
     ORDER_WRITE, /* copies cached data to the shared blocks */
     ORDER_FILL,  /* copies data from memory to the shared blocks */
-    /* this order and the next do what WRITE and FILL do, by stores that bypass the caches */
+    /* these two orders do what ORDER_WRITE and ORDER_FILL do, by stores that bypass the caches */
     ORDER_STREAM_WRITE,
     ORDER_STREAM_FILL,
     ORDER_RENEW, /* writes its private blocks, so that they are in its caches */
@@ -96,12 +97,13 @@ struct rig {
 
 static struct {
     struct rig *rig;
-    char *from, *to, *cache; /* private pools of each process, at the same addresses in all */
+    /* the pools of each process: private memory at addresses that are the same in all processes */
+    char *from, *to, *cache;
     pid_t first, helper[HELPERS];
     int helpers;
     int64_t at;        /* the offset of the next run in the pools of this process */
     int64_t its_at;    /* the offset of the next run in the pools of the first helper */
-    int64_t settle_ps; /* the time of `settle` alone */
+    int64_t settle_ps; /* the time that settle() takes alone */
     bool reads;        /* the system allows processes to read each other's memory */
     bool alone;        /* there is only one processor */
     int64_t until_ns;  /* when the rounds of a cell should end */
@@ -109,7 +111,8 @@ static struct {
 
 /* ---- Runs of blocks ---- */
 
-/* Returns the distance of blocks in a pool, which is that of the buffers of `tutti bench`. */
+/* Returns the distance of blocks in a pool. It equals the distance of the buffers of `tutti
+ * bench`. */
 static int64_t stride_of(int64_t bytes)
 {
     return tt_round_up(bytes + TT_LINE, TT_LINE);
@@ -126,14 +129,14 @@ static int run_of(int64_t bytes)
     return (int)tt_max(1, tt_min(RUN_MOST, RUN_BYTES / bytes));
 }
 
-/* Begins the rounds of a cell, whose time is limited. */
+/* Begins the rounds of a cell: sets the time at which they should end. */
 static void begin_rounds(void)
 {
     calibration.until_ns = tt_clock_ns() + CELL_NS;
 }
 
-/* Returns whether another round should follow after i rounds. On a busy machine the helper answers
- * late, so the time of a cell is limited. */
+/* Returns whether another round should follow after i rounds. The time of a cell is limited,
+ * because on a busy machine the helper answers late. */
 static bool goes_on(int i, int64_t bytes)
 {
     int64_t most = tt_max(ROUNDS, tt_min(ROUNDS_MOST, ROUNDS_BYTES / (bytes * run_of(bytes))));
@@ -165,7 +168,7 @@ static int64_t next_run(int64_t *cursor, int64_t pool, int64_t bytes)
     return at;
 }
 
-/* Flushes the runs at this offset of both pools from the caches. */
+/* Flushes from the caches the runs at this offset in the pools `from` and `to`. */
 static void flush_runs(int64_t at, int64_t bytes)
 {
     flush(calibration.from + at, run_of(bytes) * stride_of(bytes));
@@ -173,7 +176,8 @@ static void flush_runs(int64_t at, int64_t bytes)
 }
 
 /* Waits until all copied bytes are stored. Otherwise the processor would work at several blocks at
- * the same time. In a program it cannot, because ranks wait for each other between the blocks. */
+ * the same time, which it cannot do in a program, where ranks wait for each other between
+ * blocks. */
 static void settle(void)
 {
 #ifdef __x86_64__
@@ -184,8 +188,8 @@ static void settle(void)
 #endif
 }
 
-/* Copies a run of blocks; with a stride of 0, the same block again and again. Returns the time in
- * ns. */
+/* Copies a run of blocks and returns the time in ns. With a stride of 0, the same block is read or
+ * written each time. If `streams` is true, the stores bypass the caches. */
 static inline int64_t run_by(bool streams, char *to, int64_t to_stride, const char *from,
                              int64_t from_stride, int64_t bytes)
 {
@@ -212,9 +216,9 @@ static int64_t stream_run(char *to, int64_t to_stride, const char *from, int64_t
     return run_by(true, to, to_stride, from, from_stride, bytes);
 }
 
-/* Moves the first block of a run by process_vm_readv or process_vm_writev, and sets *took_ns to the
- * time. A short read before it brings the code and data of the system call into the caches, as
- * earlier calls do in a program. */
+/* Moves a block by process_vm_readv or process_vm_writev, and sets *took_ns to the time. Before
+ * that, a read of one byte brings the code and data of the system call into the caches, as earlier
+ * calls do in a program. */
 static bool by_system(pid_t pid, bool writes, char *mine, char *its, int64_t bytes,
                       int64_t *took_ns)
 {
@@ -289,8 +293,8 @@ static int64_t obey(enum order what, int64_t bytes, int64_t at)
     return 0;
 }
 
-/* Writes to the first `bytes` bytes of both pools, and to the pool `cache`, so that the system maps
- * their pages. */
+/* Writes to the first `bytes` bytes of the pools `from` and `to`, and to the pool `cache`, so that
+ * the system maps their pages. */
 static void touch(int64_t bytes)
 {
     memset(calibration.from, 1, (size_t)bytes);
@@ -355,15 +359,16 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the time in ps of the round with this index in ascending order of time. */
+/* Returns the time in ps of the round that is at `place` (from 0) when the rounds are sorted by
+ * time, the fastest first. */
 static int64_t in_order(struct times *times, int place)
 {
     qsort(times->ns, (size_t)times->n, sizeof times->ns[0], ascending);
     return times->ns[place] * PS_OF_NS;
 }
 
-/* Returns a time in ps without that of `settle`, but at least one ps for each byte: a processor may
- * copy a few bytes in the time that `settle` takes anyway. */
+/* Returns a time in ps minus the time of settle(), but at least one ps for each byte: a processor
+ * may copy a few bytes in the time that settle() takes anyway. */
 static int64_t without_settling(int64_t ps, int64_t bytes)
 {
     return tt_max(bytes, ps - calibration.settle_ps);
@@ -470,10 +475,11 @@ static int64_t reduce_run(tt_reduce_fn *reduce, char *to, int64_t stride, const 
     return tt_clock_ns() - begin;
 }
 
-/* Returns the time in ps of a further operand: the time of a reduction of two operands without that
- * of a copy of one operand, but at least half of the time of a copy within the cache, because an
- * operand is only read, and a copy reads and writes. The result is at least one ps for each byte,
- * because the addition of a few bytes may seem to take no time (without_settling). */
+/* Returns the time in ps that each operand after the first adds to a reduction: the time `two` of a
+ * reduction of two operands minus the time `one` of a copy of one operand. It is at least half of
+ * the time `own` of a copy within the cache, because a copy reads and writes, and an operand is
+ * only read. It is also at least one ps for each byte, because the addition of a few bytes may seem
+ * to take no time (without_settling). */
 static int64_t further(int64_t two, int64_t one, int64_t own, int64_t bytes)
 {
     return tt_max(bytes, tt_max(two - one, own / 2));
@@ -506,16 +512,16 @@ static void measure_sums(struct tt_machine *m, int point)
     m->table[TT_MACHINE_add_other][point] = further(median(&times[2], n), far, own, n);
 }
 
-/* Sets the times of reads and writes to those of copies, for systems that forbid a process to read
- * another one's memory. On such a system no algorithm reads the memory of another process. */
+/* For systems on which a process may not read the memory of another: sets the times of such reads
+ * and writes to those of copies. On such a system no algorithm uses these times. */
 static void copy_instead(struct tt_machine *m, int point)
 {
     for (int t = TT_MACHINE_read_memory_cached; t <= TT_MACHINE_write_memory_memory; t++)
         m->table[t][point] = m->table[TT_MACHINE_copy_other_memory][point];
 }
 
-/* Reads a run of the first helper. renewed: the helper has just written the run; otherwise the run
- * is in no cache. cached: the destination is in the caches of this process. */
+/* Reads a block of the first helper. renewed: the helper has just written the block; otherwise the
+ * block is in no cache. cached: the destination is in the caches of this process. */
 static bool read_once(bool renewed, bool cached, int64_t bytes, int64_t *ns)
 {
     int64_t at = next_round(bytes);
@@ -568,8 +574,8 @@ static void end_all(void)
     for (int h = 0; h < calibration.helpers; h++) (void)end_order(h);
 }
 
-/* Returns the time in ps that this process takes for a block while all helpers do the same work,
- * `what`: ORDER_COPY or ORDER_READ. */
+/* Returns the time in ps that this process takes to copy or read a block (what: ORDER_COPY or
+ * ORDER_READ) while all helpers do the same. */
 static int64_t together(enum order what, int64_t bytes)
 {
     struct times times = {.n = 0};
@@ -660,8 +666,8 @@ static void measure_lines(struct tt_machine *m)
 
 /* ---- All tables ---- */
 
-/* Makes no time greater than that for more bytes. If a table says otherwise, the measurement for
- * fewer bytes was disturbed. */
+/* Lowers each time in the tables that is greater than the time for more bytes, because the
+ * measurement for the fewer bytes was disturbed then. */
 static void straighten(struct tt_machine *m)
 {
     for (int t = 0; t < TT_MACHINE_copy_shared; t++)
@@ -679,8 +685,8 @@ static void measure_point(struct tt_machine *m, int point)
     measure_together(m, point);
 }
 
-/* Returns whether the bytes of this point took clearly longer than those of the next point, which
- * are more. */
+/* Returns whether, in any table, the time for the bytes of this point is clearly longer than the
+ * time for the next point, which stands for more bytes. */
 static bool is_disturbed(const struct tt_machine *m, int point)
 {
     enum { PERCENT = 100, CLEARLY = 125 };
@@ -689,7 +695,7 @@ static bool is_disturbed(const struct tt_machine *m, int point)
     return false;
 }
 
-/* Measures disturbed points again, a few times at most. The least time of each copy counts. */
+/* Measures disturbed points again, a few times at most. The least of the measured times counts. */
 static void repeat_disturbed(struct tt_machine *m)
 {
     enum { TURNS = 3 };
@@ -722,7 +728,8 @@ static bool start_helpers(void)
     if (!calibration.rig || !calibration.from || !calibration.to || !calibration.cache)
         return false;
 #ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* Yama: lets the helpers read */
+    /* the security module Yama then lets the helpers read the memory of this process */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
     for (int h = 0; h < calibration.helpers; h++) {
         pid_t pid = fork();

@@ -7,8 +7,9 @@
 
 #include "base/machine.h"
 
-/* Measures the tables of the model, and its numbers `line` and `take` (the times of a signal), in
- * this process and in processes that it forks and ends. Returns false after printing the error. */
+/* Measures the tables of the model, and its numbers `line` and `take`, which are times of a signal.
+ * Does so in this process and in processes that it forks and ends. Returns false after printing the
+ * error. */
 bool tt_calibrate_memory(struct tt_machine *machine);
 
 #endif

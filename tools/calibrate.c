@@ -98,8 +98,8 @@ static int show(void)
     return TT_EXIT_OK;
 }
 
-/* Keeps the lower of two measured times in each cell. Other programs can only make it slower to
- * move bytes. */
+/* Keeps the lower of the two times in each cell of the tables, because other programs can only make
+ * it slower to move bytes. */
 static void keep_least(struct tt_machine *m, const struct tt_machine *again)
 {
     for (int t = 0; t < TT_MACHINE_copy_shared; t++)
@@ -109,8 +109,8 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
     m->number[TT_MACHINE_take] = tt_min(m->number[TT_MACHINE_take], again->number[TT_MACHINE_take]);
 }
 
-/* Lets the jobs choose algorithms by the rules, without a model. Otherwise they would warn that
- * there is no model, which this command is about to measure. */
+/* Lets the small jobs choose their algorithms from the table, without a model. Otherwise they would
+ * warn that there is no model, which this command is about to measure. */
 static void choose_by_table(void)
 {
     (void)unsetenv("TUTTI_MACHINE");

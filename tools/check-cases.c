@@ -58,11 +58,12 @@ static void print_uneven(char *map, size_t size, int p, int share, const char *d
     snprintf(map + used, size - used, "%s", dealt);
 }
 
-/* Writes map number `which`. Maps 0 to 9 are: one node; two halves; one rank alone and the others
- * on a second node; nodes of three; a network of the algorithm's kind; four uneven shapes, two of
- * them with the ranks dealt out in turn; each rank on a node of its own. Maps from WRITTEN on deal
- * the ranks out to two or three nodes; the option --scattered stands for them, and nothing is
- * written. */
+/* Writes map number `which`. Map 0 is a single node, for which nothing is written; 1: two nodes of
+ * about the same size; 2: one rank alone and the others on a second node; 3: nodes of three ranks;
+ * 4: a network of the algorithm's kind; 5 to 8: nodes of uneven sizes, with the ranks dealt out in
+ * turn in 6 and 8; 9: each rank on a node of its own. The maps from WRITTEN on deal the ranks out
+ * to two or three nodes; the option --scattered stands for them, and nothing is written. Fewer than
+ * three ranks are always on a single node. */
 static void print_map(char *map, size_t size, const struct tt_algorithm *algorithm, int p,
                       int which)
 {
@@ -92,7 +93,7 @@ static void sides(int n, int side[2])
     side[1] = (n + side[0] - 1) / side[0];
 }
 
-/* Returns the largest factor of p that is not greater than its square root. */
+/* Returns the largest factor of p that is not greater than the square root of p. */
 static int factor_of(int p)
 {
     int factor = 1;
@@ -141,8 +142,8 @@ static void print_members(char *map, size_t size, int p, int which)
     }
 }
 
-/* Returns whether the algorithm refuses a machine without a network, even if all other properties
- * of the machine are the best. */
+/* Returns whether the algorithm needs a network, that is, whether it refuses a machine that has
+ * everything else that an algorithm may ask for. */
 static bool needs_network(const struct tt_algorithm *algorithm)
 {
     const struct tt_call call = {
@@ -161,8 +162,8 @@ static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
 static const int32_t radices[] = {0, 3, 4, 8};
 enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4 };
 
-/* Returns the number of elements for digit `which`. The number is small if the collective moves so
- * many elements for each pair of ranks. */
+/* Returns the number of elements for digit `which`. The number is smaller for a collective that
+ * moves this many elements for each pair of ranks. */
 static int64_t count_at(enum tt_coll coll, int p, int which)
 {
     const int64_t per_rank[] = {0, 1, p - 1, p, 3 * p + 2, 7 * p + 3};
@@ -260,8 +261,9 @@ static void digits_of(uint64_t number, const uint64_t size[DIGITS], int digit[DI
     }
 }
 
-/* Returns the neighbours for digit `which`: none; a grid or a torus as square as p allows; or a
- * random graph in which each rank has a third of the ranks as neighbours on average. */
+/* Returns the neighbours for digit `which`: none; those in a grid or torus that is as square as p
+ * allows; or those in a random graph, in which a rank has a third of the ranks as neighbours on
+ * average. */
 static struct tt_problem_graph graph_of(int p, int which)
 {
     struct tt_problem_graph graph = {.kind = (enum tt_graph_kind)which, .dims = 2, .dim = {p, 1}};

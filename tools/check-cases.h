@@ -21,8 +21,9 @@ struct tt_check_case {
     struct tt_problem problem;
     int64_t win_bytes;
     bool direct, mapped;
-    bool gaps;     /* leave gaps between the pieces of a v-collective */
-    int scattered; /* rank r is on node r mod this number; 0: the problem's map decides */
+    bool gaps; /* leave gaps between the pieces of a v-collective */
+    /* if not 0, rank r is on node r mod this number; otherwise the problem's map decides */
+    int scattered;
 };
 
 /* Return the number of cases of an algorithm on p ranks, and case i, where i counts from 0. */
@@ -37,14 +38,14 @@ char *tt_check_case_text(const struct tt_check_case *c, char *buffer, size_t siz
 /* The memory of a thread that proves one case after the other: its prover, builder and plans. Only
  * one thread at a time may use a checker. */
 struct tt_checker;
-struct tt_checker *tt_checker_new(void); /* NULL: no memory */
+struct tt_checker *tt_checker_new(void); /* returns NULL if there is no memory */
 void tt_checker_free(struct tt_checker *checker);
 
 enum tt_check_result {
     TT_CHECK_PROVEN,
     TT_CHECK_REFUTED, /* *proof says what is wrong */
     TT_CHECK_REFUSED, /* the algorithm does not apply; *why is the reason */
-    TT_CHECK_FAILED   /* no memory or no plan: tutti_error says which */
+    TT_CHECK_FAILED   /* there was no memory or no plan; tutti_error() says which */
 };
 
 /* Proves that the case is right if the ranks execute it `times` times in a row, with up to

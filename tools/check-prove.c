@@ -86,7 +86,8 @@ static bool make_ranks(struct ranks *ranks, const struct tt_check_case *c)
     return false;
 }
 
-/* Inserts a gap of one element before each piece, the first one included. */
+/* Moves the pieces apart, so that there is a gap of one element before each piece, also before the
+ * first. */
 static void spread(int64_t *displs, int p)
 {
     for (int r = 0; r < p; r++) displs[r] += r + 1;
@@ -112,7 +113,8 @@ static struct tt_map map_of(struct ranks *ranks, const struct tt_check_case *c)
                          .writes = c->direct,
                          .mapped = c->mapped};
     tt_problem_map(&c->problem, &map, ranks->node);
-    /* at most about half of the bytes are low, so that small windows have high bytes, too */
+    /* about half of the window at most is for low bytes, so that small windows have high bytes,
+     * too */
     tt_team_divide(&map, c->win_bytes / 16 * 8);
     tt_net_free(&ranks->net);
     if (tt_problem_net(&c->problem, &ranks->net) == TUTTI_OK && ranks->net.nodes > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Threads take units of work, largest first, so that no thread is left alone with a large unit at
- * the end. A unit is all cases of one algorithm on one number of ranks, or all sequences of
- * executions on one number of ranks. The set of cases that are proven does not depend on the
- * threads.
+ * Proves many cases. Threads take units of work, largest first, so that no thread is left alone
+ * with a large unit at the end. A unit is all cases of one algorithm on one number of ranks, or all
+ * sequences of executions on one number of ranks. The set of cases that are proven does not depend
+ * on the threads.
  */
 #include "check-run.h"
 
@@ -66,16 +66,16 @@ static void enter(struct work *w, enum tt_check_result result, const char *what,
 
 /* ---- One algorithm on p ranks ---- */
 
-/* Returns how many cases to prove for one algorithm on p ranks. The time of a proof grows about
- * with p², and that of building a plan with p, so there are fewer cases for larger p. */
+/* Returns how many cases to prove for one algorithm on p ranks. There are fewer cases for larger p,
+ * because the time of a proof grows about with p², and the time to build a plan with p. */
 static uint64_t enough(const struct tt_check_job *job, int p)
 {
     if (job->most > 0) return (uint64_t)job->most;
     return p <= 5 ? 1500 : p <= 9 ? 900 : p <= 17 ? 240 : p <= 33 ? 90 : 6;
 }
 
-/* Proves a case. Every second case is executed twice in a row, and every fourth case has both
- * executions in flight at once. */
+/* Proves a case, which is the i-th that is proven for an algorithm. Every second case is executed
+ * twice in a row, and in every fourth case both executions are in flight at once. */
 static enum tt_check_result prove_one(struct tt_checker *checker, const struct tt_check_case *c,
                                       uint64_t i, struct tt_proof *proof)
 {
@@ -104,7 +104,7 @@ static uint64_t prove_algorithm(struct work *w, struct tt_checker *checker,
 /* ---- Sequences of different plans ---- */
 
 /* Draws an algorithm and a case to which it applies. If `first` is not NULL, the case has the map,
- * window size and kinds of access of `first`. Returns false if 200 tries find none. */
+ * window size and kinds of access of `first`. Returns false if 200 tries find no such case. */
 static bool draw_case(struct work *w, struct tt_checker *checker, struct tt_random *random, int p,
                       const struct tt_check_case *first, struct tt_check_case *c)
 {

@@ -10,8 +10,8 @@
 struct tt_check_job {
     const struct tt_algorithm *const *algorithms; /* array of n algorithms */
     int n, first_p, last_p;
-    /* the most cases of an algorithm on one number of ranks; 0: the default, which is lower for
-     * more ranks */
+    /* how many cases to prove at most for an algorithm on one number of ranks; 0: the default,
+     * which is lower for more ranks */
     int64_t most;
     int threads;
     bool progress; /* show progress on stderr */
@@ -21,7 +21,7 @@ struct tt_check_tally {
     /* failed: cases that could not be built or decided */
     uint64_t cases, sequences, refuted, failed;
     uint64_t steps;
-    uint64_t *by_algorithm; /* proven cases of each of the n algorithms */
+    uint64_t *by_algorithm; /* for each of the n algorithms: how many of its cases were proven */
 };
 
 /* Runs the job and prints refuted cases on stdout. The caller owns the array tally->by_algorithm,

@@ -131,7 +131,8 @@ static bool check_one(struct tt_checker *checker, const struct tt_check_case *c)
     return result == TT_CHECK_PROVEN || result == TT_CHECK_REFUSED;
 }
 
-/* Proves the plans of a plan file, or those of the algorithms that the user asks for. */
+/* Proves a case with the plans of a plan file, or with those of each algorithm that the user asks
+ * for. */
 static int check_case(const struct check_arguments *a, struct tt_check_case *c)
 {
     struct tt_checker *checker = tt_checker_new();
@@ -177,8 +178,8 @@ static int check_file(struct check_arguments *a)
 
 /* ---- Many cases of many algorithms ---- */
 
-/* Writes to `to` the algorithms of the collective (-1: of all collectives), or only those with the
- * name that the user gives. Returns their number. */
+/* Writes to to[] the algorithms of the collective, or of all collectives if `coll` is -1. If the
+ * user gives a name, only algorithms of this name are written. Returns their number. */
 static int chosen(const struct check_arguments *a, int coll, const struct tt_algorithm **to)
 {
     int n = 0;

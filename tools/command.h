@@ -34,18 +34,22 @@ int tt_bench_rank_main(int argc, char **argv);
 struct tt_command {
     const char *name;
     int (*main)(int argc, char **argv);
-    const char *does; /* NULL: neither the help nor a manual page names the subcommand */
+    /* the text about the subcommand in the help; NULL if neither the help nor a manual page names
+     * it */
+    const char *does;
 };
 
 /* ---- option.c ---- */
 
 /* Calls argp_parse for the arguments of a subcommand, with three additions: -h means --help; a long
- * option may have one dash, as in -np 4; and the error for an unknown option suggests the nearest
- * name. Pass ARGP_IN_ORDER in flags if the arguments of another program follow. Changes argv. */
+ * option may begin with one dash, as in -np 4; and the error for an unknown option suggests the
+ * option with the most similar name. Pass ARGP_IN_ORDER in flags if the arguments of another
+ * program follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-/* Rewrites the arguments from argv[from] on as tt_arg_parse does, for a parser that reads them
- * itself. to_first_word: stops at the first word that is not an option, because the arguments after
- * it belong to another program. */
+/* Rewrites the arguments from argv[from] on, as tt_arg_parse does before it parses. A parser calls
+ * this when it goes on after arguments of another program, which tt_arg_parse did not rewrite.
+ * to_first_word: stops at the first word that is not an option, because the arguments after it
+ * belong to another program. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
 /* Prints the help (ARGP_HELP_STD_HELP, ...) and ends the process. */
 void tt_arg_help(const struct argp_state *state, unsigned flags);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The costs of a problem, counted in the plans of its ranks, and a table of them.
+ * Counts the costs of a problem in the plans of its ranks, and prints them as a table.
  */
 #ifndef TT_TOOLS_COUNTS_H
 #define TT_TOOLS_COUNTS_H
@@ -8,8 +8,9 @@
 #include "plan/count.h"
 #include "problem.h"
 
-/* Returns what the algorithm costs each rank, counted in the plan of one rank after the other. The
- * caller frees the array with tt_free. Returns NULL after printing an error. */
+/* Returns an array with the costs of the algorithm for each rank, counted in the plan of one rank
+ * after the other. The caller frees the array with tt_free. Returns NULL after printing an
+ * error. */
 struct tt_count *tt_case_count(const struct tt_case *c, const char *command,
                                const struct tt_algorithm *algorithm);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti draw --what costs`: a diagram of the predicted times of all algorithms of a collective by
- * the number of bytes, of the algorithm that runs, and of measured times. Both axes are
- * logarithmic.
+ * `tutti draw --what costs`: a diagram with a curve for each algorithm of a collective: its
+ * predicted time by the number of bytes. The diagram also shows which algorithm runs, and measured
+ * times. Both axes are logarithmic.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ enum {
     FILE_MOST = 16 << 20
 };
 
-/* The times of an algorithm in ps, by the index of the size; 0: not known. */
+/* The times of an algorithm in ps, for each of the sizes; 0 if a time is not known. */
 struct curve {
     const struct tt_algorithm *algorithm;
     int64_t predicted_ps[SIZES];
@@ -42,13 +42,15 @@ struct draw_costs {
     struct curve curve[CURVES];
     int curves;
     const struct tt_algorithm *chosen[SIZES];
-    double low, high; /* logarithms of the times at the ends of the axis */
+    /* the logarithms of the times at the lower and upper ends of the axis of times */
+    double low, high;
     enum tt_scheme scheme;
 };
 
 /* ---- Times ---- */
 
-/* Sets *call to the call with the i-th size. Returns false if the type has no such size. */
+/* Sets *call to the call with the i-th size. Returns false if this size is not a whole number of
+ * elements. */
 static bool call_of(const struct draw_costs *d, int i, struct tt_call *call)
 {
     *call = tt_case_given(&d->c);
@@ -81,7 +83,8 @@ static void predict_all(struct draw_costs *d)
     for (int i = 0; i < SIZES; i++) predict_size(d, i);
 }
 
-/* Records a row of `tutti bench --json` if it is about this collective and number of ranks. */
+/* Records the time in a row of `tutti bench --json`, if the row is about this collective and number
+ * of ranks. */
 static void take_row(struct draw_costs *d, const cJSON *row)
 {
     const cJSON *problem = cJSON_GetObjectItem(row, "problem");
@@ -123,7 +126,7 @@ static bool read_measured(struct draw_costs *d, const char *path)
     return good;
 }
 
-/* Records the times of the wisdom for this collective and number of ranks. */
+/* Records the times in the wisdom file that are about this collective and number of ranks. */
 static void take_wisdom(struct draw_costs *d)
 {
     struct tt_wisdom_file file = {0};
@@ -217,7 +220,7 @@ static bool is_drawn(const struct curve *c)
 /* Returns whether a curve that is drawn after curve k covers it at two sizes in a row. */
 static bool is_hidden(const struct draw_costs *d, int k)
 {
-    const double near = 0.02; /* in powers of ten */
+    const double near = 0.02; /* a distance in powers of ten */
     for (int later = k + 1; later < d->curves; later++)
         for (int i = 0, row = 0; i < SIZES; i++) {
             int64_t a = d->curve[k].predicted_ps[i], b = d->curve[later].predicted_ps[i];
@@ -244,7 +247,8 @@ static void print_curve(const struct draw_costs *d, int k, FILE *out)
     fputs("\"/>\n", out);
 }
 
-/* Draws a cross for each measured time, and a disc at each size for which the algorithm runs. */
+/* Draws, for the algorithm of curve k, a cross for each measured time, and a disc at each size for
+ * which the library would run it. */
 static void print_points(const struct draw_costs *d, int k, FILE *out)
 {
     const struct curve *c = &d->curve[k];
@@ -308,7 +312,7 @@ static int draw_it(struct draw_costs *d, const struct tt_draw *draw, const char 
         return TT_EXIT_USAGE;
     }
     predict_all(d);
-    if (!measured && scale(d)) take_wisdom(d); /* without a prediction, there is no picture */
+    if (!measured && scale(d)) take_wisdom(d); /* without predicted times there is no picture */
     if (measured && !read_measured(d, measured)) return TT_EXIT_FAILED;
     if (!scale(d)) {
         fprintf(stderr, "tutti draw: %s: no time can be predicted: %s\n", d->text, tutti_error());

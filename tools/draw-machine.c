@@ -33,9 +33,9 @@ struct draw_machine_machine {
 
 /* ---- The machine ---- */
 
-/* Finds the processors that this process may use, and those that other jobs have taken. If the
- * machine is a description (HWLOC_SYNTHETIC, HWLOC_XMLFILE) and not this machine, all its
- * processors may be used. */
+/* Finds the processors that this process may use, and the processors that other jobs have taken. If
+ * hwloc reads a description of another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE), all its processors
+ * may be used. */
 static bool find_allowed(struct draw_machine_machine *m)
 {
     m->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(m->topology));
@@ -143,7 +143,7 @@ static bool is_cache(hwloc_obj_t object)
     return hwloc_obj_type_is_cache(object->type);
 }
 
-/* Returns the number of children of the object that are drawn side by side in a row. */
+/* Returns how many children of the object are drawn side by side. */
 static int columns_of(hwloc_obj_t object)
 {
     enum { MOST = 8 };
@@ -173,8 +173,9 @@ static struct size size_of_children(const struct draw_machine_machine *m, hwloc_
     return all;
 }
 
-/* Returns the size of the box of an object. A cache is a bar above the objects that share it. Any
- * other box contains its title, memory, ranks and children. */
+/* Returns the size of the box of an object. The box of a cache is a bar with the boxes of the
+ * objects that share the cache below it. Any other box contains a title, memory, ranks and the
+ * boxes of the children. */
 static struct size size_of(const struct draw_machine_machine *m, hwloc_obj_t object)
 {
     char name[64], ranks[300];
@@ -211,7 +212,7 @@ static void label(double x, double y, const char *text, FILE *out)
     tt_svg_text(x, y, "minor", "start", text, out);
 }
 
-/* Draws a label with the ranks whose home is this box; returns its height. */
+/* Draws a label with the ranks whose home is this object, and returns the height of the label. */
 static double draw_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, double x,
                          double y, FILE *out)
 {
@@ -307,7 +308,8 @@ static void describe(const struct draw_machine_machine *m, char *text, size_t si
         snprintf(text + used, size - (size_t)used, "ranks are not bound: %s", m->places.unbound);
 }
 
-/* Draws the legend from y downwards. Returns the y of its last line. out: NULL to draw nothing. */
+/* Draws the legend from y downwards and returns the y of its last line. If `out` is NULL, only
+ * computes this y. */
 static double legend(const struct draw_machine_machine *m, double y, double width, FILE *out)
 {
     struct tt_svg_legend l = {TT_SVG_MARGIN, TT_SVG_MARGIN + width, TT_SVG_MARGIN, y, out};

@@ -47,8 +47,8 @@ static bool is_locked(FILE *file)
     return fcntl(fileno(file), F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-/* Reads the whole file; the caller frees the text. *locked: a process holds a lock on it. Returns
- * NULL with the reason in errno. */
+/* Reads the whole file; the caller frees the text. Sets *locked to whether a process holds a lock
+ * on the file. On an error returns NULL with the reason in errno. */
 static char *read_whole(const char *path, size_t *n, bool *locked)
 {
     size_t room = 1 << 16;
@@ -74,9 +74,9 @@ static char *read_whole(const char *path, size_t *n, bool *locked)
     return NULL;
 }
 
-/* Converts the events in the .part of a rank that has not written its trace, because it runs or
- * because it was lost, into the text of a trace. runs: the rank still runs. Frees `part`. Returns
- * NULL if there is no memory. */
+/* Converts the contents of a .part file into the text of a trace. The rank has not written its
+ * trace itself, because it still runs (`runs`) or was lost. Frees `part`. Returns NULL if there is
+ * no memory. */
 static char *print_part(char *part, size_t *n, bool runs)
 {
     char *text = NULL;
@@ -92,8 +92,8 @@ static char *print_part(char *part, size_t *n, bool runs)
     return NULL;
 }
 
-/* Prints a warning if the file just read is cut off. cut_before: the number of traces cut off
- * before this file. */
+/* Prints a warning if the file that was read last is cut off. cut_before: how many of the files
+ * before it were cut off. */
 static void warn_cut(const struct tt_trace *trace, const char *path, int64_t cut_before)
 {
     int64_t cut = 0;
@@ -124,7 +124,8 @@ static int add_file(struct tt_trace *trace, const char *path)
     return TT_EXIT_USAGE;
 }
 
-/* Returns the rank in a file's name; -1 if the name is not that of a trace with this ending. */
+/* Returns the rank in the name of a trace file with this ending; -1 if the name is not one of a
+ * trace file. */
 static int rank_of(const char *name, const char *ending)
 {
     int rank = -1, client = 0, n = 0;

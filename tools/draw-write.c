@@ -134,7 +134,7 @@ static int check_what(const struct tt_draw *draw)
         if (!dot) return complain(TT_EXIT_USAGE, "the graph of the plans is a .dot");
         if (draw->c) return TT_EXIT_OK;
         return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
-    case TT_DRAW_costs: /* drawn by draw-costs.c */
+    case TT_DRAW_costs: /* draw-costs.c draws these, and does not come here */
     case TT_DRAW_DEFAULT: break;
     }
     return TT_EXIT_USAGE;
@@ -205,8 +205,8 @@ static void print(void *arg, FILE *out)
     }
 }
 
-/* Prints how many steps, messages and routes exceed the limits of a picture and are missing in
- * it. */
+/* Prints how many steps, messages and routes are missing in the picture, because they exceed its
+ * limits. */
 static void write_left_out(const struct tt_picture *p)
 {
     if (p->steps.left_out)
@@ -233,7 +233,7 @@ static void print_text(void *arg, FILE *out)
     fwrite(text->text, 1, text->length, out);
 }
 
-/* Keeps in memory what `print_it` prints. */
+/* Calls `print_it`, and keeps in memory the text that it prints. */
 static bool keep(struct draw_write_text *text, void (*print_it)(void *arg, FILE *out), void *arg)
 {
     FILE *memory = open_memstream(&text->text, &text->length);

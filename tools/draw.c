@@ -30,14 +30,15 @@ enum {
 };
 
 struct draw_arguments {
-    /* words: the problem, or the paths of the files of a trace */
+    /* words: the arguments that are no options: the problem, or the paths of the files of a
+     * trace */
     const char *algorithm, *plan, **words;
     int words_n;
     bool trace;
-    const char *network;  /* the network to draw with a trace */
+    const char *network;  /* the value of --network: the network to draw with a trace */
     const char *measured; /* the file of measured times to draw beside the predicted ones */
     int64_t execution;
-    int processes; /* the number of ranks to show in the machine; 0: not given */
+    int processes; /* the number of ranks to show on the machine; 0 if it was not given */
     struct tt_draw draw;
     struct tt_model model;
 };
@@ -143,8 +144,8 @@ static void add_word(struct draw_arguments *a, const char *word)
     words[a->words_n++] = word;
 }
 
-/* Returns whether a word on the command line names a trace without --trace: an existing folder, or
- * an existing file that ends in .json or .part. */
+/* Returns whether a word on the command line names a trace, so that --trace is not needed: it is an
+ * existing folder, or an existing file that ends in .json or .part. */
 static bool names_trace(const char *word)
 {
     struct stat is;
@@ -159,8 +160,8 @@ static bool is_machine(const struct draw_arguments *a)
     return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
 }
 
-/* Returns whether the user gives an option that only the picture of a problem or of a trace
- * uses. */
+/* Returns whether the user gives an option that is useless for other pictures than those of a
+ * problem or a trace. */
 static bool has_problem_options(const struct draw_arguments *a)
 {
     const struct tt_draw *d = &a->draw;
@@ -266,8 +267,8 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     return write_it(draw);
 }
 
-/* Prints an error if the word looks like the name of a file: the file does not exist, or is no
- * trace. The caller then prints that the word is no problem. */
+/* If the word looks like the name of a file, prints that the file does not exist or is no trace.
+ * The caller then prints that the word is no problem, either. */
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
@@ -306,7 +307,7 @@ static int draw_file(struct draw_arguments *a)
     return code;
 }
 
-/* Returns the network that is named in the problem of a traced simulation; NULL if there is none.
+/* Returns the network that the problem of a traced simulation names; NULL if it names none.
  * Networks that are read from a file are ignored, because a trace must not make this command open
  * other files. */
 static const char *network_of(const char *problem_text, struct tt_problem *problem)
@@ -317,8 +318,8 @@ static const char *network_of(const char *problem_text, struct tt_problem *probl
 }
 
 /* Adds the network to the picture: the one that the user names (`named`), or else the network of
- * the traced problem. It is an error if the user's network does not have a node for each rank; the
- * network of the problem is then ignored. */
+ * the traced problem. If the network does not have a node for each rank, this is an error for the
+ * user's network, and the network of the problem is ignored. */
 static tutti_status find_network(struct tt_draw *draw, const char *named, struct tt_net *net)
 {
     struct tt_problem problem;

@@ -32,12 +32,12 @@ struct tt_draw {
     bool png; /* convert the SVG to PNG */
     enum tt_scheme scheme;
     enum tt_draw_what what;
-    int first, last; /* ranks of the space-time diagram */
-    int from, to;    /* the ranks at the two ends of a route; -1: not given */
+    int first, last; /* the ranks that the space-time diagram shows */
+    int from, to;    /* the ranks at the two ends of the route to draw; -1 if not given */
     struct tt_picture picture;
-    struct tt_net *net;                   /* NULL: no network */
-    const struct tt_case *c;              /* NULL: the picture comes from a trace */
-    const struct tt_algorithm *algorithm; /* NULL: the picture comes from a trace */
+    struct tt_net *net;                   /* the network of the picture; NULL if there is none */
+    const struct tt_case *c;              /* NULL if the picture comes from a trace */
+    const struct tt_algorithm *algorithm; /* NULL if the picture comes from a trace */
     const struct tt_model *model;
 };
 
@@ -45,20 +45,21 @@ struct tt_draw {
  * execution of the job, or of all executions if `execution` is -1. The caller frees the picture if
  * the result is TT_EXIT_OK. Returns an exit code after printing the error. */
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
-/* Returns the format for the ending of the path, with SVG for "-" and .png; TT_DRAW_FORMATS_N if
- * the ending is unknown. */
+/* Returns the format that the ending of the path stands for; SVG for .png, which is made from it,
+ * and for "-". Returns TT_DRAW_FORMATS_N if the ending is unknown. */
 enum tt_draw_format tt_draw_format_of(const char *path);
 /* Returns whether the path ends in .png. */
 bool tt_draw_is_png(const char *path);
-/* Writes what `print` prints to draw->output, converted to PNG if draw->png. An existing regular
- * file is replaced only when the new file is complete. Returns false after printing the error. */
+/* Writes to draw->output the text that `print` prints, converted to PNG if draw->png. An existing
+ * regular file is replaced only when the new file is complete. Returns false after printing the
+ * error. */
 bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out), void *arg);
-/* Draws this machine with this number of ranks (0: as many as `tutti run` would start). Returns an
- * exit code after printing the error. */
+/* Draws this machine with `ranks` ranks, or, if `ranks` is 0, with as many as `tutti run` would
+ * start. Returns an exit code after printing the error. */
 int tt_draw_machine(const struct tt_draw *draw, int ranks);
 /* Draws the predicted times of all algorithms of the problem's collective by the number of bytes,
- * with the times that `tutti bench --json` wrote to the file `measured` (NULL: none). Returns an
- * exit code after printing the error. */
+ * and, if `measured` is not NULL, the times that `tutti bench --json` wrote to that file. Returns
+ * an exit code after printing the error. */
 int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *measured);
 /* Writes draw->picture to draw->output. Returns an exit code after printing the error. */
 int tt_draw_write(struct tt_draw *draw);

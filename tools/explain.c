@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 /* An algorithm of the problem's collective. */
 struct candidate {
     const struct tt_algorithm *algorithm;
-    const char *refusal; /* why the algorithm does not apply; NULL: it applies */
+    const char *refusal; /* why the algorithm does not apply; NULL if it applies */
     bool predicted;
     char why_not[200]; /* why no time is predicted */
     struct tt_prediction prediction;
@@ -37,20 +37,21 @@ struct candidate {
 
 struct explanation {
     const char *problem;
-    pid_t job; /* a process of the job whose choice is explained; 0: there is no job */
+    pid_t job; /* a process of the job whose choice is explained; 0 without --job */
     struct tt_case c;
     bool json;
     struct candidate *candidate;
     int n;
-    struct tt_call *call; /* the call of each rank */
+    struct tt_call *call; /* the call of each rank (make_calls) */
     int64_t *room;
     /* path: the path of the file with the model; why: the reason why there is no model */
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    char text[TT_PROBLEM_TEXT]; /* the problem with the ranks of the job */
+    char text[TT_PROBLEM_TEXT]; /* the problem with the number of ranks of the job */
     char program[80];           /* the command line of the job's program */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
     struct tt_wisdom_file wisdom;
-    const struct tt_wisdom_entry *wise; /* the line of the wisdom that decides; NULL: none does */
+    /* the line of the wisdom file that decides the choice; NULL if none does */
+    const struct tt_wisdom_entry *wise;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -72,11 +73,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- The candidates ---- */
 
-/* Makes the calls of all ranks. Their counts are in e->room. */
+/* Makes the calls of all ranks, or of the first TT_PREDICT_RANKS ranks if there are more. The
+ * counts of the calls are in e->room. */
 static bool make_calls(struct explanation *e)
 {
     size_t each = tt_problem_room(&e->c.problem);
-    /* no time is predicted for a problem with more ranks */
+    /* more calls are not needed: no time is predicted for a problem with more ranks */
     int p = (int)tt_min(e->c.problem.p, TT_PREDICT_RANKS);
     e->call = tt_calloc((size_t)p, sizeof *e->call);
     e->room = tt_calloc((size_t)p * each + 1, sizeof *e->room);
@@ -85,8 +87,8 @@ static bool make_calls(struct explanation *e)
     return e->call && e->room;
 }
 
-/* Sets the slice and radix of the calls for an algorithm. The wisdom sets these parameters for the
- * algorithm that it names only. */
+/* Sets the slice and radix of the calls for an algorithm. The parameters from the wisdom are used
+ * only for the algorithm that the wisdom names. */
 static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
 {
     const struct tt_call *like = a == e->c.algorithm ? &e->c.problem.call : &e->c.given;
@@ -106,8 +108,8 @@ static void consider(struct explanation *e, const struct tt_algorithm *a, struct
     if (!c->predicted) snprintf(c->why_not, sizeof c->why_not, "%s", tutti_error());
 }
 
-/* Compares algorithms for qsort: first the algorithms with a predicted time, by this time; then
- * those without one; then those that do not apply. */
+/* Compares candidates for qsort. The algorithms with a predicted time come first, sorted by this
+ * time. The algorithms without one come next, and the algorithms that do not apply come last. */
 static int by_time(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -131,8 +133,8 @@ static bool collect(struct explanation *e)
     return true;
 }
 
-/* Finds the line of the wisdom that decides the choice, if there is one. tt_wisdom_load has already
- * put the line in force. */
+/* Finds the line of the wisdom file that decides the choice, if there is one. The library has
+ * already read this line (tt_wisdom_load); the file shows its text and date. */
 static void find_wisdom(struct explanation *e)
 {
     struct tt_call call = tt_case_given(&e->c);
@@ -145,7 +147,7 @@ static void find_wisdom(struct explanation *e)
             e->wise = &e->wisdom.entry[i];
 }
 
-/* Returns whether the line of the wisdom is about the problem although it is not in force. */
+/* Returns whether a line of the wisdom file is about this problem, but is ignored. */
 static bool is_about(const struct explanation *e, const struct tt_wisdom_entry *entry)
 {
     char problem[TT_WISDOM_LINE], layout[TT_WISDOM_LAYOUT];
@@ -192,7 +194,8 @@ static void print_reason(const struct explanation *e)
                100 - 100 * us(best->prediction.time_ps) / us(c->prediction.time_ps));
 }
 
-/* Prints the parts of the time of the slowest rank that are at least one per cent of it. */
+/* Prints on what the slowest rank spends its time: each part that is at least one per cent of the
+ * time. */
 static void print_spent(const struct tt_prediction *p)
 {
     const char *comma = "";
@@ -334,8 +337,8 @@ static void add_ranks(const char *problem, int ranks, char *text, size_t n)
     snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
 }
 
-/* Returns the record of the job's oldest client; NULL: there is no client that all ranks have
- * joined. */
+/* Returns the record of the oldest client of the job that all ranks have joined; NULL if there is
+ * none. */
 static const struct tt_common *client_of(const struct tt_job_page *page)
 {
     const struct tt_common *oldest = NULL;
@@ -347,7 +350,8 @@ static const struct tt_common *client_of(const struct tt_job_page *page)
     return oldest;
 }
 
-/* Returns whether this command can find out the choice of the job. If not, prints why. */
+/* Returns whether this command can find out which algorithm the job would choose. If not, prints
+ * why. */
 static bool can_be_known(const struct explanation *e, const struct tt_job_page *page,
                          const struct tt_common *common)
 {

@@ -37,7 +37,8 @@
 
 /* Where the output goes: to standard output with a line for each fact, or into a JSON object. */
 static struct {
-    /* all: NULL if the output is text; section: the part of `all` that is being filled */
+    /* all: the JSON object, or NULL if the output is text; section: the part of it that is filled
+     * now */
     cJSON *all, *section;
 } report;
 
@@ -56,8 +57,8 @@ static void key_of(const char *name, char key[32])
     for (char *c = key; *c; c++) *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
 }
 
-/* Prints a fact. A text that is too long for one line is continued on the next line, in the same
- * column; a word, such as a path, is never broken. */
+/* Prints a fact: its name and a text. If the text is too long for one line, it goes on in the next
+ * line, in the same column. A word, such as a path, is never broken. */
 static void print_fact(const char *name, const char *text)
 {
     enum { INDENT = 15, COLUMNS = 100 };
@@ -91,8 +92,8 @@ static void line(const char *name, const char *format, ...)
         print_fact(name, text);
 }
 
-/* Prints whether a feature works on this machine, with a text. In JSON, adds an object with `works`
- * and `text`. */
+/* Prints the text about a feature, which says whether it works on this machine. In JSON, adds an
+ * object with the members `works` and `text`. */
 static void whether(const char *name, bool works, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void whether(const char *name, bool works, const char *format, ...)
@@ -112,8 +113,8 @@ static void whether(const char *name, bool works, const char *format, ...)
     cJSON_AddStringToObject(object, "text", text);
 }
 
-/* Adds a number to the JSON object. If the output is text, does nothing, because a sentence
- * contains the number. */
+/* Adds a number to the JSON object. If the output is text, does nothing, because another fact
+ * contains the number as text. */
 static void number(const char *key, int64_t value)
 {
     if (report.all) cJSON_AddNumberToObject(report.section, key, (double)value);
@@ -411,8 +412,9 @@ static bool lacks_job(const char *name)
     return place && !tt_setting("TUTTI_JOB");
 }
 
-/* Returns whether the environment has a value of the setting that the library ignores. Writes to
- * `why` what is wrong with the value, also if it is an error in a job; "" if nothing is. */
+/* Returns whether the library ignores the value that the environment has for the setting. Writes to
+ * `why` what is wrong with the value; "" if nothing is. A value that makes a job fail is not
+ * ignored, but `why` then has the error. */
 static bool is_ignored(const struct tt_known_setting *setting, char *why, size_t n)
 {
     char values[200];

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define MEMORY_NAME "/memfd:tutti (deleted)"
-#define THREADS_LEAST TT_GRAIN /* the smallest mapping that can be the memory of a job of threads */
+#define THREADS_LEAST TT_GRAIN /* no smaller mapping can be the memory of a job of threads */
 
 /* ---- Reading /proc ---- */
 
@@ -130,8 +130,8 @@ static void look_at_descriptors(struct tt_jobs *jobs, pid_t pid)
 
 /* ---- Jobs of threads ---- */
 
-/* Adds the job whose memory is this mapping, if its head has the magic number of a job of threads.
- * The head also says how long the memory is. */
+/* Adds the job whose memory is this mapping, if the page at its beginning has the magic number of a
+ * job of threads. This page also says how long the memory is. */
 static void look_at_mapping(struct tt_jobs *jobs, pid_t pid, uintptr_t begin, int64_t bytes)
 {
     struct tt_job_page head;
@@ -198,8 +198,8 @@ void tt_jobs_free(struct tt_jobs *jobs)
 
 /* ---- A job ---- */
 
-/* Returns the id that the process of a rank has in the PID namespace of this process; 0: the rank
- * is on another machine or in another PID namespace, or has no process yet. */
+/* Returns the id that the process of a rank has in the PID namespace of this process. Returns 0 if
+ * the rank is on another machine or in another PID namespace, or has no process yet. */
 static pid_t pid_of(const struct tt_job_page *page, int rank)
 {
     const struct tt_job_rank *r = &page->rank[rank];
@@ -227,9 +227,9 @@ bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, p
     return has;
 }
 
-/* Returns the id that a process has in its own PID namespace; 0: not known. This id is the last
- * number in the line NSpid of /proc/PID/status; `pid`, its id in the PID namespace of this process,
- * is the first. */
+/* Returns the id that a process has in its own PID namespace; 0 if it is not known. This id is the
+ * last number in the line NSpid of /proc/PID/status; `pid`, its id in the PID namespace of this
+ * process, is the first. */
 static pid_t own_number_of(pid_t pid)
 {
     char text[4096];
@@ -252,8 +252,8 @@ static bool is_running(const struct tt_job_page *page, int rank)
 }
 
 /* Returns whether the job runs (jobs.h). A job of threads runs in the process that owns its memory.
- * A child of that process has only a copy of the memory, so the result is false if the process
- * `found_in` is such a child. */
+ * A child of that process has a copy of the memory, so if the job was found in such a child, the
+ * result is false. */
 bool tt_job_runs(const struct tt_job_page *page, pid_t found_in)
 {
     bool published = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The jobs of this user on this machine, which are found in /proc, and whose memory is read without
- * help of their ranks.
+ * Finds the jobs of this user on this machine in /proc, and reads their memory without help of
+ * their ranks.
  */
 #ifndef TT_TOOLS_JOBS_H
 #define TT_TOOLS_JOBS_H
@@ -11,8 +11,8 @@
 #include "run/roll.h"
 
 /* Where the memory of a job was found. For a job of processes, `source` holds a descriptor, which
- * tt_jobs_free closes; for a job of threads, it holds the address in the process, and `file` is
- * 0. */
+ * tt_jobs_free closes; for a job of threads, `source` holds the address of the memory in the
+ * process, and `file` is 0. */
 struct tt_job_found {
     struct tt_source source;
     pid_t pid; /* the process in which the job was found */
@@ -32,13 +32,13 @@ struct tt_jobs {
 void tt_jobs_find(struct tt_jobs *jobs);
 void tt_jobs_free(struct tt_jobs *jobs);
 
-/* tt_job_starter returns the process that started the ranks, which is the launcher and not the
- * guard process between launcher and ranks, and writes its name. 0: the ranks are threads, or the
- * process is not known. */
+/* tt_job_starter returns the process that started the ranks, and writes its name. If there is a
+ * guard process between launcher and ranks, the result is the launcher. Returns 0 if the ranks are
+ * threads or the process is not known. */
 enum { TT_STARTER_NAME = 32 };
 pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[TT_STARTER_NAME]);
-/* Returns whether the process `pid` is a rank of the job on this machine, its starter, or the
- * process in which the job was found. */
+/* Returns whether the process `pid` is a rank of the job on this machine, the process that started
+ * the ranks, or the process in which the job was found. */
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid);
 /* Returns whether a rank of the job runs on this machine. If not, children of ranks may still hold
  * the job's memory. Also returns true if no rank has a process yet, and if a rank is in another PID

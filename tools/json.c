@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the number of bytes of the UTF-8 character at *text; 0: the bytes are no such
+/* Returns the number of bytes of the UTF-8 character at `text`; 0 if there is no valid
  * character. */
 static int character(const unsigned char *text)
 {
-    /* mask and lead: bits of the first byte of a character with 1, 2, 3 and 4 bytes */
+    /* the first byte of a character with 1, 2, 3 or 4 bytes has the bits `lead` under this
+     * `mask` */
     static const struct {
         unsigned char mask, lead;
     } kinds[] = {{0x80, 0x00}, {0xe0, 0xc0}, {0xf0, 0xe0}, {0xf8, 0xf0}};

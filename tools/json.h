@@ -9,8 +9,9 @@
 
 #include <cjson/cJSON.h>
 
-/* Writes the array of rows, one on each line, to the file `path` ("-": stdout), and frees it. The
- * file is opened only when the whole text is in memory. Returns false after printing the error. */
+/* Writes the array of rows, one on each line, to the file `path`, or to standard output if the path
+ * is "-". Frees the array. The file is opened only when the whole text is in memory. Returns false
+ * after printing the error. */
 bool tt_json_write(cJSON *rows, const char *path);
 /* Prints an object to standard output, and frees it. Returns false after printing the error. */
 bool tt_json_print(cJSON *object);

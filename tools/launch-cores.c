@@ -18,9 +18,10 @@ struct tt_cores {
     hwloc_bitmap_t allowed, taken;
     struct tt_places places;
     bool loaded;
-    bool real; /* the topology is this host's, not one that HWLOC_SYNTHETIC or the like defines */
+    /* the topology is that of this host, and not a description of another one (HWLOC_SYNTHETIC) */
+    bool real;
     int lock;
-    int ranks, asked; /* asked: --cores-per-rank; 0: it was not given */
+    int ranks, asked; /* asked: the value of --cores-per-rank; 0 if it was not given */
 };
 
 /* ---- What there is ---- */
@@ -52,16 +53,16 @@ static void find_taken(struct tt_cores *c)
     tt_taken_find(c->topology, c->allowed, c->taken);
 }
 
-/* Returns the number of threads of a rank's outermost parallel region from the value of
- * OMP_NUM_THREADS: 4 for "4,2"; 1 if there is no number. */
+/* Returns how many threads the outermost parallel region of a rank has, from the value of
+ * OMP_NUM_THREADS: 4 for "4,2"; 1 if the value has no number. */
 static int threads_of(const char *text)
 {
     int threads = text ? atoi(text) : 1;
     return threads >= 1 && threads <= TT_LAUNCH_RANKS ? threads : 1;
 }
 
-/* Returns the threads of each rank of the program, from the environment that these ranks will
- * have. */
+/* Returns how many threads each rank of the program has, from the environment that these ranks will
+ * get. */
 static int threads_of_program(const struct tt_launch_program *program)
 {
     static const char name[] = "OMP_NUM_THREADS=";
@@ -110,7 +111,8 @@ static bool refuse(struct tt_cores *c, struct tt_binding binding, const char *wh
     return false;
 }
 
-/* Returns whether a single rank can have as many cores as the user asked for. */
+/* Returns whether a single rank can have as many cores as the user asked for. If not, prints the
+ * error. */
 static bool has_cores(const struct tt_cores *c)
 {
     if (c->places.units == 0 || c->asked <= c->places.units) return true;

@@ -64,7 +64,7 @@ static _Noreturn void give_up(const struct tt_guard *g, int rank, enum obstacle 
 {
     struct unstarted why = {.obstacle = obstacle, .error = error, .rank = rank};
     ssize_t written = write(g->unstarted_in, &why, sizeof why);
-    (void)written; /* if it fails, the exit code still says that the rank failed */
+    (void)written; /* if the write fails, the exit code still says that the rank failed */
     _exit(TT_LAUNCH_REFUSED);
 }
 
@@ -89,8 +89,8 @@ static bool set_environment(const struct tt_guard *g, int rank)
            set_number("TUTTI_JOB", fd);
 }
 
-/* Makes descriptor `to` (standard output or error) the rank's file in the output folder. The number
- * of the rank has the same number of digits in the names of all files. */
+/* Opens the rank's file in the output folder as descriptor `to` (standard output or error). In the
+ * names of the files, all ranks have the same number of digits. */
 static bool set_file(const struct tt_guard *g, int rank, int to, const char *ending)
 {
     char name[48], last[16];
@@ -119,7 +119,7 @@ static bool set_descriptors(const struct tt_guard *g, int rank, const int out[2]
 static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, const int out[2])
 {
     const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
-    /* for the case that guard and launcher are killed at the same time */
+    /* so the rank does not go on if guard and launcher are killed at the same time */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(TT_LAUNCH_REFUSED);
     if (!set_environment(g, rank) || !set_descriptors(g, rank, out))
@@ -174,9 +174,8 @@ static bool start_all(struct tt_guard *g)
     return started;
 }
 
-/* Returns whether a program of that name is in a folder of PATH. The errno of execvp is not enough
- * to know: it is EACCES if a folder of PATH cannot be searched, even if there is no such
- * program. */
+/* Returns whether a program of that name is in a folder of PATH. The errno of execvp does not show
+ * this: it is EACCES if a folder of PATH cannot be searched, even if there is no such program. */
 static bool is_in_path(const char *program)
 {
     char file[PATH_MAX];
@@ -263,8 +262,8 @@ static int report_unstarted(struct tt_guard *g)
 
 enum { NAMES_SIZE = 400 };
 
-/* grace_ns: from a first failure until the other ranks are asked to end. asked_ns: from this
- * request until the ranks are killed. */
+/* grace_ns: the time from the first failure of a rank until the other ranks are asked to end.
+ * asked_ns: the time from this request until they are killed. */
 static const int64_t grace_ns = SECOND_NS, asked_ns = SECOND_NS / 3;
 
 static bool is_running(const struct tt_launch_rank *rank, int like)
@@ -300,8 +299,9 @@ static void first_failure(struct tt_guard *g, int code)
 
 /* ---- Ranks that end ---- */
 
-/* Returns the cause that other ranks see for a rank that has exited. TT_CAUSE_LEFT: the rank's last
- * call of the library was tutti_finalize, or a tutti_init that failed. */
+/* Returns the cause that the other ranks see for the end of a rank that has exited. TT_CAUSE_LEFT
+ * means that the rank had no client any more: its last call was tutti_finalize or a tutti_init that
+ * failed. */
 static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
 {
     if (atomic_load(&rank->rank_status.state) == TT_RANK_ABSENT) return TT_CAUSE_ABSENT;
@@ -309,11 +309,11 @@ static enum tt_cause cause_of_exit(const struct tt_job_rank *rank)
 }
 
 /* Returns whether a rank that has failed is lost, which means that the job may still succeed
- * without the rank: the user asked for TT_ON_FAILURE_CONTINUE, and a signal killed the rank, or the
- * rank exited before it called tutti_finalize. The other ranks can recover from such a loss,
- * however many ranks are lost. A rank that calls tutti_finalize and then exits with a code other
- * than 0 is not lost: its code reports an error. If the user asked the job to end, no rank counts
- * as lost. */
+ * without it. This is so if the user asked for TT_ON_FAILURE_CONTINUE, and a signal killed the rank
+ * or it exited before it called tutti_finalize. The other ranks can recover from such losses,
+ * however many there are. A rank that exits with a code other than 0 after tutti_finalize is not
+ * lost, because its code reports an error. If the user asked the job to end, no rank counts as
+ * lost. */
 static bool is_loss(const struct tt_guard *g, int rank)
 {
     if (g->options->on_failure != TT_ON_FAILURE_CONTINUE || g->asked) return false;
@@ -334,7 +334,7 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
     enum tt_cause cause = WIFSIGNALED(status) ? TT_CAUSE_SIGNAL : TT_CAUSE_EXIT;
     tt_job_fail(tt_segment_page(&g->segment), rank, cause,
                 WIFSIGNALED(status) ? WTERMSIG(status) : code);
-    /* the ranks were asked to end, so their failures are no news */
+    /* the ranks were asked to end, so their failures are not reported */
     if (g->phase == TT_GUARD_ENDING) return;
     if (g->code == 0 || g->options->on_failure != TT_ON_FAILURE_END)
         tt_launch_say_end(g, rank);
@@ -346,7 +346,7 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
         first_failure(g, code);
 }
 
-/* Makes the job fail if every rank was lost. */
+/* If every rank was lost, the job fails with the code of the first rank that was lost. */
 static void settle_losses(struct tt_guard *g)
 {
     int lost = 0;
@@ -385,8 +385,8 @@ static int rank_of(const struct tt_guard *g, pid_t pid)
     return rank;
 }
 
-/* Collects children that have ended. Children that are not ranks are processes that ranks have left
- * over; nothing is recorded about them. */
+/* Collects children that have ended, and records the ends of ranks. The other children are
+ * processes that ranks have left behind, about which nothing is recorded. */
 static void collect(struct tt_guard *g)
 {
     struct signalfd_siginfo info;
@@ -398,8 +398,8 @@ static void collect(struct tt_guard *g)
     }
 }
 
-/* Kills the ranks that still run, and records how they ended. Waits no longer than a second for a
- * process that is stuck in the kernel; tt_tree_end then waits for it, and prints a message. */
+/* Kills the ranks that still run, and records how they ended. Waits no longer than a second: if a
+ * process is stuck in the kernel, tt_tree_end waits for it later and prints a message. */
 static void end_ranks(struct tt_guard *g)
 {
     int64_t until_ns = tt_clock_ns() + SECOND_NS;
@@ -434,8 +434,8 @@ static void deadline_passed(struct tt_guard *g)
     begin_ending(g);
 }
 
-/* Passes a signal on to the ranks, unless they have already got it (`heard`). Returns whether the
- * signal asks the job to end. */
+/* Passes a signal on to the ranks, unless `heard` says that they have got it already. Returns
+ * whether the signal asks the job to end. */
 static bool pass_on(const struct tt_guard *g, int number, bool heard)
 {
     /* Sends SIGSTOP instead of SIGTSTP: the kernel drops SIGTSTP for a process group that has no

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types and functions that the files of the launcher share.
+ * Types and functions that the files of the launcher share: the guard (launch-guard.c), its
+ * messages (launch-report.c), and the parts that it uses.
  */
 #ifndef TT_LAUNCH_GUARD_H
 #define TT_LAUNCH_GUARD_H
@@ -22,19 +23,19 @@ struct tt_launch_inherited {
     struct rlimit files;
 };
 
-/* A rank as the guard sees it. Invariant (tt_guard_valid): the member `running` of the guard is the
- * number of ranks whose member `running` is true. */
+/* A rank as the guard sees it. Invariant (tt_guard_valid checks it): tt_guard.running is the number
+ * of ranks with `running` set. */
 struct tt_launch_rank {
     pid_t pid;
     int status; /* from waitpid(2), once the rank has ended */
     bool running;
-    bool unsaid;   /* the rank failed after the first failure, which is printed at the end */
+    bool unsaid;   /* the rank failed after the first failure, and this is printed at the end */
     bool deserted; /* the rank exited with 0 while it had a client that it had not finalized */
     bool lost;     /* the rank failed, and the job may still succeed without it */
 };
 
-/* The launcher writes one byte for each signal to the guard. This bit of the byte says that the
- * ranks have got the signal, too. */
+/* For each signal, the launcher writes one byte to the guard: the number of the signal, and this
+ * bit if the ranks have got the signal, too. */
 enum { TT_LAUNCH_HEARD = 0x80 };
 
 /* The phases of the guard, in their order. */
@@ -51,26 +52,27 @@ struct tt_guard {
     int ranks; /* the number of ranks of all programs */
     struct tt_segment segment;
     struct tt_launch_rank *rank;
-    struct tt_cores *cores;   /* decides where ranks are bound */
-    struct tt_output *output; /* writes the ranks' tagged lines; NULL: lines are not tagged */
+    struct tt_cores *cores; /* decides where ranks are bound */
+    /* writes the lines of the ranks with tags; NULL if lines are not tagged */
+    struct tt_output *output;
     /* the socket to the launcher, on which the guard sees the launcher's end */
     int launcher;
     int children; /* a signalfd for SIGCHLD */
-    /* a signalfd for signals that are sent to the guard itself; -1: not open yet */
+    /* a signalfd for signals that are sent to the guard itself; -1 before it is open */
     int signals;
     /* the end for reading of the pipe through which a rank reports why it could not execute its
      * program */
     int unstarted;
-    int unstarted_in; /* the end for writing, as long as ranks are being started */
+    int unstarted_in; /* the end for writing of that pipe; -1 when all ranks have been started */
     int null;         /* /dev/null */
-    int folder;       /* a descriptor of the output folder; -1: there is none */
+    int folder;       /* a descriptor of the output folder; -1 if there is no such folder */
     int running;
     int code;       /* the exit code of the job, as far as it is known */
-    int first_code; /* the exit code of the first rank that was lost; 0: no rank was lost */
+    int first_code; /* the exit code of the first rank that was lost; 0 if no rank was lost */
     bool asked;     /* the launcher passed on a signal that asks the job to end */
     bool orphaned;
     enum tt_guard_phase phase;
-    int64_t deadline_ns; /* when the phase ends; INT64_MAX: never */
+    int64_t deadline_ns; /* the time at which the phase ends; INT64_MAX if it has no limit */
 };
 
 static inline bool tt_guard_valid(const struct tt_guard *g)
@@ -84,7 +86,7 @@ static inline bool tt_guard_valid(const struct tt_guard *g)
 int tt_guard_main(const struct tt_launch_options *options,
                   const struct tt_launch_inherited *inherited, int launcher);
 
-/* Returns the program of a rank. */
+/* Returns the program that a rank runs. */
 const struct tt_launch_program *tt_launch_program_of(const struct tt_launch_options *options,
                                                      int rank);
 
@@ -94,24 +96,25 @@ __attribute__((format(printf, 1, 2))) void tt_launch_say(const char *format, ...
 /* Returns which limit of the system may be the cause of an error, as " (a limit on ...)"; "" if
  * none is. `error` is a value of errno. */
 const char *tt_launch_hint(int error);
-/* Prints how the rank ended, and the library version it is linked to if that was the reason. */
+/* Prints how the rank ended; and, if the rank is linked to another version of the library than this
+ * command, also that version, which may be the reason. */
 void tt_launch_say_end(const struct tt_guard *g, int rank);
-/* tt_launch_names writes "rank 3" or "ranks 0-2,5": the ranks for which `member` returns true.
- * Returns false if there are none. */
+/* tt_launch_names writes "rank 3" or "ranks 0-2,5": the ranks for which member(rank, like) returns
+ * true. Returns false if there are none. */
 typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
 bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
                      size_t n);
 /* Prints where each rank is bound and which program it runs, as far as the user asks for this. */
 void tt_launch_say_places(const struct tt_guard *g);
-/* Prints the messages that were kept for the end, and the ranks that were lost although the job
- * succeeded. */
+/* Prints at the end of the job the failures that were not printed yet, and which ranks were lost if
+ * the job succeeded without them. */
 void tt_launch_say_rest(struct tt_guard *g);
 
 /* ---- launch-tree.c ---- */
 
 /* Kills every descendant of this process that started at `since` (clock ticks after boot) or later.
  * Returns when no such process is left, or only processes that this user may not kill. alone: this
- * process has no children that started earlier. */
+ * process has no children that started before `since`. */
 void tt_tree_end(unsigned long long since, bool alone);
 /* Returns the start time of a process in clock ticks after boot; 0 if there is no such process. */
 unsigned long long tt_tree_started(pid_t pid);
@@ -120,19 +123,20 @@ unsigned long long tt_tree_started(pid_t pid);
  * ---- */
 
 struct tt_output;
-/* Makes the object that reads two pipes for each rank, stdout and stderr. `files` is the limit of
- * descriptors that ranks have. Returns NULL after printing the error. */
+/* Makes the object that reads two pipes from each rank, for stdout and stderr. `files` is the limit
+ * on descriptors that this process has; it is raised if it is too low for the pipes. Returns NULL
+ * after printing the error. */
 struct tt_output *tt_output_new(int ranks, const struct rlimit *files);
-/* Makes the pipes of a rank. out[0] and out[1] become the ends to which the rank writes, which the
- * caller closes after the fork. */
+/* Makes the pipes of a rank. out[0] and out[1] become the ends to which the rank writes. The caller
+ * closes its copies of them after the fork. Returns false after printing the error. */
 bool tt_output_pipes(struct tt_output *output, int rank, int out[2]);
 /* Starts the thread. Returns false after printing the error. */
 bool tt_output_start(struct tt_output *output);
 /* Makes the thread end when it has written all data that are in the pipes. Returns a descriptor
  * that becomes readable when the thread has done so; -1 if the thread was not started. */
 int tt_output_stop(struct tt_output *output);
-/* Returns whether a line could not be written for another reason than that the reader of the output
- * has gone. The error was printed. */
+/* Returns whether a line could not be written. Lines whose reader has gone do not count. The error
+ * has been printed. */
 bool tt_output_lost(const struct tt_output *output);
 
 /* ---- launch-cores.c ---- */
@@ -150,8 +154,8 @@ int tt_cores_bind(const struct tt_cores *cores, int rank);
 void tt_cores_print(const struct tt_cores *cores, int rank, char *text, size_t n);
 /* Returns whether ranks are bound. */
 bool tt_cores_bound(const struct tt_cores *cores);
-/* Writes the processors that this process may use; with `taken`, only those of them that other jobs
- * have taken. Returns false if there are none, or they are not known. */
+/* Writes the list of the processors that this process may use; if `taken` is true, only of those
+ * that other jobs have taken. Returns false if there are none, or they are not known. */
 bool tt_cores_print_all(const struct tt_cores *cores, bool taken, char *text, size_t n);
 /* Releases the lock that keeps other jobs from looking for free processors. To be called when the
  * last rank of this job is started. */
@@ -164,9 +168,9 @@ void tt_cores_free(struct tt_cores *cores);
  * to. */
 void tt_taken_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken);
 /* Takes a lock, so that the jobs of a user do not look for free processors at the same time. A job
- * holds the lock from its look for free processors until its ranks are bound. Returns a descriptor;
- * the lock is released when the last process that has it closes it, executes a program, or ends.
- * -1: the job could not get the lock in time. */
+ * holds the lock until its ranks are bound. Returns a descriptor, or -1 if the lock could not be
+ * taken in time. The lock is released when the last process that has the descriptor closes it,
+ * executes a program, or ends. */
 int tt_taken_lock(void);
 
 #endif

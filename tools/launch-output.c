@@ -17,12 +17,12 @@
 #include "launch-guard.h"
 
 /* LINE_MOST: the most bytes of a line; a longer line is broken. PLENTY: the number of descriptors
- * that remain for other purposes than pipes. */
+ * that are kept for other purposes than these pipes. */
 enum { READ_SIZE = 1 << 16, LINE_MOST = 1 << 20, TAG_SIZE = 16, PLENTY = 32 };
 
 /* One pipe from a rank. Invariant: text[0..used-1] has no newline (take_lines checks this). */
 struct stream {
-    int from; /* the end of the pipe for reading; -1: the pipe has ended */
+    int from; /* the end of the pipe for reading; -1 after the end of its data */
     int to, rank;
     char *text;
     size_t used, room;
@@ -33,7 +33,7 @@ struct tt_output {
     int stop, stopped;
     pthread_t thread;
     bool started;
-    /* a line was lost, for another reason than that the reader of the output has gone */
+    /* a line was lost; lines that nobody reads any more do not count */
     atomic_bool lost;
     char *lines; /* the lines that will be written at once */
     size_t lines_used, lines_room;
@@ -95,7 +95,7 @@ bool tt_output_pipes(struct tt_output *o, int rank, int out[2])
 
 /* ---- Writing ---- */
 
-/* Prints why the output is not complete, for the first line that is lost. */
+/* Records that a line is lost. For the first one, also prints why. */
 static void lose(struct tt_output *o, int error)
 {
     if (!atomic_exchange(&o->lost, true))
@@ -163,8 +163,8 @@ static void write_lines(struct tt_output *o, struct stream *s)
     o->lines_used = 0;
 }
 
-/* Removes the whole lines from s->text and writes them. The last `fresh` bytes of the text are
- * new. */
+/* Writes the whole lines in s->text and removes them from it. Only the last `fresh` bytes of the
+ * text are new, so only they are searched for the ends of lines. */
 static void take_lines(struct tt_output *o, struct stream *s, size_t fresh)
 {
     size_t begin = 0, looked = s->used - fresh;
@@ -208,8 +208,9 @@ static void read_stream(struct tt_output *o, struct stream *s)
     }
 }
 
-/* Waits until a pipe has data, and reads the data. stopping: does not wait. Returns false when the
- * thread can end: all streams have ended, or the thread is stopping and no pipe has data. */
+/* Waits until a pipe has data, and reads the data. If `stopping` is true, does not wait. Returns
+ * false when the thread can end: all streams have ended, or the thread is stopping and no pipe has
+ * data. */
 static bool read_round(struct tt_output *o, bool stopping)
 {
     int open = 0;
@@ -243,8 +244,8 @@ bool tt_output_start(struct tt_output *o)
     return o->started;
 }
 
-/* Requests the end of the thread (launch-guard.h). Frees no memory, because the process is about to
- * end. */
+/* Requests the end of the thread, as launch-guard.h says. Frees no memory, because the process is
+ * about to end. */
 int tt_output_stop(struct tt_output *o)
 {
     if (!o->started) return -1;

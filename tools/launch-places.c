@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Decides where ranks are bound, in four steps: which units (cores or processors) exist; in which
- * order ranks get these units; how many units a rank gets; and whether its set of processors is
- * widened to a NUMA node or a package.
+ * Decides where ranks are bound. There are four steps, which decide which units (cores or
+ * processors) exist, in which order ranks get these units, how many units a rank gets, and whether
+ * the set of processors of a rank is widened to a NUMA node or a package.
  */
 #include "launch-places.h"
 
@@ -13,10 +13,10 @@
 /* A core or processor that ranks may use. */
 struct unit {
     hwloc_obj_t object;
-    bool taken; /* another job is bound to a processor of its core */
-    /* how many allowed processors of the same core come before this one; 0 for a core */
+    bool taken; /* another job is bound to a processor of this unit's core */
+    /* for a processor: how many allowed processors of its core come before it; for a core: 0 */
     int sibling;
-    int domain; /* the index of its NUMA node or package, for ranks that are dealt out to these */
+    int domain; /* the index of the NUMA node or package that contains the unit (--map-by) */
 };
 
 struct units {
@@ -31,9 +31,9 @@ static hwloc_obj_type_t domain_type(enum tt_map_by map)
     return map == TT_MAP_PACKAGE ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_NUMANODE;
 }
 
-/* Returns the smallest object of the type that contains the whole set. Several objects may contain
- * the set, because a host may have memory (a NUMA node) for all processors besides the memory of
- * each part. NULL: there is none. */
+/* Returns the smallest object of the type that contains the whole set; NULL if there is none.
+ * Several may contain it: a host may have a NUMA node for all processors besides the NUMA nodes of
+ * its parts. */
 static hwloc_obj_t home_of(hwloc_topology_t topology, hwloc_const_bitmap_t set,
                            hwloc_obj_type_t type)
 {
@@ -103,9 +103,9 @@ static bool fits(const struct units *units, const struct tt_places_wish *wish)
     return (int64_t)wish->ranks * wish->binding.cores <= units->free;
 }
 
-/* Chooses cores as units; or processors, if the user asks for them, if there are no cores, or if
- * the user asks for nothing and there are too few free cores for the ranks. Returns false if there
- * is no memory. */
+/* Chooses cores as units. Chooses processors instead if the user asks for them, if hwloc finds no
+ * cores, or if the user asks for no unit and there are too few free cores for the ranks. Returns
+ * false if there is no memory. */
 static bool choose_units(struct units *units, hwloc_topology_t topology,
                          const struct tt_places_wish *wish)
 {
@@ -125,8 +125,8 @@ static int compare(int a, int b)
     return (a > b) - (a < b);
 }
 
-/* Compares units for qsort: free units come first, then the first processor of each core, then the
- * order of the topology decides. */
+/* Compares units for qsort, for ranks with one unit. Free units come before taken ones, and the
+ * first processor of each core before the second; then the order of the topology decides. */
 static int by_turn(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -135,8 +135,8 @@ static int by_turn(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* Compares units for qsort: free units come first, then processors of the same core follow each
- * other, for ranks with several units. */
+/* Compares units for qsort, for ranks with several units. Free units come before taken ones; then
+ * the order of the topology decides, in which processors of a core follow each other. */
 static int by_place(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -144,8 +144,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* Moves the first `each` units of this domain to the front of the list. Returns false if the domain
- * has fewer. */
+/* Moves the first `each` units of this domain to the front of the list. Returns false, and moves
+ * nothing, if the list has fewer units of the domain. */
 static bool deal(struct unit *list, int n, int domain, int each)
 {
     int has = 0, found = 0;
@@ -159,9 +159,9 @@ static bool deal(struct unit *list, int n, int domain, int each)
     return found == each;
 }
 
-/* Orders the list so that consecutive ranks get their units from the domains in turn, `each` units
- * of one domain at a time, as long as a domain has enough units. The units that are left keep their
- * order. */
+/* Orders the list so that consecutive ranks get their units from the domains in turn: `each` units
+ * of one domain, then `each` units of the next one that has enough left. The units that are left
+ * keep their order. */
 static void deal_out(struct unit *list, int n, int domains, int each)
 {
     int dealt = 0;
@@ -174,8 +174,8 @@ static void deal_out(struct unit *list, int n, int domains, int each)
 
 /* ---- The set of a rank ---- */
 
-/* Adds the processors that a rank may use because it has this unit: those of the unit, or those of
- * its NUMA node or package if the user asks for that. */
+/* Adds to the set of a rank the processors of one of its units; or, if the user asks for that, the
+ * processors of the NUMA node or package that contains the unit. */
 static void add_part(hwloc_topology_t topology, const struct tt_places_wish *wish,
                      hwloc_obj_t object, hwloc_bitmap_t set)
 {
@@ -295,7 +295,7 @@ void tt_places_print(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *
 int tt_topology_init(hwloc_topology_t *topology)
 {
     static const char path[] = "HWLOC_PLUGINS_PATH";
-    /* hwloc reads XML that other programs have written only with its plugin. */
+    /* Without its plugin, hwloc cannot read XML that other programs have written. */
     bool given = getenv(path) || getenv("HWLOC_XMLFILE");
     if (!given) setenv(path, "", 1);
     int failed = hwloc_topology_init(topology);

@@ -29,19 +29,21 @@
 
 #include "launch.h"
 
-/* The result: the sets of processors that ranks are bound to. */
+/* The result of the decision: the sets of processors to which ranks are bound. */
 struct tt_places {
-    int n;               /* 0: ranks are not bound */
+    int n;               /* the number of sets; 0 if ranks are not bound */
     hwloc_bitmap_t *set; /* the set of rank i is set[i % n] */
     char unbound[120];   /* why ranks are not bound, if n is 0 */
     bool crowded;        /* the ranks share processors with other jobs of this user */
-    /* the numbers of cores or processors that exist, and that no other job has taken */
+    /* units: how many cores (or processors, if ranks are bound to these) may be used; free: how
+     * many of them no other job has taken */
     int units, free;
-    int each; /* how many cores or processors a rank has */
+    int each; /* how many of these units a rank has */
 };
 
-/* The places that the user asks for, on these processors. `taken` may be NULL; binding.cores of 0
- * means 1. */
+/* The request for a decision: the binding that the user asks for, the number of ranks, and the
+ * processors that are allowed and those that other jobs have taken. `taken` may be NULL;
+ * binding.cores == 0 means 1. */
 struct tt_places_wish {
     hwloc_const_bitmap_t allowed, taken;
     struct tt_binding binding;

@@ -25,7 +25,7 @@ void tt_launch_say(const char *format, ...)
     size_t used = begin + (size_t)tt_min(tt_max(length, 0), (int64_t)(sizeof line - begin - 2));
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* an error on stderr cannot be reported anywhere */
+    (void)written; /* if stderr cannot be written, there is no place to report this */
 }
 
 const char *tt_launch_hint(int error)
@@ -50,8 +50,8 @@ static const char *how(int status, char text[HOW_SIZE])
     return text;
 }
 
-/* Returns the library version that the rank recorded in the job's page, if it is not the version of
- * this command; otherwise NULL. */
+/* Returns the version of the library to which the rank is linked (it records the version in the
+ * job's page), if this is not the version of this command; otherwise NULL. */
 static const char *other_version(const struct tt_guard *g, int rank)
 {
     const struct tt_job_page *job = tt_segment_page(&g->segment);
@@ -72,8 +72,8 @@ void tt_launch_say_end(const struct tt_guard *g, int rank)
         tt_launch_say("rank %d (pid %d) %s", rank, (int)r->pid, how(r->status, text));
 }
 
-/* Appends "FIRST-LAST", with a comma before it unless it begins the list, or "..." if the text
- * would become too long. */
+/* Appends "FIRST-LAST", with a comma before it unless `begins` is true. If the text would become
+ * too long, appends "..." instead. */
 static void append_range(char *text, size_t n, int first, int last, bool begins)
 {
     size_t used = strlen(text);

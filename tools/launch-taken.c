@@ -3,7 +3,7 @@
  * Finds the processors that other jobs of this user are bound to. A process of the user counts as a
  * rank if it holds a job's memory (a memfd, even if its program does not use the library) and is
  * bound to fewer processors than this process may use, whichever launcher bound it. Jobs store
- * nothing about this: /proc shows which processors are taken.
+ * nowhere which processors they have taken: /proc shows it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -53,9 +53,9 @@ static bool is_mine(int proc, const char *pid)
            is.st_uid == geteuid();
 }
 
-/* Returns whether the process is bound, and sets `set` to the processors, among those allowed for
- * this process, to which it is bound. A process that may use all of the allowed processors does not
- * count as bound: this process could not avoid the processors of such a process. */
+/* Returns whether the process `pid` is bound. Sets `set` to the allowed processors (those that this
+ * process may use) to which it is bound. If it may use all of these, it does not count as bound,
+ * because the ranks of this job could not avoid its processors. */
 static bool is_bound(hwloc_topology_t topology, pid_t pid, hwloc_const_bitmap_t allowed,
                      hwloc_bitmap_t set)
 {
@@ -112,8 +112,8 @@ static void nap(void)
     nanosleep(&time, NULL);
 }
 
-/* Waits until the holder has released the lock. Returns false, without waiting, if the socket of
- * this name belongs to another user. */
+/* Waits until the job that holds the lock has released it. Returns false, without waiting, if the
+ * socket belongs to another user. */
 static bool wait_connected(int fd, int64_t until_ns)
 {
     struct ucred holder;
@@ -134,7 +134,8 @@ static bool wait_for_holder(const struct sockaddr_un *at, socklen_t n, int64_t u
     if (connect(fd, (const struct sockaddr *)at, n) == 0)
         again = wait_connected(fd, until_ns);
     else
-        nap(); /* the holder does not listen yet or no longer, or too many jobs wait */
+        /* the job that holds the lock does not listen yet, or no longer, or too many jobs wait */
+        nap();
     close(fd);
     return again && tt_clock_ns() < until_ns;
 }

@@ -28,8 +28,8 @@ struct processes {
     size_t n, room;
 };
 
-/* How many processes one round has found, by what was done: killed; not killed, because they have
- * ended but are not collected yet; not killed, because this user may not. */
+/* The processes that one round has found. killed: how many it has killed; ended: how many had
+ * ended, but were not collected yet; refused: how many this user may not kill. */
 struct round {
     size_t killed, ended, refused;
 };
@@ -99,8 +99,8 @@ static bool is_ours(const struct processes *all, const struct process *p, unsign
     return parent && parent->ours;
 }
 
-/* Marks the descendants of this process. Repeats the pass over the list until nothing changes,
- * because a child may come before its parent in the list. */
+/* Marks the descendants of this process that started at `since` or later. Goes through the list
+ * until nothing changes, because a child may come before its parent in the list. */
 static void mark_ours(struct processes *all, unsigned long long since)
 {
     for (bool changed = true; changed;) {

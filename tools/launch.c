@@ -26,7 +26,7 @@ static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 static void set_up(struct tt_launch_inherited *inherited, sigset_t *watched)
 {
-    fflush(NULL); /* otherwise both processes would write what is in the buffers */
+    fflush(NULL); /* otherwise launcher and guard would both write the contents of the buffers */
     sigemptyset(watched);
     sigaddset(watched, SIGCHLD);
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
@@ -48,7 +48,7 @@ static void restore(const struct tt_launch_inherited *inherited)
 
 static bool is_end(int signal)
 {
-    /* the same signals as in launch-guard.c */
+    /* pass_on in launch-guard.c has the same list of signals */
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
 }
 

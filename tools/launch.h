@@ -20,8 +20,8 @@
 
 enum { TT_LAUNCH_RANKS = 4096 }; /* the most ranks on one host */
 
-/* Exit codes that tt_launch returns besides those of the ranks. The numbers are those of
- * timeout(1). */
+/* Exit codes that tt_launch returns besides the exit codes of the ranks. timeout(1) uses the same
+ * numbers. */
 enum {
     TT_LAUNCH_TIMED_OUT = 124,
     TT_LAUNCH_REFUSED = 125, /* the launcher itself failed */
@@ -32,16 +32,18 @@ enum {
 
 /* The consequences of a rank's failure for the other ranks and for the job's exit code. */
 enum tt_on_failure {
-    /* the other ranks are ended; the code is the code of the rank that failed first */
+    /* the other ranks are ended; the job's exit code is that of the rank that failed first */
     TT_ON_FAILURE_END,
-    /* the other ranks continue; the code is 0 if all ranks that were not lost exit with 0 */
+    /* the other ranks continue; the job's exit code is 0 if all ranks that were not lost exit with
+     * 0 */
     TT_ON_FAILURE_CONTINUE,
-    TT_ON_FAILURE_CONTINUE_FAIL /* the other ranks continue; the code is as with END */
+    /* the other ranks continue; the job's exit code is that of the rank that failed first */
+    TT_ON_FAILURE_CONTINUE_FAIL
 };
 
 /* The unit that a rank is bound to. The default is one core, or one processor of a core if there
- * are more ranks than cores; processors are shared with other jobs of this user if these leave too
- * few free (launch-places.h). */
+ * are more ranks than free cores. If other jobs of this user leave too few processors free, ranks
+ * share processors with them (launch-places.h). */
 enum tt_bind {
     TT_BIND_DEFAULT,
     TT_BIND_NONE,
@@ -50,26 +52,28 @@ enum tt_bind {
     TT_BIND_NUMA,
     TT_BIND_PACKAGE
 };
-/* The order in which ranks get cores: in the order of the topology, or from the NUMA nodes or
- * packages in turn. */
+/* The order in which ranks get cores: the order of the topology (TT_MAP_CORE), or from each NUMA
+ * node or package in turn. */
 enum tt_map_by { TT_MAP_CORE, TT_MAP_NUMA, TT_MAP_PACKAGE };
 
 /* How the user wants ranks to be bound. */
 struct tt_binding {
     enum tt_bind bind;
     enum tt_map_by map;
-    int cores; /* the number of cores for each rank; 0: one, or as many as OMP_NUM_THREADS says */
+    /* the number of cores for each rank; 0 stands for one, or for as many as OMP_NUM_THREADS
+     * says */
+    int cores;
 };
 
 /* One of the programs of a job; its ranks follow those of the program before it. */
 struct tt_launch_program {
-    /* the number of ranks: 1 .. TT_LAUNCH_RANKS; 0: as many as there are cores, for a single
-     * program */
+    /* the number of ranks: 1 .. TT_LAUNCH_RANKS; or 0, only for a single program, for as many ranks
+     * as there are cores */
     int ranks;
     char *const *argv;  /* the program and its arguments, then NULL */
     char **set;         /* NAME=VALUE for the environment of its ranks */
     int sets;           /* the number of entries in `set` */
-    const char *folder; /* the working directory of its ranks; NULL: that of the launcher */
+    const char *folder; /* the working directory of its ranks; NULL for that of the launcher */
 };
 
 struct tt_segment;
@@ -79,30 +83,30 @@ struct tt_launch_options {
     const struct tt_launch_program *program;
     /* the number of programs: at least 1, with at most TT_LAUNCH_RANKS ranks together */
     int programs;
-    /* an existing folder for a file of each rank's output; NULL: the ranks have the launcher's
-     * output */
+    /* an existing folder, in which the output of each rank is written to files; NULL if the ranks
+     * write to the launcher's output */
     const char *output;
-    int64_t timeout_ns; /* the time limit of the job; 0: none */
-    bool tag;           /* each line of output begins with [rank] */
+    int64_t timeout_ns; /* the time limit of the job; 0 if there is none */
+    bool tag;           /* each line of output gets the number of its rank as a tag, such as [3] */
     struct tt_binding binding;
-    bool report_bindings; /* prints on stderr what each rank is bound to */
-    bool display_map;     /* also prints which program each rank runs */
+    bool report_bindings; /* print on stderr to which processors each rank is bound */
+    bool display_map;     /* print the same, and also which program each rank runs */
     enum tt_on_failure on_failure;
-    /* NULL, or set to the signal by which the user ended the job; 0: no signal did. A caller that
-     * has other work left ends by this signal, too (tt_launch_obey). */
+    /* If this is not NULL, tt_launch stores here the signal by which the user ended the job, or 0
+     * if no signal did. The caller should then end by the same signal (tt_launch_obey). */
     int *ended_by;
-    /* Prints the roll call after a heading. It is called when the time limit has passed, and on
-     * SIGQUIT. NULL: no roll call. */
+    /* Prints the heading and then the roll call. It is called when the time limit has passed, and
+     * on SIGQUIT. If it is NULL, there is no roll call. */
     void (*call_roll)(const struct tt_segment *job, const char *heading);
 };
 
-/* Runs the job to its end and returns its exit code: 0 if every rank exited with 0, else that of
- * the first rank that failed (with TT_ON_FAILURE_CONTINUE, that of the first rank that failed and
- * was not lost), or one of the TT_LAUNCH codes. Prints errors on stderr. The ranks inherit
+/* Runs the job to its end and returns its exit code: 0 if every rank exited with 0; one of the
+ * TT_LAUNCH codes; otherwise the code of the first rank that failed. With TT_ON_FAILURE_CONTINUE,
+ * ranks that were lost do not count, unless all were. Prints errors on stderr. The ranks inherit
  * descriptors without close-on-exec. Blocks; the calling process must have one thread. */
 int tt_launch(const struct tt_launch_options *options);
-/* Ends this process by `signal`, by which the user ended a job, unless the process ignores this
- * signal, as under nohup. 0: does nothing. */
+/* Ends this process by the signal by which the user ended a job. Does nothing if `signal` is 0, or
+ * if the process ignores this signal, as under nohup. */
 void tt_launch_obey(int signal);
 
 #endif

@@ -28,10 +28,10 @@ enum {
 
 struct list_arguments {
     bool json, costs, applicable, sources, names;
-    bool failed;                 /* the costs of some row could not be counted */
+    bool failed;                 /* the costs of at least one row could not be counted */
     const char *problem, **word; /* collectives and algorithms named on the command line */
     int words;
-    struct tt_case c; /* the problem with the machine on which its algorithm is chosen */
+    struct tt_case c; /* the problem, and the machine for which its algorithm is chosen */
 };
 
 static const struct argp_option options[] = {
@@ -121,8 +121,9 @@ static const char *refusal(const struct list_arguments *a, const struct tt_algor
     return algorithm->refuse(&call, &a->c.map);
 }
 
-/* Returns whether the words on the command line select the row: its collective must be among the
- * named collectives, and its algorithm among the named algorithms, if any are named. */
+/* Returns whether the words on the command line select the row of the algorithm. If words name
+ * collectives, the algorithm must belong to one of these; if words name algorithms, it must be one
+ * of these. */
 static bool is_named(const struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     bool colls = false, names = false, coll = false, name = false;
@@ -147,8 +148,9 @@ static bool is_wanted(const struct list_arguments *a, const struct tt_algorithm 
 
 enum { WIDTH = 100, NAME_WIDE = 20, COST_WIDE = 42, APPLIES_WIDE = WIDTH - NAME_WIDE - COST_WIDE };
 
-/* Moves *text past the piece that fits into the width: up to the last blank, or width characters if
- * there is none. Returns the length of the piece. */
+/* Moves *text past the piece that fits into `width` characters and the blanks after it. The piece
+ * ends before the last blank that fits, or after `width` characters if there is no blank. Returns
+ * its length. */
 static int take_piece(const char **text, int width)
 {
     const char *begin = *text;
@@ -199,8 +201,8 @@ static void print_row(const struct list_arguments *a, const struct tt_algorithm 
     if (a->sources) print_source(algorithm->source);
 }
 
-/* Sets *most to the largest of each of the counts among all ranks. After an error, which has been
- * printed, records that the command failed, and returns false. */
+/* Sets each count in *most to the largest value that a rank has for it. After an error, which has
+ * been printed, records that the command failed, and returns false. */
 static bool count_most(struct list_arguments *a, const struct tt_algorithm *algorithm,
                        struct tt_count *most)
 {
@@ -310,8 +312,8 @@ static int print_json(struct list_arguments *a)
 
 /* ---- Command line ---- */
 
-/* Returns whether the word is the collective or the name of some row that the problem and all words
- * on the command line select. */
+/* Returns whether at least one row that the problem and all words on the command line select has
+ * the word as its collective or as its name. */
 static bool is_of_use(const struct list_arguments *a, const char *word)
 {
     for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
@@ -322,8 +324,8 @@ static bool is_of_use(const struct list_arguments *a, const char *word)
     return false;
 }
 
-/* Returns whether each word on the command line is the collective or the name of some selected row.
- * Prints an error for the first word that is not. */
+/* Returns whether each word on the command line is the collective or the name of at least one
+ * selected row. Prints an error for the first word that is not. */
 static bool words_fit(const struct list_arguments *a)
 {
     for (int i = 0; i < a->words; i++) {

@@ -100,18 +100,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Opens /dev/null on standard descriptors that are closed. Otherwise a file opened later would
- * become the standard output. A standard output that was closed is opened for reading only, so that
- * the command reports, as for a full disk, that it cannot write its output. The ranks of `tutti
- * run` inherit it and get the same error as without a launcher. */
+/* Opens /dev/null on those standard descriptors (0 to 2) that are closed; otherwise a file that is
+ * opened later would become, for example, the standard output. /dev/null is opened for reading only
+ * as standard output, so that the command reports that it cannot write its output, as for a full
+ * disk. The ranks of `tutti run` inherit this descriptor and get an error, as without a
+ * launcher. */
 static void open_standard_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 }
 
-/* Returns whether the command starts ranks. If so, the first rank warns about unknown TUTTI_
- * variables, and this process does not. */
+/* Returns whether the command starts ranks. If so, this process does not warn about unknown TUTTI_
+ * variables, because the first rank does. */
 static bool has_ranks(const struct tt_command *command)
 {
     return command->main == tt_run_main || command->main == tt_bench_main ||

@@ -25,7 +25,7 @@ static void put(FILE *out, char c)
     case '\\': fputs("\\e", out); return;
     case '-': fputs("\\-", out); return;
     case '\'': fputs("\\(aq", out); return;
-    case '/': fputs("/\\:", out); return; /* \: allows a line break after the slash */
+    case '/': fputs("/\\:", out); return; /* the \: allows a line break after the slash */
     default: fputc(c, out);
     }
 }
@@ -70,7 +70,7 @@ static void put_arguments(FILE *out, const char *text)
 /* ---- Parts of a page ---- */
 
 /* Prints the name of the page, which is also its title and file name: "tutti-run" for "tutti run".
- * capitals: prints it in capitals. */
+ * If `capitals` is true, prints it in capitals. */
 static void put_page_name(FILE *out, const char *name, bool capitals)
 {
     for (; *name; name++)
@@ -82,7 +82,7 @@ static void put_more(FILE *out, const char *place)
     fprintf(out, ".\\\" more: %s\n", place);
 }
 
-/* Returns the description of the command in the line NAME. */
+/* Returns the description of the command for the section NAME of the page. */
 static const char *purpose(const char *name)
 {
     const char *space = strchr(name, ' ');

@@ -83,8 +83,8 @@ static int64_t arg_time(const struct argp_state *state, const char *option, cons
     double ps = unit < n ? value * units[unit].ps : -1;
     bool bare = unit == n - 1 && value != 0;
     bool decimal =
-        /* The number consists of digits and points only: strtod would also accept blanks, signs, 0x
-         * and exponents. */
+        /* the number consists of digits and points only: strtod would also accept blanks, signs, 0x
+         * and exponents */
         strspn(text, "0123456789.") == strcspn(text, "numps");
     if (end == text || !decimal || unit == n || bare || !(ps >= 0) || ps > 1e15)
         argp_error(state, "%s: '%s' is not a time up to 1000 s, as in 1us, 0.5ns, 20ps", option,
@@ -171,7 +171,8 @@ const struct tt_model tt_model_default = {.kind = TT_MODELS,
 
 enum { SIMPLE = 1 << TT_MODEL_simple, LOGGP = 1 << TT_MODEL_loggp, LINKS = 1 << TT_MODEL_links };
 
-/* Returns whether the model in use, a bit of `of`, has this option. If not, prints the error. */
+/* Returns whether the option belongs to the model in use. `of` is a bit mask of the models that
+ * have the option. If the model in use does not have it, prints the error. */
 static bool belongs(const struct tt_model *model, unsigned of, const char *option,
                     const char *command)
 {
@@ -203,8 +204,8 @@ static bool options_belong(const struct tt_model *model, const char *command)
     return !model->all_ports || belongs(model, SIMPLE | LINKS, "--ports all", command);
 }
 
-/* Returns whether ranks of the problem share nodes, or no option is given that needs such nodes. If
- * not, prints the error. */
+/* Returns whether the options fit the nodes of the problem: some options need nodes with several
+ * ranks. If they do not fit, prints the error. */
 static bool has_nodes(const struct tt_model *m, const struct tt_case *c, const char *command,
                       const char *text)
 {
@@ -218,9 +219,9 @@ static bool has_nodes(const struct tt_model *m, const struct tt_case *c, const c
     return false;
 }
 
-/* Returns whether --tw-both, the time of a byte while the rank also transfers in the other
- * direction, is not given or is allowed: with the simple model and one port, and from --tw to twice
- * --tw. If it is not allowed, prints the error. */
+/* Checks --tw-both, the time of a byte while the rank also transfers in the other direction.
+ * Returns whether it is not given or is allowed: with the simple model and one port for each rank,
+ * from --tw to twice --tw. Otherwise prints the error. */
 static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
@@ -233,9 +234,9 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
     return one;
 }
 
-/* Returns whether the simulated time surely fits: a simulation counts picoseconds in 64 bits. So
- * the times of all bytes and of all starts of messages of all ranks together must be well below
- * that limit. If not, prints the error. */
+/* Returns whether the simulated time surely fits in 64 bits, in which a simulation counts
+ * picoseconds: the times of the bytes and of the start of a message, for all ranks together, must
+ * be well below the limit. If not, prints the error. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {

@@ -13,11 +13,12 @@
 /* The parser of the options for a model, to be used as a child of the subcommand's parser. Its
  * input is a struct tt_model that is initialised as tt_model_default. */
 extern const struct argp tt_model_argp;
-/* The default costs. The kind is TT_MODELS until tt_model_settle chooses one. */
+/* The default costs. The kind is TT_MODELS, which stands for none, until tt_model_settle chooses
+ * one. */
 extern const struct tt_model tt_model_default;
-/* Chooses the model if the user has not: links if the problem has a network, else simple. Returns
- * false after printing what does not fit together. `text` is the problem as the user wrote it, for
- * the message. */
+/* If the user has not chosen a model, chooses `links` if the problem has a network, otherwise
+ * `simple`. Returns false, after printing the error, if model, options and problem do not fit
+ * together. `text` is the problem as the user wrote it, for the message. */
 bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char *command,
                      const char *text);
 const char *tt_model_name(enum tt_model_kind kind);

@@ -21,8 +21,8 @@ struct mpi_arguments {
     char **command;
 };
 
-/* Finds libtutti_mpi.so in the folders where it is relative to this command, in the build folder or
- * after installation. Returns false if it is in none of them. */
+/* Finds libtutti_mpi.so in the two folders, relative to the folder of this command, in which it may
+ * be: in the build folder, or after installation. Returns false if it is in neither of them. */
 static bool find_library(char path[PATH_MAX])
 {
     char self[PATH_MAX], beside[PATH_MAX + 64];
@@ -38,8 +38,8 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* Returns whether the list, whose words are separated by `separator`, contains the word. In
- * LD_PRELOAD, blanks separate words, too. */
+/* Returns whether the list contains the word. The words of the list are separated by `separator` or
+ * by blanks, as LD_PRELOAD allows. */
 static bool is_listed(const char *list, char separator, const char *word)
 {
     const char between[] = {separator, ' ', '\0'};
@@ -65,10 +65,10 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
-/* Returns whether Open MPI's launcher passes variables to other hosts only if their names are in
- * OMPI_MCA_mca_base_env_list. (MPICH's launcher passes all variables, and ignores this one.) Open
- * MPI refuses a job with both this variable and the option -x, so the result is false if the
- * command has a -x. */
+/* Returns whether OMPI_MCA_mca_base_env_list has to name the variables that the command shall pass
+ * to other hosts: whether the command is a launcher of MPI programs. (Open MPI's launcher passes
+ * only the variables named there; MPICH's passes all and ignores this one.) Open MPI refuses a job
+ * with both this variable and the option -x, so the result is false if the command has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];

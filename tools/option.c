@@ -62,9 +62,9 @@ static const struct argp standard = {.options = standard_options, .parser = pars
 
 /* An option of a subcommand. Each alias of an option has an entry of its own. */
 struct option_known {
-    const char *name; /* NULL: the option has no long form */
+    const char *name; /* the long name; NULL if the option has none */
     int key;
-    bool takes, may; /* takes: the option takes a value; may: the value is optional */
+    bool takes, may; /* takes: the option takes a value; may: this value is optional */
 };
 
 struct options_known {

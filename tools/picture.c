@@ -86,8 +86,8 @@ static bool write_all(FILE *file, const char *text, size_t n)
     return file && fwrite(text, 1, n, file) == n && fflush(file) == 0;
 }
 
-/* Writes to a new file and then renames it to `path`, so that an existing file stays until the new
- * one is complete. */
+/* Writes to a new file and then renames this to `path`, so that an existing file stays until the
+ * new one is complete. */
 static bool write_file(const char *text, size_t n, const char *path)
 {
     char *name = NULL;

@@ -8,21 +8,23 @@
 #include "draw/picture.h"
 #include "problem.h"
 
-/* Simulates the case and records the events of the ranks first .. last in a picture. If OK, the
- * caller frees the picture and the result. Errors: those of tt_simulate; LIMIT: more messages than
- * can be drawn; those of tt_picture_network. A network too large to draw is not an error: the
- * picture lacks it, and a message is printed. */
+/* Simulates the case and records the events of the ranks first .. last in a picture. If the result
+ * is OK, the caller frees the picture and the result of the simulation. Errors: those of
+ * tt_simulate and of tt_picture_network; LIMIT if there are more messages than can be drawn. If the
+ * network is too large to draw, the picture lacks it and a message is printed, but this is no
+ * error. */
 tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm *algorithm,
                              const struct tt_model *model, int first, int last,
                              struct tt_picture *picture, struct tt_sim_result *result);
 
-/* Returns the algorithm of this name, or the one that the library would choose if name is NULL.
- * Returns NULL after printing the error. */
+/* Returns the algorithm of this name; or, if `name` is NULL, the one that the library would choose.
+ * Returns NULL after printing an error. */
 const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
                                              const char *name);
 
-/* Writes what `print` prints to the file `path` ("-": standard output). An existing regular file is
- * replaced only when the new file is complete. Returns false after printing the error. */
+/* Writes the text that `print` prints to the file `path`, or to standard output if the path is "-".
+ * An existing regular file is replaced only when the new file is complete. Returns false after
+ * printing the error. */
 bool tt_write_whole(const char *command, const char *path, void (*print)(void *arg, FILE *out),
                     void *arg);
 

@@ -16,7 +16,7 @@ enum { OPTION_UNROLLED = 256, OPTION_COUNTS };
 
 struct plan_arguments {
     const char *text, *algorithm;
-    int64_t rank; /* -1: all ranks */
+    int64_t rank; /* the rank whose plan is printed; -1 for the plans of all ranks */
     bool unrolled, counts;
 };
 
@@ -72,8 +72,8 @@ static bool print_rank(const struct plan_arguments *a, const struct tt_case *c, 
     return printed;
 }
 
-/* Prints the counts of the ranks first .. last. The plans of all ranks are counted, because bytes
- * that a rank reads from another rank's memory count as sent by the other rank. */
+/* Prints the counts of the ranks first .. last. Counts in the plans of all ranks, because when a
+ * rank reads bytes from the memory of another rank, that rank counts as their sender. */
 static int print_counts(const struct plan_arguments *a, const struct tt_case *c, int first,
                         int last)
 {

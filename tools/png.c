@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes PNG from SVG with librsvg and cairo. Nothing links these libraries; this file loads them
- * when it first needs them, because SVG and HTML pictures do not.
+ * Makes PNG from SVG with librsvg and cairo. Nothing is linked with these libraries: this file
+ * loads them when it first needs them, because SVG and HTML pictures do not need them.
  */
 #include "png.h"
 

@@ -9,8 +9,8 @@
 
 #include <tutti/tutti.h>
 
-/* Returns whether a PNG can be made on this machine: OK, or UNSUPPORTED if a library is missing;
- * tutti_error() then names the package. */
+/* Returns whether a PNG can be made on this machine: OK if so; UNSUPPORTED if a library is missing,
+ * and tutti_error() then names the package. */
 tutti_status tt_png_there(void);
 /* Prints the SVG as a PNG, with two pixels for each point in each direction, or fewer if the
  * picture is large. UNSUPPORTED: a library is missing; LIMIT: the picture is too large; SYSTEM:

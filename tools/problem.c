@@ -80,8 +80,8 @@ static void map_what_is_known(struct tt_case *c)
     if (c->wisdom.n > 0) c->map.wisdom = &c->wisdom;
 }
 
-/* Loads or makes the rankings of the algorithms, if the library would choose by estimate. If there
- * is no memory, does nothing: rankings only save time. */
+/* If the library would choose by estimate, loads the stored rankings of the algorithms. If there is
+ * no memory, does nothing, because rankings only save time. */
 static void find_rankings(struct tt_case *c)
 {
     if (!c->map.estimates) return;
@@ -95,8 +95,8 @@ static bool allows(enum tt_access access)
     return tt_setting_int("TUTTI_CMA") != 0 && !tt_cma_forbidden(access);
 }
 
-/* Fills in the nodes of the ranks: those that the problem names, or else those of TUTTI_NODES,
- * which lets ranks on this machine behave as if they were on several nodes. */
+/* Fills in the nodes of the ranks: the nodes that the problem names, or else the nodes of
+ * TUTTI_NODES, with which ranks on this machine behave as if they were on several nodes. */
 static tutti_status fill_nodes(struct tt_case *c)
 {
     int *node, nodes;
@@ -142,8 +142,8 @@ static bool make_room(struct tt_case *c, const char *command)
     return false;
 }
 
-/* Returns whether a job can have stored these values in its memory. The program of the job can
- * write to this memory, too, and may have overwritten the values by mistake. */
+/* Returns whether these values, which a job has stored in its memory, are possible. The program of
+ * the job may have overwritten them by mistake, because it can write to this memory, too. */
 static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force *machine,
                      const struct tt_wisdom *wisdom)
 {
@@ -155,8 +155,8 @@ static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force 
     return true;
 }
 
-/* Fills in the map of the world of a job, from the job's record of a client. Returns false after
- * printing the error. */
+/* Fills in the map that the world of a job has, from the job's record of a client. Returns false
+ * after printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
 {
     const struct tt_world_facts *world = &common->world;
@@ -207,7 +207,7 @@ bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
     *c = (struct tt_case){0};
     if (!tt_problem_open(&c->problem, text)) return false;
     c->map.cores = 1;
-    c->map.win_bytes = tt_team_window(); /* the window that ranks on the same node would have */
+    c->map.win_bytes = tt_team_window(); /* the window of a team whose ranks share a node */
     if (make_room(c, command)) {
         if (tt_problem_apart(&c->problem, &c->map, c->node, &c->net) == TUTTI_OK) return true;
         fprintf(stderr, "%s: %s\n", command, tutti_error());

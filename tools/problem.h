@@ -28,18 +28,18 @@ struct tt_case {
     const struct tt_algorithm *algorithm;
     /* what decided the choice of the algorithm, if the user did not name one */
     enum tt_chosen_by by;
-    struct tt_machine_in_force machine; /* what map.machine points into */
-    struct tt_wisdom wisdom;            /* what map.wisdom points to */
-    /* the rankings that are known or were computed; NULL: the library does not estimate, or the
-     * case is that of a job */
+    struct tt_machine_in_force machine; /* the machine model, to which map.machine points */
+    struct tt_wisdom wisdom;            /* the wisdom, to which map.wisdom points */
+    /* the rankings of the algorithms; NULL if the library does not choose by estimate, or if the
+     * case is that of a running job */
     struct tt_rankings *rankings;
-    int *node; /* the array that map.node points to */
+    int *node; /* the array to which map.node points */
     struct tt_net net;
     int64_t *room; /* working memory for tt_problem_call */
 };
 
-/* The plans of a plan file, with a row of the table of algorithms (`row`), so that subcommands use
- * them like an algorithm. */
+/* The plans of a plan file, and a row like those in the table of algorithms (`row`), so that
+ * subcommands use the plans like an algorithm. */
 struct tt_plan_row {
     struct tt_algorithm row;
     struct tt_plan_file file;
@@ -69,11 +69,11 @@ bool tt_problem_open(struct tt_problem *problem, const char *text);
  * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name);
-/* Opens the problem as it would run on this machine, with the algorithm of that name (NULL: the one
- * that the library would choose). If `job` is not NULL, it is a copy of a running job's record of a
- * client, and the problem is opened as it would run in the world of that client, which must have as
- * many ranks as the problem (struct tt_world_facts). Returns false after printing the error. The
- * caller closes the case with tt_case_close. */
+/* Opens the problem as it would run on this machine, with the algorithm of that name, or with the
+ * one that the library would choose if `algorithm` is NULL. If `job` is not NULL, it is a copy of
+ * the record that a running job has of a client. The problem is then opened as it would run in the
+ * world of that client, which must have as many ranks as the problem. Returns false after printing
+ * the error. The caller closes the case with tt_case_close. */
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job);
 /* Opens the problem for a simulation, without an algorithm: each rank is on a node of its own

@@ -17,7 +17,7 @@ struct ps_arguments {
     char **pids; /* process ids from the command line */
     int n;
     int shown;
-    cJSON *rows; /* rows of JSON; NULL: print text */
+    cJSON *rows; /* the rows of the JSON output; NULL if the output is text */
 };
 
 static bool is_asked_for(const struct ps_arguments *a, const struct tt_job_page *page,
@@ -45,8 +45,8 @@ static const char *state_text(const struct tt_roll_rank *r)
     }
 }
 
-/* Returns the text that precedes what is known about a rank: it says if the rank is in another PID
- * namespace, whose process ids are not those of this one. Otherwise "". */
+/* Returns a text to print before the other facts about a rank. It warns if the rank is in another
+ * PID namespace, where processes have other ids; otherwise it is "". */
 static const char *where_text(const struct tt_roll_rank *r)
 {
     return r->state == TT_ROLL_UNSEEN ? "in another PID namespace; " : "";
@@ -145,8 +145,9 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
     if (clients == 0 && !a->rows) print_absent(page);
 }
 
-/* Shows one job, unless all its ranks have ended. If the job has another version of the library,
- * prints that it cannot be shown, unless the user asks for certain processes only. */
+/* Shows one job, unless all its ranks have ended. If the job cannot be read, for example because it
+ * has another version of the library, prints this, unless the user asks for certain processes
+ * only. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
     struct tt_job_page *page;

@@ -29,18 +29,18 @@ struct wanted_run {
     /* the array that launch.program points to, with launch.programs entries */
     struct tt_launch_program *program;
     int programs;
-    const char *hosts; /* "h1,h2:4"; NULL: not given */
+    const char *hosts; /* the list of hosts, such as "h1,h2:4"; NULL if not given */
     char *list;        /* the memory of `hosts` if the list was read from a file */
     bool here;         /* all hosts of the list are this host */
-    /* the number of ranks that all hosts together take; 0: some hosts have no number */
+    /* the number of ranks that all hosts together take; 0 if a host has no number */
     int slots;
 };
 
 /* ---- Several hosts ---- */
 
 /* The launchers. `slots` says whether a host name may carry the number of ranks for the host, as in
- * h1:2. mpirun and prun need the number. Slurm knows it already, and would look for a node with the
- * name h1:2. `note` is printed after the command line, as a comment of the shell. */
+ * h1:2. mpirun and prun need this number. Slurm knows it already, and would look for a node with
+ * the name h1:2. `note` is printed after the command line, as a comment of the shell. */
 static const struct {
     const char *name, *before, *after, *note;
     bool slots;
@@ -90,7 +90,7 @@ static const char *next_host(const char *host)
     return comma ? comma + 1 : NULL;
 }
 
-/* Returns the number of ranks for each host without a number, so that all hosts together take
+/* Returns how many ranks each host without a number has to take, so that all hosts together take
  * `ranks` ranks. */
 static int slots_for(const char *hosts, int ranks)
 {
@@ -105,9 +105,9 @@ static int slots_for(const char *hosts, int ranks)
     return bare > 0 && ranks > 0 ? (ranks + bare - 1) / bare : 1;
 }
 
-/* Prints the list of hosts for a launcher. With 3 slots, "h1,h2:4" becomes "h1:3,h2:4": a host
- * without a number gets the number of slots. With 0 slots the list is printed as it is. If the
- * launcher takes no slots, "h1,h2" is printed. */
+/* Prints the list of hosts for a launcher. A host without a number gets the number `slots`: with 3
+ * slots, "h1,h2:4" becomes "h1:3,h2:4". With 0 slots, the list is printed as it is. If takes_slots
+ * is false, the numbers are left out: "h1,h2". */
 static void print_hosts(const char *hosts, bool takes_slots, int slots)
 {
     while (*hosts) {
@@ -127,9 +127,9 @@ static void print_words(const char *option, char *const *words, int n)
     }
 }
 
-/* Prints "-n 2 -x NAME=VALUE --wdir DIR ./app" for mpirun and prun. For Slurm, prints other options
- * instead of -x and --wdir, and --export=ALL, without which Slurm would not pass on the rest of the
- * environment. */
+/* Prints the part of a command line for one program: "-n 2 -x NAME=VALUE --wdir DIR ./app" for
+ * mpirun and prun. For Slurm, prints --export and --chdir instead of -x and --wdir; --export=ALL
+ * also passes on the rest of the environment. */
 static void print_program(const struct tt_launch_program *p, const char *after, bool slurm)
 {
     if (p->ranks) fprintf(stderr, " -n %d", p->ranks);
@@ -192,7 +192,7 @@ static const char *fault_of_host(const char *host)
     return fits ? NULL : "a ':' is not followed by how many ranks the host takes";
 }
 
-/* Returns whether two names are the same host name. One of the names may lack the domain. */
+/* Returns whether two names stand for the same host. One of the names may lack the domain. */
 static bool same_name(const char *a, size_t n, const char *b)
 {
     size_t m = strlen(b), least = n < m ? n : m;
@@ -241,9 +241,9 @@ static void read_hosts(const struct argp_state *state, struct wanted_run *run, c
 
 /* ---- A file of hosts ---- */
 
-/* A host of the file. `slots` is the sum of the numbers on its lines, if any line has one (`said`).
- * If no line has a number, a host with several lines takes one rank for each line, and a host with
- * one line has no number. */
+/* A host in the file, which may have several lines. If any of its lines has a number of ranks
+ * (`said`), `slots` is the sum of these numbers. Otherwise a host with several lines takes one rank
+ * for each line, and a host with one line has no number. */
 struct host {
     char name[256];
     int slots, lines;
@@ -476,8 +476,8 @@ static const struct argp_option options[] = {
 struct run_arguments {
     struct wanted_run run;
     struct tt_launch_program next; /* the program whose options are being read */
-    int ranks;                     /* the number of ranks of the programs before it */
-    int per_node;                  /* the value of -N; 0: not given */
+    int ranks;                     /* the number of ranks of the programs before `next` */
+    int per_node;                  /* the value of -N; 0 if it was not given */
     bool verbatim;                 /* -- was given: all further arguments belong to one program */
 };
 
@@ -581,8 +581,8 @@ static const char *folder_of(const struct argp_state *state, const char *option,
 
 /* ---- Programs ---- */
 
-/* Returns the index after the last argument of the program that begins at argv[at]. verbatim: a ":"
- * does not end the program. */
+/* Returns the index after the last argument of the program that begins at argv[at]. The program
+ * ends before a ":", unless `verbatim` is true. */
 static int end_of_program(const struct argp_state *state, int at, bool verbatim)
 {
     int end = at;
@@ -643,8 +643,8 @@ static error_t parse_foreign(int key, const struct argp_state *state)
 {
     switch (key) {
     case OPTION_NOTHING:
-        /* these options allow more ranks than processors, and root as the user, which tutti run
-         * always allows */
+        /* the options of other launchers that allow more ranks than processors, or runs as the user
+         * root: tutti run always allows both */
         return 0;
     case OPTION_MCA:
         argp_error(state, "--mca is Open MPI's; settings of Tutti are variables: -x TUTTI_LOG=boot "

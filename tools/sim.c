@@ -61,15 +61,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 struct sim_run {
     const char *name;
-    int64_t expected; /* the expected number of messages; -1: not known */
+    int64_t expected; /* the expected number of messages; -1 if it is not known */
     struct timespec begun;
-    double next; /* the seconds after the begin at which progress is shown next */
+    double next; /* progress is shown next when this many seconds have passed since the begin */
     bool terminal, shown;
 };
 
 /* On a terminal, progress is first shown after a second, and each line replaces the one before.
- * Otherwise the first line is printed after FIRST seconds, and each further line when twice the
- * time of the line before has passed, so that a log stays short. */
+ * Otherwise the first line is printed after FIRST seconds, and each further line when twice as much
+ * time has passed as at the line before, so that a log stays short. */
 enum { FIRST = 5 };
 
 static double seconds_since(const struct timespec *begun)
@@ -207,8 +207,8 @@ static void print_head(const struct sim_arguments *a)
     fflush(stdout);
 }
 
-/* Prints how many links carried no bytes; how many carried more, up to 1/8 of the bytes of the link
- * that carried most; how many up to 2/8; and so on. */
+/* Prints nine numbers of links: how many carried no bytes; how many carried up to 1/8 of the bytes
+ * of the fullest link; how many carried more than that and up to 2/8; and so on. */
 static void print_loads(const struct tt_case *c, const struct tt_sim_result *r)
 {
     enum { PARTS = 8 };
@@ -310,8 +310,8 @@ static bool is_worthwhile(const struct sim_arguments *a, const struct tt_case *c
     return false;
 }
 
-/* For very many ranks and no named algorithm: prints which algorithms will run, because each may
- * take long. */
+/* If there are very many ranks and the user names no algorithm, prints which algorithms will be
+ * simulated, because each may take long. */
 static void announce(const struct sim_arguments *a, const struct tt_case *c)
 {
     enum { MANY = 65536 };
@@ -338,8 +338,8 @@ static int run_all(const struct sim_arguments *a, const struct tt_case *c, cJSON
     return code;
 }
 
-/* Simulates the plans of a plan file (`row`), or all algorithms that the user asks for if `row` is
- * NULL. */
+/* Simulates the plans of a plan file (`row`); or, if `row` is NULL, all algorithms that the user
+ * asks for. */
 static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
                     const struct tt_algorithm *row)
 {

@@ -30,7 +30,7 @@ struct tune_arguments {
     const char *output;
 };
 
-/* An algorithm with its parameters, and its times in ps. */
+/* An algorithm with its parameters, and the times in ps that it took in the rounds so far. */
 struct tune_candidate {
     const struct tt_algorithm *algorithm;
     int64_t slice, time_ps[ROUNDS];
@@ -121,9 +121,9 @@ static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a,
     return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
 }
 
-/* Returns whether the plan of the first or of the last rank with these parameters differs from that
- * of every candidate with the same algorithm. These two ranks have different places in most trees
- * and rings. */
+/* Returns whether the algorithm with these parameters has other plans than each candidate with the
+ * same algorithm. Compares only the plans of the first and of the last rank, which have different
+ * places in most trees and rings. */
 static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
 {
     bool is_new = true;
@@ -143,8 +143,8 @@ static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice
     return is_new;
 }
 
-/* Adds the algorithm with other slices and radices. A parameter that the user or the problem sets
- * stays as it is. */
+/* Adds candidates: the algorithm of `best` with other slices and radices. A parameter that the user
+ * or the problem sets stays as it is. */
 static void add_parameters(struct tuning *t, const struct tune_candidate *best)
 {
     static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
@@ -210,8 +210,8 @@ static bool time_from(struct tuning *t, const char *problem, int first)
     return good;
 }
 
-/* Returns the fastest candidate. The first candidate, which would run without wisdom, is returned
- * unless another one is faster by more than MARGIN per cent, because a smaller difference may be
+/* Returns the fastest candidate. But if no candidate is faster than the first one by more than
+ * MARGIN per cent, returns the first, which would run without wisdom: a smaller difference may be
  * noise. */
 static struct tune_candidate *best_of(struct tuning *t)
 {
@@ -312,15 +312,16 @@ static void tune_problem(struct tuning *t, const char *problem)
         return;
     }
     t->c.map.wisdom = NULL;
-    t->c.problem.call = t->c.given; /* without the parameters that the wisdom has set */
+    t->c.problem.call = t->c.given; /* the call without the parameters that the wisdom has set */
     const char *why = refusal(&t->c);
     if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
     if (why || !tune_open(t, problem)) t->failed = true;
     tt_case_close(&t->c);
 }
 
-/* Tunes the problem with each size from `first` to `last`, or only as it is if `first` is 0 or it
- * has no size. counts: only counts the problems. Returns their number. */
+/* Tunes the problem with each size from `first` to `last`. If `first` is 0 or the problem has no
+ * size, tunes it only as it is. Returns the number of problems. If `counts` is true, only counts
+ * them. */
 static int each_size(struct tuning *t, const char *text, int64_t first, int64_t last, bool counts)
 {
     struct tt_problem problem;
@@ -347,8 +348,8 @@ static const char *const usual[] = {"barrier",          "bcast/u8/8",
                                     "allgather/u8/8",   "alltoall/u8/8",
                                     "scan/f64/sum/8",   "reduce_scatter_block/f64/sum/8"};
 
-/* Tunes all problems of the command line, or else the usual ones. counts: only counts the problems.
- * Returns their number. */
+/* Tunes all problems of the command line; or, if there are none, the usual ones. Returns the number
+ * of problems. If `counts` is true, only counts them. */
 static int each_problem(struct tuning *t, bool counts)
 {
     const struct tune_arguments *a = t->a;
@@ -374,7 +375,7 @@ static const char doc[] =
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
 
 /* Finds the path of the file to which the wisdom is written. Returns false, after printing the
- * error, if there is none or it cannot be read and written. */
+ * error, if there is no such path or the file cannot be read and written. */
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY] = "";

@@ -58,8 +58,9 @@ static void add_sample(struct tt_call_shape *shape, const struct tt_call_group *
     shape->late_n = same;
 }
 
-/* Adds the samples to their shapes and returns the number of shapes. The samples must be sorted by
- * shape, and the samples of a shape by the rank that came late. */
+/* Sums up the samples (one for each execution) in the shapes to which they belong, and returns the
+ * number of shapes. The samples must be sorted by shape, and the samples of a shape by the rank
+ * that came late. */
 static int64_t add_samples(const struct tt_call_sample *sample, int64_t n,
                            struct tt_call_shape *shape)
 {
@@ -119,8 +120,8 @@ int64_t tt_calls_longest(const struct tt_calls *c, int64_t most, const struct tt
 
 /* ---- Text ---- */
 
-/* Prints the text in a column of `wide` characters, at its right end; or, if `wide` is negative, at
- * the left end of a column of -`wide` characters. */
+/* Prints the text in a column of `wide` characters, aligned at the right. If `wide` is negative,
+ * the column has -`wide` characters, and the text is aligned at the left. */
 static void column(FILE *out, int wide, const char *text)
 {
     int letters = 0;

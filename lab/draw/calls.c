@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds out which ranks came late to which calls, and names teams and calls.
+ * Finds out which ranks came late to which calls, and makes the names of teams and calls for tables
+ * and pictures.
  */
 #include "draw/calls.h"
 
@@ -109,9 +110,9 @@ static int64_t last_before(struct tt_call_bar *const *order, int64_t n, int64_t 
     return low ? low - 1 : 0;
 }
 
-/* Returns a member of the team that did not come to this execution. -1: all members came, or the
- * trace of the absent member may be incomplete. The members of the team and the bars of the
- * execution are both in rank order. */
+/* Returns a member of the team that did not come to this execution. Returns -1 if all members came,
+ * or if the trace of the absent member may be incomplete. The members of the team and the bars of
+ * the execution are both in rank order. */
 static int missing_of(const struct tt_calls *c, const struct tt_call_group *group)
 {
     const struct tt_call_team *team = &c->team[c->bar[group->first].team];
@@ -157,7 +158,7 @@ static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const
 }
 
 /* Computes for each call of the group how long its rank waited and for which rank. order[] has the
- * calls in the order of their begin. caused_ps has room for a number for each of them. */
+ * calls in the order of their begin. caused_ps has room for one number for each call. */
 static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *order,
                        int64_t *caused_ps)
 {
@@ -231,8 +232,8 @@ static struct tt_call_rank *rank_of(struct tt_calls *c, int rank, int team)
     return (struct tt_call_rank *)tt_calls_rank(c, rank, c->team[team].client);
 }
 
-/* Adds a call to the sums of its rank. A nonblocking call counts only with the time for which its
- * caller was blocked. */
+/* Adds a call to the sums of its rank. A nonblocking call adds only the time for which its caller
+ * was blocked. */
 static void add_up(struct tt_calls *c, const struct tt_call_bar *bar)
 {
     struct tt_call_rank *rank = rank_of(c, bar->rank, bar->team);
@@ -258,7 +259,8 @@ static void sum_up(struct tt_calls *c)
 
 /* ---- Teams ---- */
 
-/* Returns whether the difference of the numbers of two consecutive ranks is the same everywhere. */
+/* Returns whether there are more than three ranks and their numbers grow in equal steps, as in 0,
+ * 2, 4, 6. `of` has one call of each of the n ranks. */
 static bool are_even(const struct tt_call_bar *of, int64_t n)
 {
     for (int64_t i = 2; i < n; i++)
@@ -288,7 +290,8 @@ static void name_members(struct tt_call_team *t, const struct tt_call_bar *of, i
     }
 }
 
-/* Names a team by its members: the ranks of the execution that has most ranks. */
+/* Makes the name of a team from its members, which are the ranks of the execution in which the most
+ * ranks took part. */
 static void name_team(struct tt_calls *c, int64_t team)
 {
     struct tt_call_team *t = &c->team[team];
@@ -304,8 +307,8 @@ static void name_team(struct tt_calls *c, int64_t team)
     memcpy(t->label, label, sizeof label);
 }
 
-/* Appends #1, #2, ... to the names of the teams that have the same name as team `first`, in the
- * order of the trace, if there are several. */
+/* If several teams have the name of team `first`, appends #1, #2, ... to their names, in the order
+ * in which the trace lists them. */
 static void number_alike(struct tt_calls *c, int64_t first)
 {
     char label[sizeof c->team[0].label];
@@ -397,7 +400,7 @@ char *tt_calls_text(const struct tt_calls *calls, const struct tt_call_bar *bar,
 
 const char *tt_calls_end_text(const struct tt_call_rank *rank)
 {
-    /* a text such as "rank 2 died: ...": the cause follows the number of the rank */
+    /* the status is a text such as "rank 2 died: ...", in which the cause follows the number */
     const char *what = strchr(rank->rank_status, ' ');
     if (rank->said && rank->ended) return rank->cut ? "the rest of its trace is missing" : "";
     if (rank->runs) return "runs";

@@ -22,7 +22,8 @@ void tt_picture_dot_tree(const struct tt_picture *picture, FILE *out)
 
 static void vertex(const struct tt_picture_net *net, int i, FILE *out)
 {
-    enum { ACROSS = 6 }; /* the number of slices in a row */
+    /* a grid with three or more dimensions is drawn as slices, this many of them in a row */
+    enum { ACROSS = 6 };
     const struct tt_picture_vertex *v = &net->vertex[i];
     double wide = net->extent[0] + 1.5, high = net->dims > 1 ? net->extent[1] + 1.5 : 0;
     double x = v->x + v->slice % ACROSS * wide, y = -v->y - v->slice / ACROSS * high;

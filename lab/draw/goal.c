@@ -8,8 +8,8 @@
 enum tag { MESSAGE, SIGNAL, PUT, ASK, ANSWER };
 enum { SMALL = 8 };
 
-/* The counterpart of a step of rank `from`, which rank `at` does: the answer to a get (ASK), or the
- * receive of a put (PUT) or of a signal (SIGNAL). */
+/* An operation that rank `at` has to do because of a step of rank `from`. `tag` says which: the
+ * answer to a get (ASK), or the receive of a put (PUT) or of a signal (SIGNAL). */
 struct counterpart {
     int at, from;
     uint8_t tag, lane;
@@ -28,14 +28,14 @@ struct goal {
     tutti_status status;
 };
 
-/* The state of writing a lane: `required` are the labels of the operations that must end before the
- * next operation of the lane, and `last` is the label of its last operation. */
+/* The state of writing a lane. `required` lists the labels of the n operations that must end before
+ * the next operation of the lane. `last` is the label of the latest operation of the lane. */
 struct writer {
     struct goal *g;
     int me, lane;
     int *label; /* the label of the rank's next operation */
     int last;
-    int *started; /* by the id and instance of a started step: the label of its operation */
+    int *started; /* for each id and instance of a started step: the label of its operation */
     int *required;
     size_t n, room;
 };
@@ -174,8 +174,8 @@ static void require(struct writer *w, int label)
     w->required[w->n++] = label;
 }
 
-/* Writes the dependences of the operation that was just printed: it requires the operations in
- * w->required, and begins only after the lane's last operation has begun. Returns the label of the
+/* Writes the dependences of the operation that was just printed: the operations in w->required must
+ * have ended, and the lane's previous operation must have begun. Returns the label of the
  * operation. */
 static int follows(struct writer *w)
 {
@@ -217,8 +217,8 @@ static void calc_op(struct writer *w, int64_t ps)
 
 /* ---- Steps ---- */
 
-/* Writes receives for an await: for all signals of the awaited lane to this rank, up to the awaited
- * value, that have no receive yet. */
+/* Writes the receives that stand for an await: one for each signal of the awaited lane to this rank
+ * that has no receive yet and whose value is not above the awaited value. */
 static void hear(struct writer *w, const struct tt_plain *s)
 {
     struct goal *g = w->g;
@@ -292,9 +292,9 @@ static void write_lane(struct goal *g, int me, int lane, int *label)
     tt_free(w.required);
 }
 
-/* Writes the operations of this rank for steps of other ranks, which may take place at any time:
- * receives of puts and of signals that no step awaits, and answers to gets. The operations for one
- * step form a chain that depends on no step of this rank. */
+/* Writes the operations that rank `me` does because of steps of other ranks: receives of puts,
+ * receives of signals that no step awaits, and answers to gets. They may take place at any time.
+ * The operations for one step form a chain that depends on no step of this rank. */
 static void serve(struct goal *g, int me, int *label)
 {
     for (size_t i = first_counterpart(g, me, 0); i < g->n && g->counterpart[i].at == me; i++) {

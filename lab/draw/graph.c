@@ -6,8 +6,8 @@
 #include "draw/palette.h"
 #include "text/text.h"
 
-/* A step and its place: `place` is its index among the steps of all ranks; `nth` is the number of
- * steps of the same kind (such as send) and with the same peer before it in the lane. */
+/* A step and its place. `place` is its index among the steps of all ranks. `nth` is the number of
+ * earlier steps of the lane that have the same kind (such as send) and the same peer. */
 struct node {
     int rank, lane, place, nth;
     struct tt_plain step;
@@ -72,7 +72,8 @@ static tutti_status add_lane(struct graph *g, int rank, int lane)
 
 /* ---- Edges between lanes ---- */
 
-/* Returns the step that waits for a started step; the started step itself if there is none. */
+/* Returns the step that waits for the end of the step `start`; returns `start` itself if no step
+ * waits for it. */
 static const struct node *completion(const struct graph *g, const struct node *start)
 {
     for (int i = start->place + 1; i < g->n; i++) {

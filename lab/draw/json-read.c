@@ -95,8 +95,8 @@ bool tt_json_text(struct tt_json *json, char *buffer, size_t size)
 
 struct number {
     const char *at;
-    int64_t whole; /* the digits before the point; -1: too large */
-    int32_t part;  /* the digits after the point, in millionths */
+    int64_t whole; /* the value of the digits before the point; -1 if it is too large */
+    int32_t part;  /* the value of the digits after the point, in millionths */
     bool negative, exact;
 };
 
@@ -119,8 +119,9 @@ static void part_digits(struct tt_json *json, struct number *number)
     for (; is_digit(json); json->at++, unit /= 10) number->part += unit * (*json->at - '0');
 }
 
-/* Reads the exponent of a number whose digits were read, and sets *number to the whole value. It
- * uses strtod, which has the precision of a double only, because exponents are rare. */
+/* Reads the exponent of a number whose other digits were read, and sets *number to the value with
+ * the exponent. It uses strtod, which has the precision of a double only, because exponents are
+ * rare. */
 static bool scaled(struct tt_json *json, struct number *number, const char *what)
 {
     char copy[64];

@@ -11,7 +11,7 @@
 
 struct tt_json {
     const char *begin, *at, *end;
-    const char *wrong_at; /* NULL: no error yet */
+    const char *wrong_at; /* the place of the first error; NULL before the first error */
     char expected[120];
 };
 
@@ -26,15 +26,16 @@ bool tt_json_take(struct tt_json *json, char c);
 
 /* All functions below return false after an error. */
 
-/* Reads the next byte, which must be c; `what` names it in the error. */
+/* Reads the next byte, which must be c. An error message names it `what`. */
 bool tt_json_must(struct tt_json *json, char c, const char *what);
 /* Reads a string. The string is cut if it does not fit in the buffer, and characters beyond ASCII
  * become '?'. */
 bool tt_json_text(struct tt_json *json, char *buffer, size_t size);
-/* Reads a whole number in [least, most]; `what` names it in the error. */
+/* Reads a whole number in [least, most]. An error message names it `what`. */
 bool tt_json_whole(struct tt_json *json, int64_t least, int64_t most, const char *what,
                    int64_t *value);
-/* Reads a number >= 0 and below 10^15, as its whole part and its millionths. */
+/* Reads a number from 0 to below 10^15. Sets *whole to its whole part, and *part to the rest in
+ * millionths. */
 bool tt_json_millionths(struct tt_json *json, const char *what, int64_t *whole, int32_t *part);
 /* Skips a value of any kind. */
 bool tt_json_skip(struct tt_json *json);

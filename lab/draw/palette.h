@@ -5,10 +5,10 @@
  * top of the page's style (`--name`). So a step has the same colour in an SVG and on the page.
  *
  * The colours of the kinds of steps can be distinguished with every kind of colour vision, and have
- * a contrast of 3 to the panel behind them; steps that only wait are pale. `load-0` to `load-8` are
- * the scale for amounts, such as the bytes of a link: Cividis (Nunez, Anderton, Renslow 2018), in
- * even steps of lightness; a larger amount is darker on a light page and lighter on a dark one.
- * `route-0` to `route-7` can be distinguished with every kind of colour vision, too.
+ * a contrast ratio of at least 3 to the panel behind them; steps that only wait are pale. `load-0`
+ * to `load-8` are the scale for amounts, such as the bytes of a link: Cividis (Nunez, Anderton,
+ * Renslow 2018), in even steps of lightness; a larger amount is darker on a light page and lighter
+ * on a dark one. `route-0` to `route-7` can be distinguished with every kind of colour vision, too.
  * tests/draw/palette.py checks all this.
  */
 #ifndef TT_DRAW_PALETTE_H
@@ -79,9 +79,9 @@
     COLOUR("processor", "#ffffff", "#191f26")
 /* clang-format on */
 
-/* The background that a picture is made for. A viewer that knows the reader's preference (a
- * browser) chooses one of TT_SCHEME_BOTH; another viewer (a converter) uses the first of them,
- * which is light. */
+/* The background that a picture is made for. With TT_SCHEME_BOTH the picture contains the colours
+ * for light and for dark backgrounds: a browser chooses the background that its reader prefers, and
+ * a program that does not know a preference (a converter) uses the light ones. */
 enum tt_scheme { TT_SCHEME_BOTH, TT_SCHEME_LIGHT, TT_SCHEME_DARK };
 
 /* Prints style rules in which "$name;" or "$name}" stands for a colour of the palette. With

@@ -12,9 +12,10 @@
 
 /* ---- The logical tree ---- */
 
-/* The logical tree: the pairs of ranks between which data went, if they are the edges of a tree. It
- * does not matter whether the data went up, down or both ways. The root of the tree is the root of
- * the collective, or, if that is not known, a rank that find_root picks from the messages. */
+/* This section finds the logical tree: the pairs of ranks between which data went, if these pairs
+ * are the edges of a tree. It does not matter whether the data went up, down or both ways. The root
+ * of the tree is the root of the collective, or, if that is not known, a rank that find_root picks
+ * from the messages. */
 
 static bool pairs_begin(struct tt_picture_pairs *pairs, int ranks)
 {
@@ -60,9 +61,9 @@ static void pairs_add(struct tt_picture *picture, const struct tt_sim_event *mes
 
 /* ---- The root ---- */
 
-/* Returns the only rank that never received, or the only one that never sent. If there is no such
- * rank, returns the rank whose first send was the last of all: in a tree, a root sends data down
- * only when the data of all other ranks have come up. */
+/* Returns the only rank that never received data, or else the only rank that never sent data. If
+ * neither exists, returns the rank that was the last to send for the first time: in a tree, the
+ * root sends data down only when the data of all other ranks have come up. */
 static int find_root(const struct tt_picture *picture)
 {
     const struct tt_picture_pairs *pairs = &picture->pairs;
@@ -78,7 +79,7 @@ static int find_root(const struct tt_picture *picture)
 /* ---- Edges ---- */
 
 /* The pairs of ranks as a graph. The neighbours of rank r are neighbor[first[r] .. first[r + 1] -
- * 1], in ascending order. `queue` and `seen` serve to visit the ranks breadth first. */
+ * 1], in ascending order. walk() uses `queue` and `seen` to visit the ranks breadth first. */
 struct adjacency {
     int *first, *neighbor, *queue;
     bool *seen;
@@ -158,13 +159,15 @@ static tutti_status picture_tree(struct tt_picture *picture, int root)
 
 /* ---- The places of a network's vertices ---- */
 
-/* The places of a network's vertices: each kind is drawn as in textbooks.
+/* This section computes the places of a network's vertices. Each kind of network is drawn as in
+ * textbooks:
  *
  *     ring, torus of one dimension    a circle, clockwise from the top
- *     mesh, torus                     a grid; with more than two dimensions one slice for each
- *                                     combination of the other coordinates
- *     hypercube                       up to four dimensions sums of four edges; with more a circle
- *                                     in Gray code order, where neighbours on the circle are
+ *     mesh, torus                     a grid; with more than two dimensions, several grids (slices)
+ *                                     side by side, one for each value of the further coordinates
+ *     hypercube                       up to four dimensions: a projection of the cube, in which all
+ *                                     links of a dimension are parallel; more dimensions: a circle
+ *                                     in Gray code order, so neighbours on the circle are
  *                                     neighbours in the cube
  *     tree                            level by level, parents above the middle of their children
  *     fat tree                        nodes in a row, levels of switches above
@@ -252,8 +255,8 @@ tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *v
     return status;
 }
 
-/* Makes the distance of the levels so large that the link to the outermost child of a vertex with
- * many children passes above the child next to it, by more than the height of a vertex. */
+/* Makes the distance of the levels so large that the link from a vertex with many children to its
+ * outermost child does not touch the child beside that one, but passes above it. */
 static void stretch(const int *parent, struct tt_picture_net *p)
 {
     const double above = 0.42; /* in units of the distance of neighbours */
@@ -334,7 +337,8 @@ static tutti_status place(struct tt_picture_net *picture, const struct tt_net *n
 
 /* ---- The network ---- */
 
-/* The network of a picture: its vertices, the loads of its links, chosen routes. */
+/* This section fills in the network of a picture: its vertices, the loads of its links, and the
+ * chosen routes. */
 
 static tutti_status no_memory(const struct tt_net *net)
 {
@@ -357,8 +361,8 @@ static int64_t count_links(const struct tt_net *net)
     return n;
 }
 
-/* Returns the bytes on each link for a picture that is not simulated: adds the bytes of each
- * message to the links of its route. NULL: no memory. */
+/* Returns the bytes on each link for a picture that does not come from a simulation: adds the bytes
+ * of each message to the links of its route. Returns NULL if there is no memory. */
 static int64_t *loads_of_messages(const struct tt_picture *picture, const struct tt_net *net)
 {
     int64_t *bytes = tt_calloc((size_t)net->vertices * (size_t)net->ports + 1, sizeof *bytes);
@@ -448,7 +452,8 @@ tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *n
     return TUTTI_OK;
 }
 
-/* Returns the network as it is without missing nodes; vertices == 0 if there is no such network. */
+/* Returns the complete network: the same one as *net, but with all the nodes that are missing in
+ * *net. If such a network cannot exist, the result has vertices == 0. */
 static struct tt_net whole_of(const struct tt_net *net)
 {
     struct tt_net whole = {.kind = net->kind, .dims = net->dims};

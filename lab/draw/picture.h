@@ -20,7 +20,8 @@
 #include "sim/sim.h"
 
 enum {
-    /* the most steps that are kept, and the most messages; further ones are only counted */
+    /* the most steps, and also the most messages, that a picture keeps; it only counts further
+     * ones */
     TT_PICTURE_MOST = 500000,
     TT_PICTURE_GROUPS = 64,    /* the most rows of the traffic matrix */
     TT_PICTURE_LINKS = 500000, /* a network with more links has no picture */
@@ -32,21 +33,23 @@ struct tt_picture_list {
     int64_t n, room, left_out;
 };
 
-/* A hash table of the pairs of ranks between which data went. It is filled as long as the pairs may
- * form a tree. */
+/* A hash table of the pairs of ranks between which data went. No pairs are added any more once
+ * there are too many of them for a tree. */
 struct tt_picture_pairs {
-    uint64_t *key; /* lower rank * ranks + higher rank + 1; 0: the entry is free */
+    uint64_t *key; /* lower rank * ranks + higher rank + 1, or 0 if the entry is free */
     size_t room;
     int n;
-    bool many;        /* there are more pairs than a tree of all ranks has edges */
-    int64_t *sent_ps; /* by rank: when it first sent data; -1: never */
+    /* there are more pairs than a tree of all ranks has edges, so the pairs form no tree */
+    bool many;
+    int64_t *sent_ps; /* for each rank: when it first sent data; -1 if it never did */
     bool *received;
 };
 
 struct tt_picture_vertex {
     double x, y; /* in units of the distance of neighbours; y grows downwards */
-    int slice;   /* its slice in a grid of 3 or more dimensions; otherwise 0 */
-    int rank;    /* its rank; -1: a missing node; -2: a switch */
+    /* in a grid of 3 or more dimensions: the index of the two-dimensional slice in which it lies */
+    int slice;
+    int rank; /* the rank on this node; -1: a missing node; -2: a switch */
 };
 
 struct tt_picture_link {
@@ -54,7 +57,7 @@ struct tt_picture_link {
     int64_t bytes;
 };
 
-/* The network in a picture; vertices == 0: there is none. */
+/* The network in a picture. vertices is 0 if the picture has no network. */
 struct tt_picture_net {
     char text[TT_PROBLEM_MAP];
     enum tt_net_kind kind;
@@ -69,12 +72,12 @@ struct tt_picture_net {
     int *route[TT_PICTURE_ROUTES]; /* the vertices of each route, with -1 after the last */
 };
 
-/* Invariants (tt_picture_valid): steps and messages name ranks in 0 .. ranks-1 (the peer of a step
- * may be -1), times ascend from begin to end, bytes are not negative. traffic is a matrix of groups
- * * groups numbers, whose row is the group of the sender and whose column is that of the receiver;
- * rank r is in group r / per_group. */
+/* Invariants (tt_picture_valid checks them): steps and messages name ranks in 0 .. ranks-1 (the
+ * peer of a step may be -1), no step or message ends before it begins, and bytes are not negative.
+ * traffic is a matrix of groups * groups numbers of bytes: the row is the group of the sender, and
+ * the column is the group of the receiver. Rank r is in group r / per_group. */
 struct tt_picture {
-    char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* "": not known */
+    char problem[TT_PROBLEM_TEXT], algorithm[64], model[16]; /* each is "" if it is not known */
     /* true: a real run; false: a simulation */
     bool run;
     enum tt_scheme scheme; /* the scheme of colours for an SVG */
@@ -100,27 +103,27 @@ bool tt_picture_valid(const struct tt_picture *picture);
 /* ---- Making ---- */
 
 tutti_status tt_picture_begin(struct tt_picture *picture, int ranks);
-/* Record a step or a message. They can be passed to the simulator as functions of a tt_sim_job;
- * `picture` is a struct tt_picture. */
+/* These functions record a step or a message. The simulator can call them as the functions `step`
+ * and `message` of a tt_sim_job. `picture` is a struct tt_picture. */
 void tt_picture_step(void *picture, const struct tt_sim_event *event);
 void tt_picture_message(void *picture, const struct tt_sim_event *message);
-/* Sorts the steps and messages, and finds the tree. root: the root of the collective; -1 if it is
- * not known. Returns TUTTI_OK or ERR_MEMORY. */
+/* Sorts the steps and messages, and finds the tree along which the data went. root: the root of the
+ * collective; -1 if it is not known. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_end(struct tt_picture *picture, int root);
 void tt_picture_free(struct tt_picture *picture);
 
-/* Sets the network and the places of its vertices. link_bytes is as in tt_sim_result; if it is
- * NULL, the bytes of the messages are added up along their routes. Returns TUTTI_OK;
- * TUTTI_ERR_LIMIT if the network is too large; ERR_MEMORY. */
+/* Sets the network and the places of its vertices. link_bytes has the bytes on each link, as in
+ * tt_sim_result. If it is NULL, the bytes of each message are added to the links of its route.
+ * Returns TUTTI_OK; TUTTI_ERR_LIMIT if the network is too large; ERR_MEMORY. */
 tutti_status tt_picture_network(struct tt_picture *picture, const struct tt_net *net,
                                 const char *text, const int64_t *link_bytes);
 /* Adds a route between two ranks. Routes beyond TT_PICTURE_ROUTES are only counted. Returns
  * TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *net, int from,
                               int to);
-/* Adds routes between neighbours of missing nodes: those that would lead through a missing node if
- * it were not missing. If there are none, adds the route between the first and the last rank.
- * Returns TUTTI_OK or ERR_MEMORY. */
+/* Adds the routes between neighbours of missing nodes that would lead through a missing node if it
+ * were there. Adds six of them at most. If there are none, adds the route between the first and the
+ * last rank. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_detours(struct tt_picture *picture, const struct tt_net *net);
 
 /* ---- Writing ---- */

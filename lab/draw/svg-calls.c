@@ -17,8 +17,8 @@ static int call_colour(const char *coll);
 
 /* ---- The tables ---- */
 
-/* The tables below a picture of calls: where the time of each rank went, and which ranks came late
- * to which calls. */
+/* This section writes the tables below a picture of calls: where the time of each rank went, and
+ * which ranks came late to which calls. */
 
 enum { LINE = 17, EACH = 24, MOST = 16, WIDTH = 1128 };
 
@@ -129,7 +129,7 @@ static void call_names(const struct svg_call_tables_table *t, const struct tt_ca
     left(t, 372, "minor", text);
 }
 
-/* Writes which rank came late, and how much later than the rank before. */
+/* Writes which rank came late, and how much later it came than the rank before it. */
 static void late(const struct svg_call_tables_table *t, const struct tt_call_group *g)
 {
     char text[96], by[32];
@@ -248,7 +248,8 @@ struct svg_calls_row {
     int team;       /* the team of the last bar in the row, or NONE */
     bool several;   /* the row has bars of several teams */
     int64_t end_ps; /* the end of the last bar in the row */
-    double drawn;   /* nothing is drawn to the right of this x yet */
+    /* the right end of the last bar in the row; further right, nothing is drawn yet */
+    double drawn;
 };
 
 struct view {
@@ -260,9 +261,9 @@ struct view {
     double lane, row, scale;
     /* the height, within a lane, of the text that says how the rank ended */
     double end_text;
-    int32_t *row_of; /* by the index of a bar: its row */
+    int32_t *row_of; /* for each bar (index in calls->bar[]): its row */
     int64_t drawn, left_out;
-    unsigned kinds; /* bit mask of the colours of calls that occur */
+    unsigned kinds; /* bit mask of the colours (call_colour) that occur */
     bool waits, late, open, alone;
 };
 
@@ -282,7 +283,7 @@ static bool shown(const struct view *v, int rank)
 }
 
 /* Returns the number of the colour (0 .. 7 for r0 .. r7) of a collective. Collectives that often
- * occur next to each other have colours that differ most. */
+ * follow each other have very different colours. */
 static int call_colour(const char *coll)
 {
     static const struct {
@@ -302,8 +303,8 @@ static int colour_of(const struct view *v, const struct tt_call_bar *bar)
 
 /* ---- Rows of a lane ---- */
 
-/* Returns the row for a bar: a row of its team that is free; otherwise a row without bars;
- * otherwise the row that is free first. Other teams than the world team never get row 0. */
+/* Returns the row for a bar: a row of its team that is free when the call begins; otherwise a row
+ * without bars; otherwise the row that becomes free first. Only the world team gets row 0. */
 static int choose_row(const struct svg_calls_row row[ROWS], const struct tt_call_bar *bar,
                       bool world)
 {
@@ -365,7 +366,8 @@ static void name_lane(const struct view *v, int rank, bool alone)
     tt_svg_text(TT_SVG_MARGIN, y + 12, "small minor", "start", text, v->out);
 }
 
-/* Writes the name of its team beside each row, if there are several rows. */
+/* Writes beside each row the name of the team whose calls are in it, if the rank has several
+ * rows. */
 static void name_rows(const struct view *v, int rank, const struct svg_calls_row *row)
 {
     for (int i = 0; i < v->rows && v->rows > 1 && v->row >= 9; i++) {
@@ -378,8 +380,9 @@ static void name_rows(const struct view *v, int rank, const struct svg_calls_row
     }
 }
 
-/* Draws a bar from the start to the end of the rank, which stands for time in the application. The
- * bars of calls cover it later. */
+/* Draws the background of the lane: a bar from the start to the end of the rank, which shows time
+ * in the application. The bars of calls are drawn over it later. Also draws a cross where a rank
+ * ended in a disorderly way. */
 static void lane(struct view *v, int rank)
 {
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
@@ -404,8 +407,8 @@ static const char *end_text(const struct view *v, int rank)
     return said ? tt_calls_end_text(said) : "has no trace";
 }
 
-/* Writes under the bars how the rank ended: to the right of the cross that marks the end if there
- * is room, and otherwise to its left. */
+/* Writes under the bars how the rank ended. The text is to the right of the cross that marks the
+ * end, or to its left if there is no room at the right. */
 static void name_end(const struct view *v, int rank)
 {
     const struct tt_call_rank *said = tt_calls_rank(v->calls, rank, 0);
@@ -496,7 +499,8 @@ static bool label_whole(const struct view *v, const struct tt_call_bar *bar, dou
     return true;
 }
 
-/* Writes as much of the call as there is room for. */
+/* Writes the label of a bar: the whole call, or only the name of the collective, or nothing, as
+ * there is room. */
 static void label(const struct view *v, const struct tt_call_bar *bar, double x, double y,
                   double wide)
 {
@@ -505,8 +509,8 @@ static void label(const struct view *v, const struct tt_call_bar *bar, double x,
     if (label_width(name) <= wide) write_label(v, x, y, name);
 }
 
-/* Draws a bar. A call that takes hardly any time is still drawn as a mark; of several calls at the
- * same place only the first is drawn. */
+/* Draws the bar of call i. A call that takes hardly any time is drawn as a thin mark. If several
+ * such marks would lie on each other, only the first is drawn. */
 static void bar(struct view *v, int64_t i, struct svg_calls_row *row)
 {
     const struct tt_call_bar *b = &v->calls->bar[i];
@@ -534,7 +538,8 @@ static void bar(struct view *v, int64_t i, struct svg_calls_row *row)
     if (v->row >= 9) label(v, b, x + 4, y + high / 2 + 3.5, wide - 6);
 }
 
-/* Marks where the late rank entered the call, if the time that others waited for it is visible. */
+/* Marks where the rank that came late entered the call, unless the other ranks waited so briefly
+ * that the picture would not show it. */
 static void mark_late(struct view *v, const struct tt_call_group *g)
 {
     for (int64_t i = g->first; i < g->first + g->n; i++) {
@@ -563,7 +568,8 @@ static void bars(struct view *v, struct svg_calls_row *row)
 
 /* ---- Legend ---- */
 
-/* Draws the legend from y downwards. Returns the y of its last line. out: NULL to draw nothing. */
+/* Draws the legend from y downwards and returns the y of its last line. If `out` is NULL, only
+ * computes this y. */
 static double legend(const struct view *v, double y, FILE *out)
 {
     static const char *const names[] = {"allreduce", "bcast",       "reduce",  "alltoall",
@@ -580,7 +586,7 @@ static double legend(const struct view *v, double y, FILE *out)
     return l.y;
 }
 
-/* Returns the height of the legend if all its possible entries occur. */
+/* Returns the height that the legend has if all entries occur that the calls in view may need. */
 static double legend_height(const struct view *v)
 {
     struct view all = {.waits = true, .late = true};

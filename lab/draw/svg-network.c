@@ -13,15 +13,17 @@
 #include "draw/svg-view.h"
 
 enum { WIDE = 1060, HIGH = 860, NARROW = 560 };
-enum { COLOURS = 8, DASHES = 4 }; /* the classes of routes are r0 .. r7 and d0 .. d3 */
+/* routes have the classes of colours r0 .. r7 and of dashes d0 .. d3 (svg.h) */
+enum { COLOURS = 8, DASHES = 4 };
 
 static int slice_rows(const struct tt_svg_view *v)
 {
     return (int)tt_div_up(v->net->slices, v->columns);
 }
 
-/* Finds the largest v->step, from a maximum down to a minimum, with which all slices fit in the
- * picture. */
+/* Finds the largest distance of neighbours (v->step, between a least and a largest one) with which
+ * all slices of the network fit in the picture. Also sets the radius of nodes and the slices in a
+ * row. */
 static void find_step(struct tt_svg_view *v)
 {
     const double least = 13, most = 66;
@@ -87,8 +89,8 @@ static void stroke(const struct tt_svg_view *v, const char *form, struct tt_svg_
     fprintf(v->out, form, a.x, a.y, b.x, b.y);
 }
 
-/* Returns where route i passes a vertex. Routes lie side by side, so most pass beside the middle of
- * the vertex. */
+/* Returns the point at which route i passes a vertex. The routes are drawn side by side, so most of
+ * them pass beside the middle of the vertex. */
 static struct tt_svg_spot route_spot(const struct tt_svg_view *v, int i, int vertex)
 {
     struct tt_svg_spot at = tt_svg_spot_of(v, vertex);
@@ -170,10 +172,11 @@ static char *route_text(const struct tt_svg_view *v, int i, char text[64])
     return text;
 }
 
-enum { ROUTE_TEXT = 33 }; /* the x of the text within an entry */
+/* an entry of the legend has its text this many points to the right of its begin */
+enum { ROUTE_TEXT = 33 };
 
-/* Returns the width of an entry in the legend of routes. In any common font, the text is at most
- * 1.2 times as wide as tt_svg_text_width estimates. */
+/* Returns the width of an entry in the legend of routes. The factor 1.2 is how much wider than
+ * estimated by tt_svg_text_width a text can be in common fonts. */
 static double route_column(const struct tt_svg_view *v)
 {
     char text[64];

@@ -30,7 +30,8 @@ static int earlier(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Finds the earliest STEPS times at which messages are posted, and counts the later ones. */
+/* Finds the earliest STEPS times at which messages with data are posted, and counts the later
+ * times. */
 static tutti_status find_steps(struct steps *s)
 {
     const struct tt_picture_list *messages = &s->picture->messages;
@@ -51,7 +52,8 @@ static tutti_status find_steps(struct steps *s)
     return TUTTI_OK;
 }
 
-/* Draws a link with an arrow head just before its last vertex, or at the end of its stub. */
+/* Draws a link with an arrow head, which lies just before the vertex `to`, or at the end of the
+ * stub if the link is drawn as a stub. */
 static void arrow(const struct tt_svg_view *v, int from, int to, int colour)
 {
     struct tt_svg_spot a, b, stub;

@@ -2,8 +2,8 @@
  *
  * The space-time diagram: a row for each rank, time from left to right. The steps of a lane are
  * bars. A message is a line from the row of the sender, at the time of its post, to the row of the
- * receiver, at the time of its arrival. In a pipeline, the line of a slice above the bar that
- * reduces the slice before shows that the two overlap.
+ * receiver, at the time of its arrival. In a pipelined collective, the line of a slice passes over
+ * the bar of the step that reduces the slice before it, which shows that the two overlap in time.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,12 +19,13 @@ struct svg_time_view {
     const struct tt_picture *picture;
     FILE *out;
     int first, last, lanes; /* lanes: the number of lanes of each rank */
-    bool pale;              /* true: draws steps that wait; false: all other steps */
-    bool heads;             /* messages have arrow heads, because there are not too many messages */
-    bool *drawn;            /* by index in looks[]: whether the look occurs */
-    double row, scale;      /* row: the height of a rank; scale: the width of a picosecond */
-    int *node;              /* by rank: its node; NULL: not known */
-    /* by lane: its row within a rank; a lane that no rank has takes no room */
+    /* true: the steps that wait are drawn now; false: all other steps are drawn now */
+    bool pale;
+    bool heads;        /* messages have arrow heads, because there are not too many messages */
+    bool *drawn;       /* for each entry of looks[]: whether it occurs in the picture */
+    double row, scale; /* row: the height of a rank; scale: the width of a picosecond */
+    int *node;         /* for each rank: its node; NULL if the nodes are not known */
+    /* for each lane: its row within a rank; lanes that no rank uses get no row */
     uint16_t at[LINES];
 };
 
@@ -86,7 +87,7 @@ static void axis(const struct svg_time_view *v)
 
 /* ---- Steps and messages ---- */
 
-/* The looks of bars and lines, in the order of the legend. */
+/* The looks (style class and name in the legend) of bars and lines, in the order of the legend. */
 static const struct svg_time_look {
     const char *class, *name;
     enum tt_svg_sign sign;
@@ -144,8 +145,8 @@ static bool waits(enum tt_kind kind)
     return kind == TT_WAIT || kind == TT_AWAIT;
 }
 
-/* Draws the bar of a step. A step that takes hardly any time is still drawn as a mark, unless it
- * waits. */
+/* Draws the bar of a step. A step that takes hardly any time is drawn as a thin mark, or not at all
+ * if it only waits. */
 static void bar(const struct svg_time_view *v, const struct tt_sim_event *d)
 {
     bool pale = waits(d->kind), works = d->kind == TT_COPY || d->kind == TT_REDUCE;

@@ -9,12 +9,13 @@
 
 struct svg_tree_tree {
     int n;
-    int *rank, *place, *parent; /* rank, parent: by place in breadth-first order; place: by rank */
+    /* rank, parent: index is the place in breadth-first order; place: index is the rank */
+    int *rank, *place, *parent;
     struct tt_picture_vertex *at;
-    int *node;     /* by rank: its node; NULL: not known */
+    int *node;     /* for each rank: its node; NULL if the nodes are not known */
     bool up, down; /* directions in which the data goes */
-    /* in points: the distance of neighbours; the distance of levels; the left edge of the tree; the
-     * radius of a rank */
+    /* in points: step: the distance of neighbours; high: the distance of levels; left: the left
+     * edge of the tree; circle: the radius of a rank */
     double step, high, left, circle;
 };
 
@@ -52,7 +53,8 @@ static double y_of(const struct svg_tree_tree *t, double y)
 /* ---- Nodes ---- */
 
 struct box {
-    /* in units of the distance of neighbours and of levels; right < left: the box is empty */
+    /* left and right are in units of the distance of neighbours, top and bottom in units of the
+     * distance of levels; right < left means that the box is empty */
     double left, top, right, bottom;
 };
 
@@ -69,7 +71,7 @@ static struct box box_of(const struct svg_tree_tree *t, int node)
     return box;
 }
 
-/* Returns whether no rank of another node than `node` is inside the box. */
+/* Returns whether all ranks inside the box are on the node `node`. */
 static bool is_clear(const struct svg_tree_tree *t, const struct box *box, int node)
 {
     for (int i = 0; i < t->n; i++) {
@@ -81,7 +83,7 @@ static bool is_clear(const struct svg_tree_tree *t, const struct box *box, int n
     return true;
 }
 
-/* Draws a box around the ranks of each node, if no rank of another node is inside the box. */
+/* Draws a box around the ranks of each node whose box contains no rank of another node. */
 static void print_nodes(const struct svg_tree_tree *t, FILE *out)
 {
     double wide = t->circle + fmin(t->step * 0.1, 5), high = t->circle + 5;
@@ -117,8 +119,8 @@ static void head(const struct svg_tree_tree *t, const char *class, double x, dou
 }
 
 /* Draws an edge from the parent straight to a point above the child, and down to the child. So an
- * edge is near the level of the children only above its own child, however many children there are,
- * and crosses no other edge. */
+ * edge comes near the level of the children only above its own child. However many children there
+ * are, no edges cross. */
 static void print_edge(const struct svg_tree_tree *t, int child, FILE *out)
 {
     const struct tt_picture_vertex *a = &t->at[t->parent[child]], *b = &t->at[child];
@@ -159,7 +161,7 @@ static void print_ranks(const struct svg_tree_tree *t, FILE *out)
 }
 
 /* Draws the legend from y downwards: the kinds of edges that occur, with their directions, and the
- * box of a node. Returns the y of its last line. out: NULL to draw nothing. */
+ * box of a node. Returns the y of its last line. If `out` is NULL, only computes this y. */
 static double legend(const struct svg_tree_tree *t, double y, double width, FILE *out)
 {
     bool within = false, between = false;

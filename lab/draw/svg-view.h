@@ -17,17 +17,17 @@ struct tt_svg_spot {
 struct tt_svg_view {
     const struct tt_picture_net *net;
     FILE *out;
-    /* step: points between neighbours; node: the radius of a node in points */
+    /* step: the distance of neighbours in points; node: the radius of a node in points */
     double step, node;
-    /* the rectangle of the vertices of one slice, in units of `step` */
+    /* the rectangle that contains the vertices of one slice of the network, in units of `step` */
     double left, top, width, height;
-    int columns;               /* the number of slices in a row */
+    int columns;               /* the number of slices that are drawn side by side */
     struct tt_svg_spot origin; /* the place of the first slice, in points */
 };
 
 /* Sets all members except step, node and origin. */
 void tt_svg_view_begin(struct tt_svg_view *v, const struct tt_picture_net *net, FILE *out);
-/* These functions return sizes and places in points. */
+/* The next four functions return sizes and places in points. */
 double tt_svg_slice_width(const struct tt_svg_view *v);
 double tt_svg_slice_height(const struct tt_svg_view *v);
 struct tt_svg_spot tt_svg_slice_at(const struct tt_svg_view *v, int slice);

@@ -115,8 +115,8 @@ static void describe(const struct tt_picture *p, char *text, size_t size)
              tt_svg_time_text(time, (double)p->time_ps));
 }
 
-/* Returns where the second line of a subtitle begins: after the last comma and blank with which the
- * first line still fits; the end of the text if all of it fits. */
+/* Returns where the second line of a subtitle begins: after the last comma and blank up to which
+ * the text fits in the first line. Returns the end of the text if all of it fits. */
 static size_t second_line(const char *about, double width)
 {
     enum { SIZE = 11 };
@@ -248,8 +248,7 @@ static void print_number(char *buffer, size_t size, double value)
         snprintf(buffer, size, "%.4g", value);
 }
 
-/* Prints the value in the largest unit in which its number, rounded to four digits, is at least
- * one. */
+/* Prints the value in the largest unit in which it is at least 1 after rounding to four digits. */
 static char *print_in_units(char buffer[32], double value, const double *unit,
                             const char *const *name, int units)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fills a picture with the calls of a trace, and with what its ranks report about themselves.
+ * Fills a picture with the calls of a trace, and with the facts that its ranks report about
+ * themselves, such as their ends.
  */
 #include <string.h>
 
@@ -58,8 +59,8 @@ static void fill_bars(const struct filling *f, int64_t execution)
     calls->left_out += t->calls_left_out;
 }
 
-/* Returns when the rank was last seen; 0 if that is not known, or is before the begin of a picture
- * of a single execution. */
+/* Returns the time in the picture at which the rank was last seen; 0 if it is not known, or lies
+ * before the begin of the picture. */
 static int64_t last_of(const struct filling *f, const struct tt_trace_rank *said)
 {
     int64_t us = said->last_us - f->base_us;

@@ -2,15 +2,16 @@
  *
  * Converts the clocks of several hosts to one, without any time service. It uses the collectives in
  * which every rank needs data of every other rank: a rank leaves such a call only after all ranks
- * have entered it. So for two clocks a and b, of which b is `offset` ahead of a, each execution of
- * such a collective gives
+ * have entered it. So if clock b is ahead of clock a by `offset`, each execution of such a
+ * collective gives
  *
  *     begin on b - offset <= end on a      and      begin on a <= end on b - offset
  *
- * where `begin` is when the last of the ranks with a clock entered the call, and `end` is when the
- * first of them left it. All executions together leave an interval for the offset. Its middle is
- * taken as the offset, and half its length is the error. If two clocks share no such call, their
- * times of day are compared, which are as exact as the hosts keep them.
+ * where, on each clock, `begin` is the time at which the last of the ranks with this clock entered
+ * the call, and `end` is the time at which the first of these ranks left it. All executions
+ * together leave an interval for the offset. Its middle is taken as the offset, and half its length
+ * is the error. If two clocks share no such call, their times of day are compared, which are as
+ * exact as the hosts keep them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static int in_order(const void *a, const void *b)
     return (x->clock > y->clock) - (x->clock < y->clock);
 }
 
-/* Merges the entries for the same execution and clock. Returns how many entries are left. */
+/* Merges entries for the same execution and clock into one. Returns how many entries are left. */
 static int64_t merge(struct sight *s, int64_t n)
 {
     int64_t kept = 0;
@@ -91,8 +92,8 @@ static int64_t see(const struct tt_trace *t, const int *clock, struct sight *sig
     return merge(sight, n);
 }
 
-/* Narrows, for each clock, the interval of its offset from clock 0, by the executions that ranks
- * with both clocks took part in. */
+/* Narrows, for each clock, the interval of its possible offsets from clock 0. It uses the
+ * executions in which both ranks with clock 0 and ranks with that clock took part. */
 static void narrow(const struct sight *s, int64_t n, struct interval *of)
 {
     for (int64_t i = 0, base = 0; i < n; i++) {
@@ -111,8 +112,8 @@ static int64_t wall_of(const struct tt_trace *t, int clock)
     return 0;
 }
 
-/* Returns the largest error of an offset: half of its interval, but not more than a time in a
- * picture can be. */
+/* Returns the largest error of an offset: half the length of its interval, limited to the latest
+ * time that a picture can have. */
 static int64_t error_ps(const struct interval *x)
 {
     return tt_min((x->most - x->least) / 2, TT_TRACE_MOST_US * 1000) * 1000;

@@ -9,8 +9,9 @@
 
 #include "draw/trace.h"
 
-/* An event with the fields by which it is matched: team, execution, a, b and c must equal those of
- * another event. done_ps is when a started step was waited for. */
+/* An event with the fields by which it is matched: it matches an event with the same team,
+ * execution, a, b and c. What a, b and c stand for depends on the list. done_ps is the end of the
+ * event; or, if the event starts a step for which another event waits, the end of that wait. */
 struct mark {
     uint64_t execution;
     int64_t begin_ps, done_ps, at; /* at: the index of the event in the trace */
@@ -28,8 +29,10 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    int64_t execution, base_us, base_ps; /* base: the begin of the first step or call */
-    /* by the index of an event: its mark, if the event is a start that was waited for */
+    /* base_us and base_ps are the time at which the first step or call begins */
+    int64_t execution, base_us, base_ps;
+    /* for each event (index in the trace): its mark, if the event starts a step for which a wait
+     * was found */
     struct mark *done_of;
 };
 
@@ -68,8 +71,8 @@ static int in_order(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sets in *mark the fields that must be equal. Returns false if the event does not belong to the
- * list. */
+/* A function that decides which events a list has. It sets in *mark the fields by which the event
+ * is matched, or returns false if the event does not belong to the list. */
 typedef bool list_fn(const struct tt_trace_event *e, struct mark *mark);
 
 static tutti_status list(const struct matching *m, list_fn *of, struct marks *marks)
@@ -146,8 +149,8 @@ static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
     return true;
 }
 
-/* Calls `meet` for the entries of both lists that match. If several entries have equal fields, the
- * k-th of one list meets the k-th of the other list. */
+/* Calls `meet` for each pair of an entry of x and an entry of y that match. Among entries with
+ * equal fields, the k-th of x matches the k-th of y. */
 static void meet_all(struct matching *m, const struct marks *x, const struct marks *y,
                      void (*meet)(struct matching *, const struct mark *, const struct mark *))
 {
@@ -218,7 +221,8 @@ static tutti_status one_sided(struct matching *m)
 }
 
 /* Returns the signal that ends an await: the first signal of the awaited lane to this rank whose
- * value is high enough. The signals of one writer are sorted by value. */
+ * value is at least the awaited one. The list has the signals of one writer in the order of their
+ * values. */
 static const struct mark *signal_for(const struct marks *given, const struct mark *await)
 {
     enum { LOOKS = 4096 };

@@ -117,8 +117,8 @@ static void whole_head(const struct tt_trace *trace, struct tt_picture *picture)
 
 /* ---- A real run ---- */
 
-/* Returns the name of the collective (`call`) or of the algorithm that all events of the execution
- * have; "" if they differ. */
+/* Returns the name of the collective (if `call` is true) or of the algorithm of all steps of the
+ * execution, or of all executions if `execution` is -1; "" if the steps differ in it. */
 static const char *common(const struct tt_trace *trace, int64_t execution, bool call)
 {
     int found = -1;

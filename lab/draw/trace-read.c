@@ -14,7 +14,7 @@
 
 enum { TRACKS = 64, LOCAL_TEAMS = 4096 };
 
-/* Bits of `has`: the fields that were found in an event. */
+/* The bits of reading.has, which say which fields were found in the current event. */
 enum { HAS_PID = 1, HAS_TS = 2, HAS_DUR = 4, HAS_ID = 8, HAS_PEER = 16, HAS_AT = 32 };
 
 /* The arguments of an event that describes a rank, a team, or how another rank ended. An argument
@@ -38,21 +38,21 @@ struct reading {
     bool is_call;
     char phase, name[32];
     int64_t pid, tid, id, value, execution, team;
-    /* the true time of one end of a message, if it is attached to a step that has another time */
+    /* the time of one end of a message, if the file shows that end at a step with another time */
     int64_t at_us;
     int32_t at_ps;
-    /* found: the number of events so far; own: the index in rank[] of the rank that wrote the file,
-     * or -1 */
+    /* found: the number of events so far; own: the index in trace->rank[] of the rank that wrote
+     * the file, or -1 if it is not known */
     int64_t found, own;
     struct tt_trace_event event;
     struct tt_trace_call call;
     struct said said;
-    /* for the number of a team in this file, its index in the trace; 65535: not known yet */
+    /* for each number by which this file names a team: the index in trace->team[]; 65535 if it is
+     * not known yet */
     uint16_t team_of[LOCAL_TEAMS];
 };
 
-/* All functions of this file that return bool return false after an error, which they have
- * recorded. */
+/* A function of this file that returns bool records the first error and returns false after it. */
 static bool no_memory(struct reading *r);
 static bool grow(void **array, int64_t n, int64_t *room, size_t sz);
 static bool word(struct reading *r, uint8_t *number);
@@ -81,8 +81,8 @@ static bool flag(struct reading *r, bool *flag)
     return true;
 }
 
-/* Reads an argument whose value is a text. Sets *known to true if the key is the name of such
- * an argument. */
+/* Reads an argument whose value is a text. Sets *known to true if `key` names such an argument;
+ * otherwise reads nothing. */
 static bool text_argument(struct reading *r, const char *key, bool *known)
 {
     struct said *s = &r->said;
@@ -197,8 +197,9 @@ static int client_of(const struct reading *r)
     return r->own >= 0 ? r->trace->rank[r->own].client : 0;
 }
 
-/* Sets *team to the trace's index of the team whose number in this file the event has. If no event
- * has described the team, the number in the file becomes its id. */
+/* Sets *team to the index in the trace of the team of the current event. The event names the team
+ * by a number that is valid in its file only. If no event has described that team, the number
+ * becomes the id of a new team. */
 static bool reading_team(struct reading *r, uint16_t *team)
 {
     uint16_t *known = &r->team_of[r->team];
@@ -300,7 +301,7 @@ static bool meta(struct reading *r)
     return strcmp(r->name, "rank_status") != 0 || add_rank_status(r);
 }
 
-/* Records that the file ends before its trace does. */
+/* Records that the file is cut, so that the end of its trace is missing. */
 static void reading_cut(struct reading *r)
 {
     if (r->own >= 0) r->trace->rank[r->own].cut = true;
@@ -694,8 +695,8 @@ static int by_id(const void *a, const void *b)
     return (int)x->ends - (int)y->ends;
 }
 
-/* Checks that each flow has one beginning and one end, and that each of the two is at the rank that
- * the other names as its peer. */
+/* Checks that each flow (the arrow of a message) has one beginning and one end, and that the end is
+ * at the rank that the beginning names as its peer and not earlier than the beginning. */
 static bool flows_meet(struct reading *r)
 {
     struct tt_trace *t = r->trace;
@@ -717,8 +718,8 @@ static bool flows_meet(struct reading *r)
 
 /* ---- The whole text ---- */
 
-/* Returns whether the text is an array whose end is missing after at least one event, because its
- * rank was killed or the disk was full. The events read so far are kept. */
+/* Returns whether the text is an array that breaks off after at least one event, because its rank
+ * was killed or the disk was full. Such a text is no error, and its events so far are kept. */
 static bool is_cut(struct reading *r)
 {
     const struct tt_json *json = &r->json;

@@ -66,8 +66,8 @@ static void process(const struct tt_picture *picture, int rank, FILE *out)
                 rank, rank);
 }
 
-/* Writes what a rank reported and how it ended; a rank that did not end in an orderly way gets an
- * instant event. */
+/* Writes the facts that a rank reported, and how it ended. A rank that has a trace but did not end
+ * in an orderly way gets an instant event, which viewers show as a mark. */
 static void rank_info(const struct tt_call_rank *r, FILE *out)
 {
     const char *end = tt_calls_end_text(r);
@@ -123,7 +123,7 @@ static void name_line(int rank, int line, FILE *out)
     fprintf(out, "\"}}");
 }
 
-/* Writes a name for each line of a rank on which a call or a step lies. */
+/* Writes the name of each line (thread) that has at least one call or step. */
 static void name_lines(const struct tt_picture *p, FILE *out)
 {
     uint8_t *used = tt_calloc((size_t)p->ranks, LINES);
@@ -196,8 +196,9 @@ static const struct tt_sim_event *last_begun(const struct tt_picture *p, int ran
     return found && found->rank == rank && found->lane == lane ? found : NULL;
 }
 
-/* Where an end of an arrow is attached. If another rank reads data, the owner of the data may be
- * between two steps; the arrow is then attached to the earlier step. */
+/* The thread and the time to which one end of an arrow is attached. When another rank reads data,
+ * the owner of the data may be between two steps; the arrow is then attached to the earlier
+ * step. */
 struct hold {
     int line;
     int64_t time_ps;
@@ -217,8 +218,8 @@ static struct hold hold_of(const struct tt_picture *p, int rank, int lane, int64
     return hold;
 }
 
-/* Writes one end of a message (ends: the end at the receiver). If the end is attached to a step
- * that has another time, its true time is written, too. */
+/* Writes the sender's end of a message, or the receiver's if `ends` is true. If that end is
+ * attached to a step at another time, also writes its true time. */
 static void flow_end(const struct tt_picture *p, const struct tt_sim_event *d, int64_t id,
                      bool ends, FILE *out)
 {

@@ -34,8 +34,8 @@ enum { TT_TRACE_EVENTS = 1 << 22, TT_TRACE_NAMES = 64 };
 #define TT_TRACE_MOST_US (INT64_C(1) << 42)
 #define TT_TRACE_MOST_PS ((TT_TRACE_MOST_US + 1) * 1000000)
 
-/* A step, or a read or write of another rank's memory. Times are in microseconds; `ps` and `dur_ps`
- * are the picoseconds to be added. */
+/* A step, or a read or write of another rank's memory. Its begin is `us` microseconds plus `ps`
+ * picoseconds, and its duration is `dur_us` microseconds plus `dur_ps` picoseconds. */
 struct tt_trace_event {
     int64_t us, dur_us, bytes;
     uint64_t execution;
@@ -43,7 +43,8 @@ struct tt_trace_event {
     int32_t rank, peer;
     uint32_t value;
     uint16_t team;
-    uint8_t lane, track, kind, call, algorithm; /* kind: enum tt_kind, or one of the two below */
+    /* kind: an enum tt_kind, or TT_TRACE_READ or TT_TRACE_WRITE */
+    uint8_t lane, track, kind, call, algorithm;
 };
 enum { TT_TRACE_READ = 64, TT_TRACE_WRITE };
 
@@ -56,13 +57,14 @@ struct tt_trace_flow {
     size_t place;
 };
 
-/* A collective that a rank called. dur: the time until the call ended, or, if the call is `open`,
- * until the rank was last seen. */
+/* A collective that a rank called. dur_us and dur_ps are the time until the call ended, or, if the
+ * call is `open`, until the rank was last seen. */
 struct tt_trace_call {
-    int64_t us, dur_us, blocked_us, bytes, n; /* blocked: when the caller began to wait */
+    /* blocked_us: when the caller of a nonblocking call began to wait */
+    int64_t us, dur_us, blocked_us, bytes, n;
     uint64_t execution;
     int32_t ps, dur_ps, blocked_ps;
-    int32_t rank, root; /* root: its rank in the job; -1: there is none */
+    int32_t rank, root; /* root: the rank of the root in the job; -1 if the call has no root */
     uint16_t team;
     uint8_t coll, algorithm, type, op, track, status;
     bool blocks, open, blocked;
@@ -71,9 +73,10 @@ struct tt_trace_call {
 /* The facts that a rank's own trace and the traces of other ranks report about the rank. */
 struct tt_trace_rank {
     int32_t rank, client, node, pid, lost_steps, lost_calls;
-    int64_t wall_ns, last_us; /* last: when the rank was last seen */
-    int32_t last_ps, clock;   /* clock: index into clock[] of the trace */
-    /* said: the rank has a trace; runs: the rank still ran when its trace was read */
+    int64_t wall_ns, last_us; /* last_us, last_ps: when the rank was last seen */
+    int32_t last_ps, clock;   /* clock: index into tt_trace.clock[] */
+    /* said: the rank has a trace; ended: the trace says that the rank ended in an orderly way;
+     * runs: the rank still ran when its trace was read; cut: the file of its trace is cut */
     bool said, ended, runs, cut;
     char host[64], rank_status[64];
 };
@@ -92,21 +95,22 @@ struct tt_trace {
     int64_t flows, flow_room;
     struct tt_trace_call *call;
     int64_t calls, call_room, calls_left_out;
-    struct tt_trace_rank *rank; /* in no order; a rank has one entry for each client */
+    struct tt_trace_rank *rank; /* not sorted; a rank has one entry for each client */
     int64_t said, rank_room;
     struct tt_trace_team *team;
     int64_t teams, team_room;
     int clocks;
     char clock[TT_TRACE_CLOCKS][40];
-    /* the largest error of the conversion of clocks; -1: some clock was converted by the time of
-     * day */
+    /* the largest error of the conversion of clocks; -1 if a clock could only be converted by the
+     * time of day */
     int64_t clock_error_ps;
     int whole_clocks; /* in a trace of a whole picture: the number of clocks of its run */
     uint8_t *seen;    /* bit mask of the ranks that occur in the trace */
     int ranks;        /* the highest rank that occurs, plus 1 */
     int files;
-    int64_t run_id; /* the run that all files belong to; 0: not known yet */
-    /* whole: the trace contains a whole picture (tt_picture_trace); run: of a real run */
+    int64_t run_id; /* the id of the run to which all files belong; 0 if it is not known yet */
+    /* whole: the trace was written by tt_picture_trace and contains a whole picture; run: that
+     * picture shows a real run */
     bool whole, run;
     int64_t time_ps, steps_left_out, messages_left_out;
     char problem[TT_PROBLEM_TEXT], algorithm[64], model[16];
@@ -122,13 +126,13 @@ tutti_status tt_trace_add(struct tt_trace *trace, const char *text, size_t n,
 /* Records that there is a trace of this rank, even if nothing is in it. Returns TUTTI_OK or
  * ERR_MEMORY. */
 tutti_status tt_trace_seen(struct tt_trace *trace, int rank);
-/* Makes the picture of one execution, or of all (-1), which the caller frees. Returns TUTTI_OK;
- * ERR_ARG if the trace has no events, if some ranks have no events and the trace has no calls, or
- * if there is no such execution; or ERR_MEMORY. */
+/* Makes the picture of one execution, or of all executions if `execution` is -1. The caller frees
+ * the picture. Returns TUTTI_OK; ERR_ARG if the trace has no events, if some ranks have no events
+ * and the trace has no calls, or if there is no such execution; or ERR_MEMORY. */
 tutti_status tt_trace_end(struct tt_trace *trace, int64_t execution, struct tt_picture *picture);
 void tt_trace_free(struct tt_trace *trace);
 
-/* Makes the picture of all executions from a single text: does the work of the functions above. */
+/* Makes the picture of all executions from a single text, with the functions above. */
 tutti_status tt_trace_read(struct tt_picture *picture, const char *text, size_t n,
                            struct tt_trace_error *error);
 
@@ -139,8 +143,8 @@ tutti_status tt_trace_align(struct tt_trace *trace);
 
 /* ---- trace-calls.c ---- */
 
-/* Fills in the calls, teams and ranks of one execution, or of all (-1). Returns TUTTI_OK or
- * ERR_MEMORY. */
+/* Fills in the calls, teams and ranks of one execution, or of all executions if `execution` is -1.
+ * Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_trace_fill_calls(const struct tt_trace *trace, int64_t execution,
                                  struct tt_picture *picture);
 

@@ -31,7 +31,8 @@ static int64_t out_bytes(const struct tt_call *call, int p, int rank)
     return tt_call_out_bytes(call, p, rank);
 }
 
-/* Returns the offset of the input in OUT if the call is in place; otherwise -1. */
+/* Returns the offset of the input in OUT, if the rank has its input there (in place, or at the root
+ * of a bcast); otherwise -1. */
 static int64_t input_in_out(const struct tt_call *call, int rank)
 {
     if (call->coll == TT_COLL_bcast) return rank == call->root ? 0 : -1;
@@ -48,7 +49,8 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Sets m->spans to the pieces of a v-collective, sorted by offset, with adjacent pieces joined. */
+/* Sets m->spans to the pieces that counts and displs describe, sorted by offset, with adjacent
+ * pieces joined. */
 static bool set_spans(struct tt_prover *p, struct tt_memory *m, const int64_t *counts,
                       const int64_t *displs, int64_t sz)
 {
@@ -109,11 +111,12 @@ bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part)
 /* ---- Ranges ---- */
 
 /* This section finds where a range lies, and checks that the rank of the running lane may access it
- * now. The range must be inside its buffer, and on a node where the rank can access it. A buffer of
- * another rank must have been opened by its owner, and the access must be after the opening and
- * before the owner ends the execution. */
+ * now. The range must lie inside its buffer, and the rank must be able to access memory of the
+ * buffer's owner. A buffer of another rank must have been opened by its owner, and the access must
+ * be after the opening and before the owner ends the execution. */
 
-/* The bytes of a buffer that a range can name: the offset of the range counts from `base`. */
+/* The part of a buffer in which a range must lie: `bytes` bytes from `base` on. The offset of a
+ * range counts from `base`. */
 struct window {
     struct tt_memory *memory;
     int64_t base, bytes;
@@ -149,8 +152,8 @@ static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
                            tt_min(owner->plan->win_bytes, p->win_bytes)};
 }
 
-/* Returns whether an await of a signal of r, on any lane of this rank, happened before the running
- * step. */
+/* Returns whether this rank has, on any of its lanes and before the running step, awaited a signal
+ * of rank r. */
 static bool has_awaited(const struct tt_prover *p, int r)
 {
     const struct tt_part *part = p->running->part;
@@ -277,8 +280,9 @@ bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t l
  * its buffers are over, and whether its result is right. (A `part` is one rank in one
  * execution.) */
 
-/* The expected content of the piece of OUT at `off`: the input of `rank` from byte coord on; or, if
- * rank is -1, the reduction of the inputs of all ranks from byte coord on. */
+/* The content that OUT must have from `off` on, for `len` bytes: the input of `rank` from byte
+ * `coord` on; or, if `rank` is -1, the reduction of the inputs of all ranks from byte `coord`
+ * on. */
 struct expected {
     int64_t off, len, coord;
     int rank;
@@ -315,8 +319,8 @@ static int members(const uint64_t *set, int first, int end)
     return n;
 }
 
-/* Checks that the value is a reduction of this execution, at the right bytes, of all ranks; in a
- * scan, of all ranks up to this one. */
+/* Checks that the value `run` at `off` is the reduction of the expected bytes of all ranks, in this
+ * execution. In a scan, only the ranks up to this one count; in an exscan, those before it. */
 static bool reduced(struct tt_prover *p, struct tt_part *part, int64_t off, struct tt_proof_run run,
                     const struct expected *e)
 {
@@ -353,8 +357,8 @@ static bool piece(struct tt_prover *p, struct tt_part *part, struct expected e)
     return true;
 }
 
-/* Checks that the operands of this rank's result were combined in the same order as those of the
- * rank that was the first to end this execution. The first rank itself is recorded, and passes. */
+/* Checks that this rank's result was combined in the same order as the result of the rank that
+ * ended this execution first. If this rank is the first, records it as the one to compare with. */
 static bool same_bits(struct tt_prover *p, struct tt_part *part)
 {
     struct tt_part *first = p->reference[part->execution];
@@ -398,8 +402,8 @@ static bool scattered(struct tt_prover *p, struct tt_part *part)
     return piece(p, part, (struct expected){0, len, tt_call_block_at(part->call, part->rank), -1});
 }
 
-/* Checks the result of a scatter: this rank's piece; at the root of a call in place, the pieces of
- * all ranks, which its buffer keeps. */
+/* Checks the result of a scatter, which is the piece of this rank. If this rank is the root of a
+ * call in place, its buffer must still have the pieces of all ranks. */
 static bool scattered_pieces(struct tt_prover *p, struct tt_part *part)
 {
     const struct tt_call *c = part->call;

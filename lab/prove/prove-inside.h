@@ -23,14 +23,15 @@
 /* ---- Clocks ---- */
 
 struct tt_vclock {
-    /* the number of holders; t[] may be changed only while there is a single holder */
+    /* how many pointers refer to this clock; t[] may be changed only while there is one */
     uint32_t refs;
     uint32_t t[];
 };
 
 struct tt_moment {
-    struct tt_vclock *seen; /* for each clock, the latest time that is known to be over */
-    uint32_t clock, time;   /* the lane's own clock and time */
+    /* for each clock: the latest time of which the lane knows that it is over */
+    struct tt_vclock *seen;
+    uint32_t clock, time; /* the lane's own clock and time */
 };
 
 /* ---- Values ---- */
@@ -39,29 +40,31 @@ enum tt_node_kind {
     TT_NODE_UNDER_WAY, /* bytes that a transfer is still writing */
     TT_NODE_GARBAGE,   /* the content of a buffer before anybody wrote to it */
     TT_NODE_INPUT,     /* a rank's input */
-    /* the nodes `kids`, combined from left to right, all at the same byte number */
+    /* the bytes of several nodes (the kids), combined from left to right; all bytes have the same
+     * number in their nodes */
     TT_NODE_REDUCED
 };
 
 struct tt_node {
-    uint8_t kind, buf; /* buf: for garbage, the buffer */
-    /* the first and the last rank whose input the value contains; garbage: the rank of the
-     * buffer */
+    uint8_t kind, buf; /* buf: the buffer that held the garbage */
+    /* the lowest and the highest rank whose input the value contains; for garbage, the rank that
+     * owns the buffer */
     int32_t first, last;
-    int32_t execution; /* the execution whose input or buffer it is; -1: garbage of a window */
-    uint32_t kids, n;  /* the range of the operands in prover.kids */
-    uint32_t next;     /* the next node in the same bucket of the hash table */
+    /* the execution to which the input or buffer belongs; -1 for garbage in a window */
+    int32_t execution;
+    uint32_t kids, n; /* the operands are tt_prover.kids[kids .. kids + n - 1] */
+    uint32_t next;    /* the next node in the same bucket of the hash table */
     uint64_t hash;
 };
 
-/* A run of consecutive bytes: bytes coord .. coord + len - 1 of one node. */
+/* A run: consecutive bytes whose values are the bytes coord .. coord + len - 1 of one node. */
 struct tt_proof_run {
     int64_t len, coord;
     uint32_t node;
 };
 struct tt_runs {
     struct tt_proof_run *at;
-    uint32_t n, room, next; /* next: the index of the run that is combined next */
+    uint32_t n, room, next; /* next: the index of the run whose bytes are combined next */
 };
 
 /* ---- Memory ---- */
@@ -78,8 +81,9 @@ struct tt_proof_reader {
     uint32_t access, next;
 };
 
-/* The bytes from off to the off of the next interval: their value, the access that wrote this value
- * (0: none did yet), and the list of the accesses that have read it since. */
+/* An interval: the bytes from `off` up to the `off` of the next interval. `write` is the access
+ * that wrote their value (0: none did yet), and `reads` is the list of the accesses that have read
+ * it since. */
 struct tt_interval {
     int64_t off, shift;
     uint32_t node, write, reads;
@@ -90,7 +94,7 @@ struct tt_proof_extent {
 };
 
 /* A buffer of `bytes` bytes, which the intervals cover without gaps. spans: the pieces of the
- * buffer that may be accessed; NULL: the whole buffer. */
+ * buffer that may be accessed; NULL if the whole buffer may be. */
 struct tt_memory {
     struct tt_interval *at;
     uint32_t n, room, hint;
@@ -101,7 +105,8 @@ struct tt_memory {
     uint8_t buf;
 };
 
-/* The place of a step's range in memory. If the range is not strided, block == len. */
+/* The place of a step's range in memory: blocks of `block` bytes, whose begins are `stride` bytes
+ * apart, `len` bytes in all. A range without a stride is a single block. */
 struct tt_place {
     struct tt_memory *memory;
     int64_t off, len, block, stride;
@@ -114,21 +119,23 @@ struct tt_proof_message {
     struct tt_proof_lane *lane, *waiter;
     struct tt_moment posted; /* the moment at which a send was posted */
     struct tt_place place;
-    struct tt_proof_message *partner; /* the matching receive or send; NULL: not posted yet */
+    /* the matching receive or send; NULL if it is not posted yet */
+    struct tt_proof_message *partner;
     uint32_t at;
     int peer;
     bool is_send;
 };
 
-/* A queue of messages between two lanes that wait for their partners: all of them sends, or all
- * receives. */
+/* The messages from a lane of one rank to another rank that still wait for their partners, in
+ * order. All of them are sends, or all are receives. */
 struct tt_channel {
-    uint64_t key; /* 0: this entry of the table is free */
+    /* stands for execution, lane, sender and receiver; 0 if this entry of the table is free */
+    uint64_t key;
     struct tt_proof_message *head, *tail;
 };
 
-/* A signal that a lane has given. left: how many ranks have not awaited the signal yet; negative:
- * they are not counted. */
+/* A signal that a lane has given. left: how many ranks have not awaited the signal yet; negative if
+ * the prover does not count them. */
 struct tt_given {
     uint32_t value, n;
     int32_t peer, left;
@@ -136,7 +143,7 @@ struct tt_given {
     struct tt_moment when;
 };
 
-/* A started step, that is, one instance of a step that starts a message or transfer. */
+/* One instance of a step that has started a message or a transfer. */
 struct tt_begun {
     uint64_t instance;
     struct tt_proof_message *message;
@@ -151,7 +158,7 @@ struct tt_proof_lane {
     struct tt_iter iter;
     struct tt_plain step; /* the step that the lane does or is blocked on */
     struct tt_moment now;
-    uint32_t born; /* the lane's time when the lane started */
+    uint32_t born; /* the time of the lane's clock when the lane started */
     int index;
     enum tt_lane_state state;
     bool blocked;                  /* `step` has been tried, and is not done yet */
@@ -159,14 +166,16 @@ struct tt_proof_lane {
     struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
     struct tt_given *given;
     uint32_t given_n, given_room;
-    /* the last TT_IN_FLIGHT instances of each step of the lane that starts a transfer: entry
-     * id * TT_IN_FLIGHT + instance % TT_IN_FLIGHT, where id is that of the step */
+    /* for each step that starts a message or a transfer: its last TT_IN_FLIGHT instances. An
+     * instance of the step with the number `id` has the index id * TT_IN_FLIGHT + instance %
+     * TT_IN_FLIGHT */
     struct tt_begun *begun;
-    /* by the id of such a step: 1 + the number of the last instance that the lane has started; 0:
-     * none */
+    /* for each such step (index: its id): 1 + the number of the last instance that the lane has
+     * started; 0 if it has started none */
     uint64_t *counts;
     uint32_t under_way;
-    /* by rank: the lane's time at its first await of the rank; NULL: not needed */
+    /* for each rank: the lane's time when it first awaited a signal of that rank; NULL if the plan
+     * accesses no opened buffers */
     uint32_t *opened;
 };
 
@@ -179,7 +188,7 @@ struct tt_part {
     enum tt_part_state state;
     int lanes_left;
     uint32_t input; /* the struct tt_node of the rank's input */
-    int64_t in_at;  /* the offset of the input in OUT if in place; otherwise -1 */
+    int64_t in_at;  /* the offset of the input in OUT, if it is there; otherwise -1 */
     struct tt_memory memory[TT_WIN];
     struct tt_proof_lane *lane;
     struct tt_moment end;
@@ -194,39 +203,41 @@ struct tt_proof_pool {
 struct tt_prover {
     const struct tt_proof_case *problem;
     struct tt_proof *proof;
-    tutti_status status; /* the proof is over unless this is TUTTI_OK */
+    tutti_status status; /* any other value than TUTTI_OK ends the proof */
     int p, lanes, slots_in_flight, held;
     uint32_t width; /* the number of entries of a vector clock */
     struct tt_proof_pool pool;
-    struct tt_part *parts; /* index: execution * p + rank */
+    /* the part of a rank in an execution has the index execution * p + rank */
+    struct tt_part *parts;
     struct tt_proof_lane *head, *tail, *running;
     uint32_t ended; /* the number of parts that have ended */
 
-    struct tt_part **reference; /* by execution: the part that ended first */
-    struct tt_memory *windows;  /* index: slot * p + rank */
+    struct tt_part **reference; /* for each execution: the part that ended first */
+    struct tt_memory *windows;  /* the window of a rank in a slot has the index slot * p + rank */
     int64_t win_bytes;
 
-    struct tt_vclock **user; /* by rank: the clock of the caller's thread */
-    struct tt_vclock **all;  /* by execution: the join of the clocks of all its ended parts */
-    uint32_t *ends;          /* by execution: the number of ranks that have ended the execution */
-    uint32_t *times;         /* by clock: the latest time */
-    int *next_start;         /* by rank: the execution that the rank starts next */
+    struct tt_vclock **user; /* for each rank: the clock of the thread that calls the collectives */
+    struct tt_vclock **all;  /* for each execution: the join of the clocks of its ended parts */
+    uint32_t *ends;          /* for each execution: the number of ranks that have ended it */
+    uint32_t *times;         /* for each clock: its latest time */
+    int *next_start;         /* for each rank: the execution that it starts next */
 
-    /* These arrays stay for the next proof. Index 0 of accesses, readers and nodes stands for
-     * "none". */
+    /* The memory of these arrays stays for the next proof. The index 0 of accesses, readers and
+     * nodes stands for "none". */
     struct tt_proof_access *accesses;
     struct tt_proof_reader *readers;
     struct tt_node *nodes;
     uint32_t *kids, *buckets;
-    uint64_t *sets; /* by node: the set of ranks whose input it contains, set_words words each */
+    /* for each node: the set of the ranks whose input it contains, a bit mask of set_words words */
+    uint64_t *sets;
     uint32_t accesses_n, accesses_room, readers_n, readers_room, nodes_n, nodes_room, kids_n,
         kids_room, sets_room, buckets_n, set_words;
     struct tt_channel *channels;
     uint32_t channels_n, channels_room;
-    struct tt_runs *operands; /* by operand of a reduction: its runs */
+    struct tt_runs *operands; /* for each operand of the current reduction: its runs */
     uint32_t operands_room;
     struct tt_runs result, compared;
-    struct tt_proof_run *one; /* by operand: the part of its runs that is combined now */
+    struct tt_proof_run *one; /* for each operand: the run that is combined now */
 };
 
 /* Memory that lasts until the end of the proof (prove-memory.c). */
@@ -264,8 +275,8 @@ static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct
 bool tt_prove_values_begin(struct tt_prover *p);
 uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
                        int execution);
-/* Returns the node for the combination of k >= 2 operands, one[0] op one[1] op ... op one[k - 1]; 0
- * if the proof is over. */
+/* Returns the node for the combination of k >= 2 operands, one[0] op one[1] op ... op one[k - 1].
+ * Returns 0 if the proof is over. */
 uint32_t tt_prove_combine(struct tt_prover *p, const struct tt_proof_run *one, uint32_t k);
 static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t node)
 {
@@ -275,9 +286,9 @@ static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t n
 /* Buffers and the accesses to them. */
 bool tt_prove_runs_add(struct tt_prover *p, struct tt_runs *runs, struct tt_proof_run run);
 bool tt_prove_memory_set(struct tt_prover *p, struct tt_memory *m, int64_t bytes, uint32_t node);
-/* Records an access by the running lane's step. The access is over when the step is done; or, if
- * under_way is true, it goes on until the wait for the step. Returns its index; 0 if the proof is
- * over. */
+/* Records an access by the running lane's step, and returns its index; 0 if the proof is over. The
+ * access is over when the step is done. If under_way is true, it goes on until the wait for the
+ * step. */
 uint32_t tt_prove_access(struct tt_prover *p, bool under_way);
 static inline bool tt_prove_before(const struct tt_prover *p, uint32_t access,
                                    const struct tt_moment *now)
@@ -295,7 +306,7 @@ bool tt_prove_load(struct tt_prover *p, const struct tt_place *place, uint32_t a
  * values. */
 bool tt_prove_claim(struct tt_prover *p, const struct tt_place *place, uint32_t access);
 bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const struct tt_runs *runs);
-/* Checks at the end of a part that no access of another rank to this buffer can still go on. */
+/* Checks at the end of a part that all accesses of other ranks to this buffer are surely over. */
 bool tt_prove_quiet(struct tt_prover *p, struct tt_part *part, struct tt_memory *m);
 
 /* Buffers and results of a call (prove-call.c). */
@@ -322,14 +333,14 @@ __attribute__((format(printf, 4, 5), cold)) bool tt_prove_fault_at_end(struct tt
                                                                        const struct tt_part *part,
                                                                        enum tt_fault fault,
                                                                        const char *format, ...);
-/* Reports a race: `access` reads or writes bytes [off, off + len) of m, and the conflicting access
- * `other` has not surely happened before. */
+/* Reports a race: `access` reads or writes bytes [off, off + len) of m, and the earlier access
+ * `other`, with which it conflicts, may not be over by then. */
 __attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m,
                                          int64_t off, int64_t len, uint32_t access, bool write,
                                          uint32_t other, bool other_writes);
 __attribute__((cold)) bool tt_prove_stuck(struct tt_prover *p);
-/* These functions write a description into text, of `size` bytes, and return text: a range of bytes
- * such as "OUT[8..16) of rank 1", a value, and a set of ranks. */
+/* These functions write a description into the buffer `text` of `size` bytes, and return text. They
+ * describe a range of bytes, such as "OUT[8..16) of rank 1", a value, and a set of ranks. */
 char *tt_prove_say_bytes(const struct tt_prover *p, char *text, size_t size,
                          const struct tt_memory *m, int64_t off, int64_t len);
 char *tt_prove_say_value(const struct tt_prover *p, char *text, size_t size,

@@ -42,7 +42,8 @@ static struct tt_pool_chunk *chunk_new(size_t room)
     return chunk;
 }
 
-/* Makes a chunk that has room for `bytes` bytes the current one, and returns it. */
+/* Returns a chunk that has room for `bytes` more bytes, and makes it the chunk from which pieces
+ * are cut from now on. */
 static struct tt_pool_chunk *chunk_with(struct tt_proof_pool *pool, size_t bytes)
 {
     struct tt_pool_chunk *at = pool->current;
@@ -133,7 +134,7 @@ void *tt_prove_grow(struct tt_prover *p, void *array, uint32_t *room, uint32_t n
 
 /* Vector clocks record what happens before what. A lane shares the array of its clock with the
  * moments that tt_prove_moment has returned for it. The array is copied only if the lane has to
- * change it while such a moment still holds it. So a lane that signals often and awaits little
+ * change it while a moment still refers to it. So a lane that signals often and awaits little
  * copies little. */
 
 static size_t clock_bytes(const struct tt_prover *p)
@@ -162,8 +163,8 @@ void tt_prove_clock_drop(struct tt_prover *p, struct tt_vclock *clock)
     if (clock && --clock->refs == 0) tt_prove_release(p, clock, clock_bytes(p));
 }
 
-/* Makes *seen an array that has no other holder, by a copy if necessary, so that it may be
- * changed. */
+/* Makes sure that *seen may be changed: if other pointers refer to the same clock, sets *seen to a
+ * copy of it. */
 static bool make_own(struct tt_prover *p, struct tt_vclock **seen)
 {
     if ((*seen)->refs == 1) return true;
@@ -188,7 +189,8 @@ bool tt_prove_join_all(struct tt_prover *p, struct tt_vclock **seen, const struc
 
 bool tt_prove_join(struct tt_prover *p, struct tt_vclock **seen, const struct tt_moment *other)
 {
-    /* A lane that knows this moment also knows all times that were known at the moment. */
+    /* If *seen has this time of the clock already, it also has all times that were known at that
+     * moment. */
     if ((*seen)->t[other->clock] >= other->time) return true;
     if (!make_own(p, seen)) return false;
     if (*seen != other->seen) latest((*seen)->t, other->seen->t, p->width);
@@ -206,13 +208,13 @@ struct tt_moment tt_prove_moment(struct tt_proof_lane *lane)
 
 /* ---- Values ---- */
 
-/* The value of a byte says from which inputs it was computed. Equal values are one node
- * (hash-consing). So comparing two outputs means comparing numbers, and a combination is checked
- * only when it first occurs. A node says nothing about byte positions, so slices do not multiply
- * the nodes. */
+/* The value of a byte says from which inputs it was computed. Bytes with equal values refer to the
+ * same node (hash-consing). So comparing two outputs means comparing numbers, and a combination is
+ * checked only when it first occurs. A node says nothing about byte positions, so slices do not
+ * multiply the nodes. */
 
-/* Empties the table of nodes. The cost is proportional to the number of nodes in it, not to its
- * size. */
+/* Empties the table of nodes. This takes time in proportion to the nodes in the table, not to the
+ * size of the table. */
 bool tt_prove_values_begin(struct tt_prover *p)
 {
     for (uint32_t i = 0; i < p->nodes_n; i++)
@@ -220,7 +222,8 @@ bool tt_prove_values_begin(struct tt_prover *p)
             p->buckets[p->nodes[i].hash & (p->buckets_n - 1)] = 0;
     p->set_words = ((uint32_t)p->p + 63) / 64;
     p->nodes_n = p->kids_n = 0;
-    tt_prove_leaf(p, TT_NODE_UNDER_WAY, 0, 0, -1); /* under way: must be node 0 */
+    /* the node for bytes under way must have the index 0 */
+    tt_prove_leaf(p, TT_NODE_UNDER_WAY, 0, 0, -1);
     return p->status == TUTTI_OK;
 }
 
@@ -350,7 +353,8 @@ static bool counted_once(struct tt_prover *p, const struct tt_proof_run *one, ui
     return true;
 }
 
-/* Checks that each operand's run of ranks follows the run of the operand before it. */
+/* Checks, for an operation that does not commute, that the ranks in each operand follow the ranks
+ * in the operand before it. */
 static bool in_order(struct tt_prover *p, const struct tt_proof_run *one, uint32_t k)
 {
     char left[160], right[160];
@@ -465,8 +469,9 @@ static int64_t end_of(const struct tt_memory *m, uint32_t i)
     return i + 1 < m->n ? m->at[i + 1].off : m->bytes;
 }
 
-/* Returns the index of the interval that contains byte `off`. It first tries the interval that it
- * found last and the next one, because most look-ups are for consecutive bytes. */
+/* Returns the index of the interval that contains byte `off`. It first tries the interval that the
+ * previous look-up found, and the interval after that one, because most look-ups are for
+ * consecutive bytes. */
 static uint32_t find(struct tt_memory *m, int64_t off)
 {
     uint32_t low = 0, high = m->n;
@@ -494,7 +499,8 @@ static bool room_for_one(struct tt_prover *p, struct tt_memory *m)
     return true;
 }
 
-/* Makes an interval begin at off, by cutting one in two if necessary, and sets *index to it. */
+/* Makes sure that an interval begins at `off`, by cutting one in two if necessary. Sets *index to
+ * the index of this interval. */
 static bool cut(struct tt_prover *p, struct tt_memory *m, int64_t off, uint32_t *index)
 {
     *index = m->n;
@@ -511,7 +517,8 @@ static bool cut(struct tt_prover *p, struct tt_memory *m, int64_t off, uint32_t 
     return true;
 }
 
-/* Makes intervals *first .. *end-1 cover exactly [off, off + len). */
+/* Cuts intervals so that some of them cover exactly the bytes [off, off + len), and sets *first and
+ * *end: these intervals are *first .. *end - 1. */
 static bool cut_out(struct tt_prover *p, struct tt_memory *m, int64_t off, int64_t len,
                     uint32_t *first, uint32_t *end)
 {
@@ -556,7 +563,7 @@ static bool add_reader(struct tt_prover *p, struct tt_interval *in, uint32_t acc
     if (!all) return false;
     p->readers = all;
     uint32_t next = in->reads;
-    /* a later read by a lane replaces the earlier read by the same lane in the list */
+    /* a read replaces an earlier read by the same lane in the list */
     const struct tt_proof_access *last = &p->accesses[all[next].access],
                                  *now = &p->accesses[access];
     if (next && last->clock == now->clock && last->end != TT_UNDER_WAY) next = all[next].next;
@@ -668,7 +675,8 @@ static bool store_piece(struct tt_prover *p, struct tt_memory *m, int64_t off,
 
 bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const struct tt_runs *runs)
 {
-    /* block: the block that is being written; done: the bytes that were written in it */
+    /* block: the number of the block that is being written; done: the bytes already written in
+     * it */
     int64_t block = 0, done = 0;
     for (uint32_t r = 0; r < runs->n; r++) {
         struct tt_proof_run left = runs->at[r];

@@ -233,7 +233,8 @@ static struct tt_begun *waited_for(const struct tt_proof_lane *lane)
     return &lane->begun[s->value * TT_IN_FLIGHT + s->instance % TT_IN_FLIGHT];
 }
 
-/* Returns the lane that a blocked lane waits for; NULL if there is none. */
+/* Returns the lane that a blocked lane waits for; NULL if the plan of the other rank has no such
+ * lane. */
 static struct tt_proof_lane *waits_for(struct tt_prover *p, const struct tt_proof_lane *lane)
 {
     bool await = lane->step.kind == TT_AWAIT;
@@ -243,8 +244,8 @@ static struct tt_proof_lane *waits_for(struct tt_prover *p, const struct tt_proo
     return index < (int)part->plan->lanes ? &part->lane[index] : NULL;
 }
 
-/* Reports a message whose partner can never come, because the lane that would post it has ended.
- * Returns false if the lane does not wait for such a message. */
+/* If the lane waits for a message whose partner can never come, because the lane that would post
+ * the partner has ended, reports this fault. Otherwise returns false. */
 static bool is_unmatched(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (lane->state != TT_LANE_BLOCKED || lane->step.kind == TT_AWAIT) return false;
@@ -261,9 +262,8 @@ static bool is_unmatched(struct tt_prover *p, struct tt_proof_lane *lane)
     return true;
 }
 
-/* Returns the lane itself if it is blocked. A lane that has not started waits for an earlier
- * execution of its rank to end, so for such a lane the result is the first blocked lane of its
- * rank. */
+/* Returns the lane itself if it is blocked. If it has not started, it waits for an earlier
+ * execution of its rank to end; then returns the first blocked lane of that rank. */
 static struct tt_proof_lane *blocked_in(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (!lane || lane->state == TT_LANE_BLOCKED) return lane;
@@ -280,8 +280,8 @@ static struct tt_proof_lane *next_blocked(struct tt_prover *p, struct tt_proof_l
     return lane ? blocked_in(p, waits_for(p, lane)) : NULL;
 }
 
-/* Follows the lanes, from each to the lane for which it waits. Returns a lane of the circle that
- * these waits form, or `from` if they form none. */
+/* Goes from lane to lane, each time to the one for which the lane waits. If these waits form a
+ * circle, returns a lane of the circle; otherwise returns `from`. */
 static struct tt_proof_lane *on_circle(struct tt_prover *p, struct tt_proof_lane *from)
 {
     struct tt_proof_lane *slow = from, *fast = from;

@@ -13,9 +13,10 @@ static void ready(struct tt_prover *p, struct tt_proof_lane *lane);
 
 /* ---- Messages ---- */
 
-/* Messages are matched in order for each execution, pair of ranks and lane. The prover moves the
- * bytes of a message as soon as both its send and its receive are posted. No other step may access
- * the ranges of the two between post and wait, so it does not matter when the bytes move. */
+/* The k-th send and the k-th receive of the same execution, pair of ranks and lane match. The
+ * prover moves the bytes of a message as soon as both its send and its receive are posted. It does
+ * not matter when exactly the bytes move, because no other step may access the ranges of the send
+ * and of the receive between post and wait. */
 
 static bool channels_begin(struct tt_prover *p)
 {
@@ -31,7 +32,8 @@ static uint64_t key_of(const struct tt_prover *p, const struct tt_part *part, in
     return (key * (uint64_t)p->p + (uint64_t)from) * (uint64_t)p->p + (uint64_t)to + 1;
 }
 
-/* Returns the channel with this key, or the free entry of the table where it belongs. */
+/* Returns the channel with this key; or, if there is none, the free entry of the table in which it
+ * would have to be. */
 static struct tt_channel *find(const struct tt_prover *p, uint64_t key)
 {
     uint32_t mask = p->channels_room - 1;
@@ -110,7 +112,7 @@ static bool match(struct tt_prover *p, struct tt_channel *channel, struct tt_pro
     return m->is_send ? deliver(p, m, other) : deliver(p, other, m);
 }
 
-/* Posts the send or receive that the running lane does. */
+/* Posts the send or receive that is the current step of the running lane. */
 static struct tt_proof_message *prove_post(struct tt_prover *p, const struct tt_place *place)
 {
     struct tt_proof_lane *lane = p->running;
@@ -187,7 +189,8 @@ static struct tt_given *give(struct tt_prover *p, struct tt_proof_lane *lane)
     return &lane->given[lane->given_n++];
 }
 
-/* Makes those lanes ready that await a value of at most `value` of the flag of `lane`. */
+/* The flag of `lane` has risen to `value`: makes the lanes ready that await this value or a lower
+ * one. */
 static void wake(struct tt_prover *p, struct tt_proof_lane *lane, uint32_t value)
 {
     struct tt_proof_lane **at = &lane->waiters;
@@ -303,9 +306,9 @@ static bool same_place(const struct tt_place *a, const struct tt_place *b)
            a->stride == b->stride;
 }
 
-/* Copies the values of a source into *runs, and records the read. If the source is the destination
- * itself, no read is recorded, because the write of the same step is checked against the same
- * accesses. */
+/* Copies the values of a source into *runs, and records the read. If the source is also the
+ * destination of the step, no read is recorded, because the step's write is checked against the
+ * same accesses. */
 static bool load(struct tt_prover *p, const struct tt_place *from, const struct tt_place *to,
                  uint32_t access, struct tt_runs *runs)
 {
@@ -355,8 +358,8 @@ static bool load_operands(struct tt_prover *p, const struct tt_plain *s, uint32_
     return true;
 }
 
-/* Takes the next bytes of each of the k operands, as many as are in a single run of every operand,
- * and sets p->one to these runs. */
+/* Sets p->one[] to the next bytes of each of the k operands. The length is the largest with which
+ * the bytes of every operand are a single run. */
 static void next_piece(struct tt_prover *p, uint32_t k)
 {
     int64_t len = INT64_MAX;
@@ -454,8 +457,8 @@ static enum prove_outcome start(struct tt_prover *p, struct tt_proof_lane *lane)
     return outcome(copy(p, s, true, &b->access));
 }
 
-/* Returns how many instances of an id the lane has had so far, including those of length 0, which
- * were left out. */
+/* Returns how many instances of the step with this id the lane has passed so far. Instances of
+ * length 0, which the iterator leaves out, count as well. */
 static uint64_t instances(const struct tt_proof_lane *lane, uint32_t id)
 {
     uint64_t n = lane->counts[id];
@@ -570,9 +573,9 @@ static bool end_moment(struct tt_prover *p, struct tt_part *part)
     return true;
 }
 
-/* Frees the records of the buffers of a rank that has ended an execution: the buffers belong to the
- * caller again. The record of OUT of the rank that ended the execution first stays, because the
- * results of the other ranks are compared with it. */
+/* Frees the records of the buffers of a rank that has ended an execution, because the buffers
+ * belong to the caller again. The rank that ended the execution first keeps the record of OUT, with
+ * which the results of the other ranks are compared. */
 static void drop_buffers(struct tt_prover *p, struct tt_part *part)
 {
     for (int buf = TT_IN; buf < TT_WIN; buf++) {
@@ -617,7 +620,7 @@ static bool end_lane(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (!all_waited(p, lane)) return false;
     lane->state = TT_LANE_DONE;
-    /* wakes the lanes that still await the flag of this lane; they will report a fault */
+    /* makes the lanes ready that still await the flag of this lane; they will report a fault */
     while (lane->waiters) {
         struct tt_proof_lane *waiter = lane->waiters;
         lane->waiters = waiter->next;

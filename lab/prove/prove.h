@@ -60,7 +60,7 @@ enum tt_fault {
 const char *tt_fault_name(enum tt_fault fault); /* "UNWRITTEN" */
 const char *tt_fault_text(enum tt_fault fault); /* "uninitialised data" */
 
-/* One execution: the plans and calls of all ranks. All plans must pass tt_plan_invalid. */
+/* One execution: the plans and calls of all ranks. tt_plan_invalid must accept all plans. */
 struct tt_proof_execution {
     const struct tt_plan *const *plans;
     const struct tt_call *calls;
@@ -68,13 +68,14 @@ struct tt_proof_execution {
 
 /* A sequence of executions on one team, in the same order on all ranks.
  *
- * in_flight: a rank starts execution k when it has ended its execution k - in_flight; 1 stands for
- * a sequence of blocking calls (0 means 1).
+ * in_flight: how many executions a rank has under way at once: it starts execution k when it has
+ * ended execution k - in_flight. 1 stands for a sequence of blocking calls, and 0 means 1.
  *
- * held: no rank starts execution k before all ranks have ended k - held. This makes window slots
- * safe when held <= TT_PROOF_SLOTS (0 means TT_PROOF_SLOTS).
+ * held: no rank starts execution k before all ranks have ended execution k - held. So a slot is
+ * free when it is used again if held <= TT_PROOF_SLOTS. 0 means TT_PROOF_SLOTS.
  *
- * map: NULL means one node on which all buffers can be read. */
+ * map: the nodes of the ranks and what the ranks can access; NULL means one node on which all
+ * buffers can be read. */
 struct tt_proof_case {
     int p, executions, in_flight, held;
     const struct tt_proof_execution *execution;
@@ -85,8 +86,9 @@ struct tt_proof_case {
  * reuses slots. What is proven for few slots is also true for more. */
 enum { TT_PROOF_TEXT = 1024, TT_PROOF_SLOTS = 4 };
 
-/* The result of a proof: the first fault, its place, and its description. step is the index in
- * plan->steps. rank, lane or step is -1 if the fault has none. */
+/* The result of a proof: the first fault (TT_FAULT_NONE if there is none), its place, and its
+ * description. `step` is an index into plan->steps. rank, lane or step is -1 if the fault does not
+ * belong to one. */
 struct tt_proof {
     enum tt_fault fault;
     int execution, rank, lane, step;
@@ -98,12 +100,12 @@ struct tt_proof {
 /* The memory of a prover, which is used for one proof after the other. Only one thread at a time
  * may use a prover. */
 struct tt_prover;
-struct tt_prover *tt_prover_new(void); /* NULL: no memory */
+struct tt_prover *tt_prover_new(void); /* returns NULL if there is no memory */
 void tt_prover_free(struct tt_prover *prover);
 
-/* Decides whether the plans are right. Returns TUTTI_OK if this could be decided, and *proof is the
- * answer; ERR_MEMORY; or ERR_ARG if the plans and calls differ in ranks, collective, type or
- * operation. */
+/* Decides whether the plans are right. Returns TUTTI_OK if this could be decided; *proof then has
+ * the answer. Errors: ERR_MEMORY; ERR_ARG if the plans and calls differ in ranks, collective, type
+ * or operation. */
 tutti_status tt_prove(struct tt_prover *prover, const struct tt_proof_case *problem,
                       struct tt_proof *proof);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gives the library the plan of a rank from a plan file, after it has proven the schedule for the
- * call. All ranks of a team ask with the same arguments, apart from their rank, and so get the same
- * answer if their files are the same.
+ * call. All ranks of a team ask with the same arguments, except for their rank. So all ranks get
+ * the same answer if their files have the same contents.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +24,9 @@ const char *tutti_lab_version(void)
     return TUTTI_VERSION;
 }
 
-/* Sets the calls of all ranks. In a collective with a root, only the root may call in place. No
- * other rank knows whether the root does, so the schedule is proven once with roots_place and once
- * without. */
+/* Sets the calls of all ranks. roots_place: in a collective in which only the root may call in
+ * place, the root does so. The other ranks do not know whether it does, so the schedule is proven
+ * once with roots_place and once without. */
 static void set_calls(struct served *s, bool roots_place)
 {
     for (int r = 0; r < s->p; r++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/queue.h"
 
-/* the most events of a queue that tt_queue_valid checks: more would take too long */
+/* a queue with more events is not checked by tt_queue_valid, because this would take too long */
 enum { CHECKED = 256 };
 
 static int bucket_of(int64_t time, int64_t last)
@@ -46,9 +46,9 @@ bool tt_queue_put(struct tt_queue *queue, struct tt_event event)
     return true;
 }
 
-/* Fills bucket 0, which is empty: distributes the events of the lowest bucket that has any to lower
- * buckets, by their differences from the earliest of these events. Returns false if there is no
- * event, or no memory. */
+/* Fills bucket 0, which is empty: distributes the events of the lowest bucket that has events to
+ * lower buckets, by how their times differ from the earliest of them. The queue must have an event.
+ * Returns false if there is no memory. */
 static bool refill(struct tt_queue *queue)
 {
     int b = 1;

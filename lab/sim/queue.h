@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Events in the order of their times: a radix heap (Ahuja et al. 1990). No event may be earlier
- * than the one taken last. So events lie in buckets by the highest bit in which their time differs
- * from that of the event taken last. Each event moves to a lower bucket only a few times, and
- * memory is accessed in sequence.
+ * than the one taken last. So each event lies in the bucket of the highest bit in which its time
+ * differs from the time of the event taken last. Each event moves to a lower bucket only a few
+ * times, and memory is accessed in sequence.
  */
 #ifndef TT_SIM_QUEUE_H
 #define TT_SIM_QUEUE_H
@@ -20,8 +20,9 @@ struct tt_bucket {
     size_t n, room;
 };
 
-/* Invariants (tt_queue_valid): time(bucket 0) == last; bucket i > 0: the highest bit of time ^ last
- * is i - 1; n is the number of events that are in the queue. */
+/* `last` is the time of the event taken last. Invariants (tt_queue_valid checks them): the events
+ * in bucket 0 have the time `last`; for an event in bucket i > 0, the highest bit of time ^ last is
+ * bit i - 1; n is the number of events in the queue. */
 struct tt_queue {
     struct tt_bucket bucket[65];
     int64_t last;

@@ -15,15 +15,18 @@ enum tt_sim_message_kind { TT_SIM_SEND, TT_SIM_PUT, TT_SIM_GET, TT_SIM_SIGNAL };
  * `to`. */
 struct tt_sim_message {
     int from, to;
-    /* lane: that of the step that started the message; step: the stage of the message (wire.c) */
+    /* lane: the lane whose step started the message; step: the stage of the message (wire.c) */
     uint8_t kind, lane, step;
-    /* the value of a signal; for other messages, the index of the start in lane->complete */
+    /* for a signal, its value; for other messages, the index in tt_sim_lane.complete[] of the step
+     * that started the message */
     uint32_t value;
     int64_t bytes;
-    /* when the message was posted; later, while it waits for its receive, when it came */
+    /* the time at which the message was posted; or, while it waits for its receive, the time at
+     * which it came */
     int64_t since;
     struct tt_route route;
-    uint32_t next; /* the next in the receiver's list or in the free list */
+    /* the index of the next message in the receiver's list or in the list of free entries */
+    uint32_t next;
 };
 
 /* Stands for a completion time that is not known yet, and for the time of an event that is not
@@ -35,10 +38,13 @@ struct tt_sim_lane {
     struct tt_plain step;
     /* fetched: all operands of the step that belong to other ranks have come */
     bool has_step, ended, fetched;
-    int gets;           /* the number of operands of other ranks that are under way */
-    int64_t now, begun; /* now: the lane's time; begun: when the lane came to `step` */
-    int64_t due;        /* the time of the event that continues the lane; TT_NEVER: there is none */
-    /* by started step, TT_IN_FLIGHT for each id: its completion time or TT_NEVER */
+    int gets; /* how many operands of other ranks have not come yet */
+    /* now: the time up to which the lane is simulated; begun: when the lane came to `step` */
+    int64_t now, begun;
+    /* the time of the event at which the lane goes on; TT_NEVER if there is none */
+    int64_t due;
+    /* for each instance of a step that starts something (TT_IN_FLIGHT instances for each id): the
+     * time at which it is complete, or TT_NEVER */
     int64_t *complete;
     void *memory;
 };
@@ -47,12 +53,14 @@ struct tt_sim_rank {
     struct tt_plan *plan;
     struct tt_sim_lane *lane;
     int phase, lanes_left;
-    /* the indices of the first and the last message of the lists TT_CAME and TT_POSTED; 0: none */
+    /* the indices of the first and the last message in the rank's two lists of messages, TT_CAME
+     * and TT_POSTED (sim.c); 0 if the list is empty */
     uint32_t met[2], met_last[2];
     int64_t send_free, recv_free, sent;
-    /* until this time the rank copies data to or from another rank of its node */
+    /* the time until which the rank copies data to or from other ranks of its node */
     int64_t copy_free;
-    int64_t busy; /* loggp: until this time the rank's processor works on messages */
+    /* in the model loggp: the time until which the rank's processor works on messages */
+    int64_t busy;
 };
 
 struct tt_sim {
@@ -63,7 +71,8 @@ struct tt_sim {
     uint32_t messages, message_room, free_message;
     struct tt_flags *flags;
     int64_t *link_free;
-    /* two for each rank, for sends and receives; NULL: the model has no tw_both */
+    /* two ports for each rank, one for sends and one for receives; NULL if the model has no
+     * tw_both */
     struct tt_sim_port *port;
     struct tt_sim_result result;
     int64_t clock;
@@ -79,13 +88,13 @@ void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who);
 /* ---- wire.c ---- */
 
 tutti_status tt_wire_begin(struct tt_sim *sim);
-/* Sends a message at time sim->clock. tt_sim_left is called with the time at which it has left, and
- * tt_sim_came with the time at which it has come. */
+/* Sends the message with the index `place` at time sim->clock. wire.c then calls tt_sim_left with
+ * the time at which the message has left, and tt_sim_came with the time at which it has come. */
 void tt_wire_send(struct tt_sim *sim, uint32_t place);
-/* Handles an event of a message: the message goes on to its next stage. */
+/* Handles the event at which a message goes on to its next stage. */
 void tt_wire_step(struct tt_sim *sim, uint32_t place);
-/* Handles an event of a port. There are such events only in the model with tw_both, in which a rank
- * is slower while it sends and receives at once. */
+/* Handles an event of the port with this number. Ports have events only in the model with tw_both,
+ * in which a rank is slower while it sends and receives at once. */
 void tt_both_step(struct tt_sim *sim, uint32_t number);
 
 /* ---- sim.c ---- */

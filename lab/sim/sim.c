@@ -9,15 +9,17 @@
 
 #include "plan/words.h"
 
-/* The two lists of messages of a rank: those that have come, but whose receive is not posted yet;
- * and posted receives whose message has not come yet. */
+/* The two lists of a rank: messages that have come, but whose receive is not posted yet; and posted
+ * receives whose message has not come yet. */
 enum { TT_CAME, TT_POSTED };
 #define TT_SEEN 255 /* the stage of a signal that has come */
 
 struct tt_flag {
-    uint64_t key; /* writer, lane and reader of the flag; 0: this entry of the table is free */
+    /* stands for writer, lane and reader of the flag; 0 if this entry of the table is free */
+    uint64_t key;
     uint32_t value;
-    /* the number + 1 of the reader's lane that waits for a change of the flag; 0: none */
+    /* 1 + the number of the reader's lane that waits for a change of the flag; 0 if no lane
+     * waits */
     uint32_t wanted;
 };
 
@@ -29,7 +31,7 @@ static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
 
 /* This section has the memory and the lists of messages. All messages are in one growing array,
  * whose free entries form a list. Each rank has a list of messages that have come and a list of
- * receives that wait, both in order. */
+ * receives that wait for messages, both in the order in which they came or were posted. */
 
 static bool more_messages(struct tt_sim *sim)
 {
@@ -73,8 +75,8 @@ static void messages_add(struct tt_sim *sim, struct tt_sim_rank *rank, int which
     rank->met_last[which] = place;
 }
 
-/* Removes the first message from rank `from` and lane `lane` out of the list `which` of the rank,
- * and returns its index; 0 if there is none. */
+/* Removes from the list `which` of the rank the first entry for a message from rank `from` and lane
+ * `lane`, and returns its index; 0 if there is none. */
 static uint32_t messages_take(struct tt_sim *sim, struct tt_sim_rank *rank, int which, int from,
                               int lane)
 {
@@ -130,8 +132,8 @@ static bool grow(struct tt_flags *flags)
     return true;
 }
 
-/* Returns the flag of `lane` of `writer` as `reader` sees it, and creates it at the first call.
- * NULL: no memory. */
+/* Returns the flag that lane `lane` of rank `writer` raises for rank `reader`, and creates it at
+ * the first call. Returns NULL if there is no memory. */
 static struct tt_flag *flag_of(struct tt_sim *sim, int writer, int lane, int reader)
 {
     if (!sim->flags && !(sim->flags = tt_calloc(1, sizeof *sim->flags))) return NULL;
@@ -160,7 +162,7 @@ static void flags_free(struct tt_sim *sim)
 
 /* ---- Waking ---- */
 
-/* Returns the number that stands for the lane in events. */
+/* Returns the number by which events name the lane (tt_event.who). */
 static uint32_t lane_number(const struct tt_sim *sim, const struct tt_sim_rank *rank, int lane)
 {
     return (uint32_t)((rank - sim->rank) * TT_LANES + lane);
@@ -179,8 +181,8 @@ static uint32_t start_of(const struct tt_plain *s)
     return s->value * TT_IN_FLIGHT + (uint32_t)(s->instance % TT_IN_FLIGHT);
 }
 
-/* Sets the completion time of a started step of this lane, which may be later than sim->clock, and
- * wakes the lane if it waits for this step. */
+/* Sets the time at which a started step of this lane is complete, and wakes the lane if it waits
+ * for this step. The time may be later than sim->clock. */
 static void complete(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, uint32_t start,
                      int64_t time)
 {
@@ -269,7 +271,7 @@ static void operand_came(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
     wake(sim, rank, lane, l->now);
 }
 
-/* the value of a message that gets an operand: no wait step belongs to it */
+/* the `value` of a message that fetches an operand, for which no wait step exists */
 #define OPERAND UINT32_MAX
 
 static void report_message(const struct tt_sim *sim, const struct tt_sim_message *message,
@@ -362,8 +364,8 @@ static void signal_all(struct tt_sim *sim, int me, int lane, const struct tt_pla
     }
 }
 
-/* Starts messages that get those operands of a copy or reduction that belong to other ranks.
- * Returns the number of these operands. */
+/* Starts the messages that fetch the operands of a copy or reduction from other ranks. Returns how
+ * many operands are fetched. */
 static int fetch(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
 {
     int far = 0;
@@ -412,8 +414,8 @@ static void start(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
     dispatch(sim, lane, kind, get ? s->peer : me, get ? me : s->peer, s->len, start_of(s));
 }
 
-/* Returns whether the step affects other ranks or depends on them. If so, it must not be done
- * before sim->clock reaches the lane's time, because steps of other ranks may come before it. */
+/* Returns whether the step affects other ranks or depends on them. Such a step must not be done
+ * before sim->clock reaches the lane's time, because steps of other ranks may come first. */
 static bool is_for_others(const struct tt_plain *s, const struct tt_sim_lane *l)
 {
     switch (s->kind) {
@@ -535,7 +537,7 @@ static bool begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int la
     *l = (struct tt_sim_lane){.now = time, .due = TT_NEVER, .memory = memory};
     l->complete = (int64_t *)(void *)(memory + iter);
     for (size_t i = 0; i < starts; i++)
-        /* time 0, so that a wait for a step of length 0, which is never started, does not block */
+        /* a step of length 0 is never started; with the time 0, a wait for it does not block */
         l->complete[i] = 0;
     tt_iter_begin(&l->iter, plan, lane, memory);
     return true;
@@ -614,7 +616,7 @@ static void run(struct tt_sim *sim)
     }
 }
 
-/* Reports an error for ranks that have not ended although no event is left. Returns its status. */
+/* Records the error that ranks have not ended although no event is left, and returns its status. */
 static tutti_status stopped(const struct tt_sim *sim)
 {
     int r = 0;

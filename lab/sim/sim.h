@@ -19,12 +19,12 @@
  * model. The rank that sends, puts or reads copies it in near_tw m, one message at a time, and the
  * message is seen near_ts later.
  *
- * A signal is a message of 8 bytes. A put is a message from the rank that puts. A get, and an
- * operand or source X@r, is a message from the rank that is read to the rank that reads. A send is
- * complete when its last byte has left; a receive is complete when it is posted and its message has
- * come. Copying costs t_r for each byte, reducing gamma for each byte of each operand but the
- * first. Reducing costs nothing where the network's adapters reduce (tt_net.reduces). Waiting costs
- * nothing.
+ * A signal is a message of 8 bytes. A put is a message from the rank that puts. A get is a message
+ * from the rank that is read to the rank that reads, and so is an operand or source X@r (buffer X
+ * of another rank r). A send is complete when its last byte has left; a receive is complete when it
+ * is posted and its message has come. Copying costs t_r for each byte. Reducing costs gamma for
+ * each byte of each operand, except for the first operand. Reducing costs nothing where the
+ * network's adapters reduce (tt_net.reduces). Waiting costs nothing.
  *
  * Events of the same picosecond happen in the order in which they were scheduled, so results are
  * reproducible.
@@ -43,15 +43,16 @@ enum tt_model_kind {
         TT_MODELS
 };
 
-/* Times in picoseconds, each of a message or of a byte. */
+/* The times of a model in picoseconds, each for a message or for a byte. */
 struct tt_model {
     enum tt_model_kind kind;
     int64_t ts_ps, tw_ps, tr_ps, gamma_ps; /* t_s of a message; t_w, t_r, gamma of a byte */
-    int64_t tw_both_ps;                    /* simple, one port: t_w'; below t_w it means t_w */
-    int64_t hop_ps;                        /* links: t_h */
-    int64_t o_ps, g_ps, big_g_ps, l_ps;    /* loggp: o, g, L of a message; G of a byte */
-    int64_t near_ts_ps, near_tw_ps;        /* within a node: t_s of a message, t_w of a byte */
-    bool stores;                           /* links: store-and-forward instead of cut-through */
+    /* model simple with one port: t_w'; a value below t_w stands for t_w */
+    int64_t tw_both_ps;
+    int64_t hop_ps;                     /* links: t_h */
+    int64_t o_ps, g_ps, big_g_ps, l_ps; /* loggp: o, g, L of a message; G of a byte */
+    int64_t near_ts_ps, near_tw_ps;     /* within a node: t_s of a message, t_w of a byte */
+    bool stores;                        /* links: store-and-forward instead of cut-through */
     bool node_ports; /* simple, loggp: the ranks of a node share one port to the network */
     bool all_ports;  /* simple, links: a rank sends and receives any number of messages at once */
 };
@@ -59,19 +60,23 @@ struct tt_model {
 /* A trace event: a step of a lane, from the time at which the lane came to the step until the lane
  * went on; or a message, from its post until it has come. */
 struct tt_sim_event {
-    enum tt_kind kind; /* the kind of the step; message: TT_SEND, TT_PUT, TT_GET or TT_SIGNAL */
-    int rank, lane;    /* message: the rank its bytes come from, and the lane that started it */
-    int peer;          /* message: the rank its bytes go to; step: -1 if it has no peer */
+    /* the kind of the step; for a message, TT_SEND, TT_PUT, TT_GET or TT_SIGNAL */
+    enum tt_kind kind;
+    /* for a message, the rank from which its bytes come, and the lane that started it */
+    int rank, lane;
+    /* for a message, the rank to which its bytes go; for a step, -1 if it has no peer */
+    int peer;
     int64_t begin_ps, end_ps, bytes;
 };
 
 struct tt_sim_job {
     const struct tt_model *model;
-    /* for the model `links`: rank r is the r-th node that is not missing */
+    /* the network for the model `links`: rank r is the r-th node that is not missing */
     const struct tt_net *net;
-    const int *node; /* by rank: its node; NULL: each rank is on a node of its own */
+    const int *node; /* for each rank: its node; NULL if each rank is on a node of its own */
     int p, phases;
-    /* Returns the plan of a phase, which the simulator frees; NULL on an error. */
+    /* Returns the plan of the rank for a phase of the algorithm; NULL on an error. The simulator
+     * frees the plan. */
     struct tt_plan *(*plan)(void *arg, int rank, int phase);
     void *arg;
     /* Called from time to time with the number of ranks that have ended and the number of messages
@@ -86,17 +91,17 @@ struct tt_sim_job {
 struct tt_sim_result {
     int64_t time_ps;  /* the time at which the last rank ends */
     int64_t messages; /* number of messages, including signals, puts and gets */
-    int64_t steps;    /* the most messages, without signals, that one rank sends */
+    int64_t steps;    /* the largest number of messages that a rank sends, signals not counted */
     int64_t bytes;    /* bytes sent, without those of signals */
-    int64_t links;    /* the number of links of the network; 0: there is no network */
+    int64_t links;    /* the number of links of the network; 0 without a network */
     int64_t max_link_bytes, total_link_bytes;
-    /* the bytes on each link, by its number (tt_hop.link); NULL: there is no network */
+    /* for each link (index: tt_hop.link): the bytes that it carried; NULL without a network */
     int64_t *link_bytes;
     int64_t link_room; /* number of entries of link_bytes */
 };
 
-/* The longest time that can be simulated, in picoseconds. No single step or message may take
- * longer, either. */
+/* The longest time that can be simulated, in picoseconds. A single step or message may not take
+ * longer than this, either. */
 #define TT_SIM_LONGEST (INT64_MAX / 2)
 
 /* Simulates all phases of all ranks to the end. Returns TUTTI_OK, and then tt_sim_free frees the

@@ -98,7 +98,7 @@ static int64_t messages_of(const struct tt_plain *s, int p)
     return 0;
 }
 
-/* Counts the messages of all lanes; returns a negative number if there is no memory. */
+/* Counts the messages of all lanes. Returns -1 if there is no plan or no memory. */
 static int64_t messages_in(const struct tt_plan *plan)
 {
     int64_t sum = 0;
@@ -147,7 +147,7 @@ int64_t tt_simulation_formula_ps(const struct tt_simulation *simulation)
     struct tt_problem problem = *simulation->problem;
     if (simulation->map->net && simulation->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
-    /* no formula covers nodes of several ranks */
+    /* no formula is for several ranks on a node */
     bool shares = simulation->map->node && simulation->map->nodes < problem.p;
     if (m->kind == TT_MODEL_loggp || !simulation->algorithm->time || !moves || shares ||
         tt_call_counts(&problem.call))

@@ -19,7 +19,7 @@ struct tt_simulation {
     /* Called from time to time with the number of ranks that have ended and the number of messages
      * so far. May be NULL. */
     void (*progress)(void *arg, int ended, int64_t messages);
-    /* As `step` of struct tt_sim_job. May be NULL. */
+    /* These functions are called as `step` and `message` of struct tt_sim_job. They may be NULL. */
     void (*step)(void *arg, const struct tt_sim_event *event);
     void (*message)(void *arg, const struct tt_sim_event *event);
     void *arg;
@@ -29,8 +29,8 @@ struct tt_simulation {
  * tt_sim_free. */
 tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_result *result);
 
-/* Returns an estimate of the number of messages, from the plans of some ranks; -1 if there is no
- * memory. */
+/* Returns an estimate of the number of messages, from the plans of at most 61 ranks; -1 if there is
+ * no memory. */
 int64_t tt_simulation_messages(const struct tt_simulation *simulation);
 
 /* Returns the time in picoseconds that the algorithm's formula for its cost gives; -1 if there is

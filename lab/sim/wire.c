@@ -23,17 +23,19 @@
  * message is received no earlier than it is sent. */
 
 enum { SENDS, RECEIVES };
-enum { SENT = 1 }; /* a bit of tt_sim_message.step: all bytes were sent */
+enum { SENT = 1 }; /* a bit of tt_sim_message.step: all bytes of the message were sent */
 
-typedef __int128 parts; /* parts of bytes: numbers below 2^127 if times are below 2^63 ps */
+/* a number of parts of bytes; it is below 2^127 if times are below 2^63 ps */
+typedef __int128 parts;
 
 struct tt_sim_port {
-    uint32_t now;         /* the index of the message that has the port; 0: the port is free */
+    uint32_t now;         /* the index of the message that has the port; 0 if the port is free */
     uint32_t first, last; /* the list of messages that wait for the port */
-    bool moves;           /* bytes move; false: the port is free, or its message is in start-up */
-    int64_t since;        /* the time at which `left` was computed */
+    /* bytes move; if false, the port is free, or its message is still in the start-up time */
+    bool moves;
+    int64_t since; /* the time at which `left` was computed */
     parts left;
-    int64_t due; /* the time of the port's event; TT_NEVER: there is none */
+    int64_t due; /* the time of the port's next event; TT_NEVER if there is none */
 };
 
 static bool both_directions(const struct tt_model *model)
@@ -56,7 +58,7 @@ static struct tt_sim_port *other(struct tt_sim *sim, const struct tt_sim_port *p
     return &sim->port[(port - sim->port) ^ 1];
 }
 
-/* Returns how many parts of bytes move at the port in a picosecond. A byte has tw * tw_both
+/* Returns how many parts of a byte move at the port in a picosecond. A byte has tw * tw_both
  * parts. */
 static int64_t rate(struct tt_sim *sim, const struct tt_sim_port *port)
 {
@@ -77,8 +79,8 @@ static void expect(struct tt_sim *sim, struct tt_sim_port *port, int64_t time)
     tt_sim_at(sim, time, TT_EVENT_PORT, (uint32_t)(port - sim->port));
 }
 
-/* Sets an event at the time at which all bytes of the port's message will have moved. If all have
- * been received already, but not all have been sent, there is no event. */
+/* Sets an event at the time at which all bytes of the port's message will have moved. If all bytes
+ * have been received but not all have been sent yet, sets no event. */
 static void foresee(struct tt_sim *sim, struct tt_sim_port *port)
 {
     int64_t moved = rate(sim, port);
@@ -99,8 +101,8 @@ static void set_moves(struct tt_sim *sim, struct tt_sim_port *port, bool moves)
 
 static void join(struct tt_sim *sim, struct tt_sim_port *port, uint32_t place);
 
-/* Gives the port to the first message that waits for it. A message that is being sent then also
- * waits for the port of its receiver. */
+/* Gives the port to the first message that waits for it. If this is a port for sends, the message
+ * from now on also waits for the receive port of its receiver. */
 static void take_bytes(struct tt_sim *sim, struct tt_sim_port *port)
 {
     const struct tt_model *model = sim->job->model;
@@ -143,8 +145,8 @@ static void receive(struct tt_sim *sim, struct tt_sim_port *port)
     tt_sim_came(sim, place, sim->clock);
 }
 
-/* Handles the event that all bytes of the port's message are sent. If its bytes have all been
- * received, too, the message has now come. */
+/* Handles the event at which all bytes of the port's message have been sent. If all of them have
+ * been received as well, the message has now come. */
 static void sent(struct tt_sim *sim, struct tt_sim_port *port)
 {
     uint32_t place = port->now;
@@ -185,8 +187,8 @@ static int64_t of_bytes(const struct tt_model *model, const struct tt_sim_messag
     return model->tw_ps * message->bytes;
 }
 
-/* Occupies a port or link for `span`, from `time` or from when it is free, whichever is later.
- * Returns the time at which it begins. */
+/* Occupies a port or link for the time `span`, from `time` on or from when it is free (*free),
+ * whichever is later. Returns when this time span begins. */
 static int64_t take(int64_t *free, int64_t time, int64_t span)
 {
     int64_t begin = tt_max(time, *free);
@@ -194,8 +196,9 @@ static int64_t take(int64_t *free, int64_t time, int64_t span)
     return begin;
 }
 
-/* Returns the entry of sim->rank that has the port of `rank`: that of the rank itself; or, if the
- * ranks of a node share a port, the entry whose index is the number of the node. */
+/* Returns the entry of sim->rank[] whose send_free and recv_free are those of the port of `rank`:
+ * the entry of the rank itself; or, if the ranks of a node share a port, the entry whose index is
+ * the number of the node. */
 static struct tt_sim_rank *port_of(const struct tt_sim *sim, int rank)
 {
     const int *node = sim->job->node;
@@ -256,8 +259,9 @@ static void loggp_send(struct tt_sim *sim, uint32_t place)
     later(sim, place, begin + stream + model->l_ps);
 }
 
-/* Handles a message that has come to the port of the receiver (step 1), and later one that the port
- * has taken, which goes to the receiver's processor. A put does not use this processor. */
+/* Handles an event of a message at its receiver. At stage 1 the message has come to the receiver's
+ * port; at the next stage the port has taken it, and the receiver's processor works on it. A put
+ * does not use this processor. */
 static void loggp_step(struct tt_sim *sim, uint32_t place)
 {
     struct tt_sim_message *message = &sim->message[place];
@@ -289,8 +293,8 @@ static void links_send(struct tt_sim *sim, uint32_t place)
     later(sim, place, begin + model->ts_ps);
 }
 
-/* Handles the event that the head of the message (or, with store-and-forward, its last byte) has
- * come to the last node. */
+/* Handles the event at which the head of the message (or, with store-and-forward, its last byte)
+ * has come to the node of the receiver. */
 static void arrive(struct tt_sim *sim, uint32_t place)
 {
     struct tt_sim_message *message = &sim->message[place];

@@ -67,8 +67,8 @@ static bool same_set(const struct tt_plan *a, const struct tt_step *sa, const st
     return memcmp(a->ranks + sa->first, b->ranks + sb->first, sa->nops * sizeof *a->ranks) == 0;
 }
 
-/* Compares what step.first stands for: an index into one of the plan's tables, or, in other kinds
- * of steps, a number. */
+/* Compares the operands that step.first stands for. In some kinds of steps it is an index into one
+ * of the plan's tables, whose entries are compared; in the others it is a number. */
 static bool same_operands(const struct tt_plan *a, const struct tt_step *sa,
                           const struct tt_plan *b, const struct tt_step *sb)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reads text that consists of words, numbers and a few signs, line by line. After the first error
- * every function does nothing, so that a grammar is written as a plain sequence of calls.
+ * every function does nothing. So a parser can call them one after the other, and check for errors
+ * only at the end.
  */
 #ifndef TT_PLAN_LEX_H
 #define TT_PLAN_LEX_H
@@ -28,13 +29,13 @@ __attribute__((format(printf, 2, 3))) void tt_lex_missing(struct tt_lex *in, con
  * tt_lex_need records an error if something else comes next. */
 bool tt_lex_take(struct tt_lex *in, const char *text);
 void tt_lex_need(struct tt_lex *in, const char *text);
-/* Reads a word of the list and returns its index in the list; 0 after an error. In this function
- * and the next ones, `what` names in error messages what was expected. */
+/* Reads a word of the list and returns its index in the list; 0 after an error. Here and in the
+ * next functions, error messages name what was expected by `what`. */
 int tt_lex_word(struct tt_lex *in, const struct tt_words *words, const char *what);
 /* Reads any word of letters, digits, - and _, of at most size - 1 characters. */
 void tt_lex_name(struct tt_lex *in, char *name, size_t size, const char *what);
-/* Reads a word of letters, digits and _, of at most size - 1 characters. In an expression - is an
- * operator, so it ends the word. */
+/* Reads a word of letters, digits and _, of at most size - 1 characters. A - ends the word, because
+ * it is an operator in expressions. */
 void tt_lex_variable(struct tt_lex *in, char *name, size_t size, const char *what);
 /* Reads a whole number in [min, max], which may end in K, M or G; returns min after an error. */
 int64_t tt_lex_number(struct tt_lex *in, int64_t min, int64_t max, const char *what);
@@ -44,9 +45,9 @@ uint64_t tt_lex_unsigned(struct tt_lex *in, const char *what);
  * begins with a letter. */
 const char *tt_lex_next(struct tt_lex *in);
 bool tt_lex_at_letter(struct tt_lex *in);
-/* These two functions skip lines that are not parsed; they are called at the beginning of a line.
- * tt_lex_closes_line returns whether the line begins with a }. tt_lex_skip_line goes to the next
- * line that is not empty, and returns whether the skipped line ended in a {. */
+/* These two functions serve to skip lines that are not parsed, and are called at the beginning of a
+ * line. tt_lex_closes_line returns whether the line begins with a }. tt_lex_skip_line goes to the
+ * next line that is not empty, and returns whether the skipped line ended in a {. */
 bool tt_lex_closes_line(struct tt_lex *in);
 bool tt_lex_skip_line(struct tt_lex *in);
 /* Requires that only blanks and a comment are left on the line, and goes to the next line that is

@@ -131,8 +131,8 @@ static int64_t calculated(struct tt_parser *to, enum operator op, int64_t a, int
     return result;
 }
 
-/* Reads an operator of at least this level, if one comes next. Otherwise reads nothing and returns
- * OPERATORS. */
+/* Reads and returns the next operator if its level is at least `level`. Otherwise reads nothing and
+ * returns OPERATORS. */
 static enum operator take_operator(struct tt_parser *to, int level)
 {
     struct tt_lex before = to->in;

@@ -52,7 +52,8 @@ static int64_t bytes(struct tt_parser *to, const char *what)
     return tt_parse_number(to, 0, TT_TEXT_BYTES, what);
 }
 
-/* Parses the turn of the inner loop in a range, such as "i%2" or "(i+1)", up to its factor. */
+/* Parses the part of a range that depends on the turn i of the inner loop, such as "i%2" or
+ * "(i+1)". The factor that follows, as in "i%2*4K", is not parsed here. */
 static void inner_turn(struct tt_parser *to, struct tt_shape *s)
 {
     struct tt_lex *in = &to->in;
@@ -96,7 +97,8 @@ static struct tt_range shaped(struct tt_parser *to, struct tt_range r, const str
     return r;
 }
 
-/* Parses the rest of a range, from its [ on. */
+/* Parses the rest of a range, from its [ on: the offset, the terms that vary with loops, block and
+ * stride. */
 static struct tt_range place(struct tt_parser *to, int buf, int32_t owner)
 {
     struct tt_lex *in = &to->in;
@@ -114,16 +116,16 @@ static struct tt_range place(struct tt_parser *to, int buf, int32_t owner)
     return shaped(to, r, &s);
 }
 
-/* Parses the rank after an @ in a step that may also read the buffers of its own rank. Returns
- * TT_SELF if it is the rank of the plan. */
+/* Parses the rank after an @ in a step that may read the buffers of any rank. Returns TT_SELF for
+ * the rank to which the plan belongs. */
 static int32_t owner(struct tt_parser *to)
 {
     int32_t r = parse_rank(to);
     return r == to->me ? TT_SELF : r;
 }
 
-/* These three functions parse a range of any rank, a range of this rank, and a range of another
- * rank. */
+/* Parses a range of any rank. parse_own_range parses a range of this rank, and parse_far_range a
+ * range of another rank. */
 static struct tt_range parse_range(struct tt_parser *to)
 {
     int buf = tt_lex_word(&to->in, &tt_buffer_words, "a buffer");
@@ -158,8 +160,8 @@ static struct tt_range parse_own_range(struct tt_parser *to)
     return place(to, tt_lex_word(&to->in, &tt_buffer_words, "a buffer"), TT_SELF);
 }
 
-/* A length such as "len 4K tail 100 every 3 phase 1". parse_tail passes the tail to the builder
- * after the step has been appended. */
+/* A length such as "len 4K tail 100 every 3 phase 1": in every third turn of a loop, the length is
+ * 100 instead of 4K. parse_tail passes the tail to the builder after the step has been appended. */
 struct length {
     int64_t len, tail;
     int32_t mod, phase;
@@ -184,8 +186,9 @@ static void parse_tail(struct tt_parser *to, struct length s)
     if (s.tail >= 0) tt_tail_at(to->b, s.tail, s.mod, s.phase);
 }
 
-/* Parses a flag value such as "1 + i*2 + j". parse_per_turn passes inc, the amounts that the value
- * grows in each turn, to the builder after the step has been appended. */
+/* Parses a flag value such as "1 + i*2 + j". Sets inc[] to the amounts by which the value grows in
+ * each turn of the inner and of the outer loop (here 2 and 1). parse_per_turn passes inc[] to the
+ * builder after the step has been appended. */
 static uint32_t parse_value(struct tt_parser *to, int inc[TT_DEPTH])
 {
     struct tt_lex *in = &to->in;
@@ -216,7 +219,8 @@ static struct tt_text_block *open_block(struct tt_parser *to, enum tt_block_kind
 {
     if (to->blocks_n == TT_TEXT_BLOCKS) {
         tt_lex_wrong(&to->in, "blocks are at most %d deep", TT_TEXT_BLOCKS);
-        return to->blocks; /* after an error, any block will do */
+        /* the parser has failed, so it does not matter which block is returned */
+        return to->blocks;
     }
     struct tt_text_block *block = &to->blocks[to->blocks_n++];
     *block = (struct tt_text_block){.kind = kind};
@@ -249,7 +253,8 @@ static void parse_loop(struct tt_parser *to)
     tt_loop(to->b, turns_n);
 }
 
-/* Reads the header "k in 0..p-1 {", from the variable on; the limits are numbers. */
+/* Reads the header of a `for` block after the word `for`, such as "k in 0..p-1 {", and opens the
+ * block. */
 static void parse_for(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -298,7 +303,8 @@ static bool next_value(struct tt_parser *to, const struct tt_text_block *block)
     return true;
 }
 
-/* Ends the innermost block, after its }. */
+/* Handles the } of the innermost block: goes back to its first line if it is a `for` with values
+ * left; otherwise ends it. */
 static void parse_close(struct tt_parser *to)
 {
     if (to->blocks_n == 0) {
@@ -330,8 +336,8 @@ static bool make_room(struct tt_parser *to)
 }
 
 /* Parses the id of a step that starts something. The id must be the next one of the lane. In a
- * `for` or `if`, or if the id is an expression, it may also be an earlier one, which then stands
- * for this step from now on. */
+ * `for` or `if`, or if the id is an expression, it may also be an earlier id; from now on, this id
+ * then stands for the new step. */
 static uint32_t next_id(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -489,8 +495,8 @@ static int64_t offset(struct tt_parser *to)
     return off;
 }
 
-/* Parses an entry of an exchange, such as "entry 1 IN[5000] -> OUT@1[0] len 5000", from its rank
- * on. */
+/* Parses an entry of an exchange, such as "entry 1 IN[5000] -> OUT@1[0] len 5000", after the word
+ * `entry`. `from` is the buffer that the entry must name (here IN). */
 static void entry(struct tt_parser *to, int from)
 {
     struct tt_lex *in = &to->in;
@@ -545,7 +551,8 @@ static void exchange(struct tt_parser *to)
 
 static const struct statement {
     void (*read)(struct tt_parser *);
-    bool varies; /* whether "from 2" may follow the step */
+    /* the step may end with "from N": the turn of the loop in which it is done first */
+    bool varies;
 } statements[] = {
     [TT_SEND] = {send, true},        [TT_RECV] = {recv, true},
     [TT_PUT] = {put, true},          [TT_GET] = {get, true},

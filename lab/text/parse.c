@@ -13,7 +13,7 @@
 /* ---- The header ---- */
 
 /* Parses "rank 0 of 4". In a plan file, "rank r" stands for any rank, and "of p" for any number of
- * ranks; the caller has then set to->me and to->p. */
+ * ranks; to->me and to->p then keep the values that the caller has set. */
 static void ranks(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -73,8 +73,8 @@ static void collective(struct tt_parser *to)
                      tt_coll_name(to->call.coll), tt_coll_name(to->given->coll));
 }
 
-/* Defines the names that expressions may use. `bytes` is the number of bytes that the rank
- * contributes, as in problems. */
+/* Defines the names that expressions may use. The name `bytes` has the meaning of BYTES in a
+ * problem (problem.h). */
 static void variables(struct tt_parser *to)
 {
     const struct tt_call *call = to->given;

@@ -15,10 +15,10 @@
 #define TT_TEXT_BYTES (INT64_MAX / 2)
 
 enum {
-    TT_TEXT_NAME = 16,      /* the bytes of a variable's name, with its end */
+    TT_TEXT_NAME = 16,      /* the bytes of a variable's name, with the \0 at its end */
     TT_TEXT_VARIABLES = 16, /* the most variables at a time */
-    TT_TEXT_BLOCKS = 16,    /* the deepest nesting of blocks */
-    TT_TEXT_NESTED = 64     /* the deepest nesting of parentheses */
+    TT_TEXT_BLOCKS = 16,    /* how deep blocks may nest */
+    TT_TEXT_NESTED = 64     /* how deep parentheses may nest */
 };
 
 /* A named number. The first ones are r, p and the values of the call; the variables of the `for`
@@ -38,7 +38,7 @@ struct tt_text_block {
 struct tt_parser {
     struct tt_lex in;
     struct tt_builder *b; /* the builder of the plan; NULL before the first lane of a plan */
-    /* the call that the plans are for; NULL: the headers of the plans say it */
+    /* the call for which the plans are parsed; NULL if the headers of the plans decide it */
     const struct tt_call *given;
     struct tt_call call; /* the call, as far as the header of the plan describes it */
     char name[48];       /* the algorithm's name */
@@ -48,7 +48,7 @@ struct tt_parser {
     struct tt_variable variables[TT_TEXT_VARIABLES];
     struct tt_text_block blocks[TT_TEXT_BLOCKS];
     int variables_n, blocks_n, nested;
-    int64_t turns;    /* the turns of all `for` blocks so far */
+    int64_t turns;    /* how many turns of `for` blocks were parsed so far */
     tt_started *ids;  /* for each id of this lane, what the builder has returned for its step */
     uint32_t started; /* the number of ids in this lane */
     size_t ids_room;
@@ -69,14 +69,14 @@ struct tt_plan *tt_parse_for_call(const struct tt_lex *at, const struct tt_call 
 void tt_parse_variable(struct tt_parser *to, const char *name, int64_t value);
 struct tt_variable *tt_parse_find(struct tt_parser *to, const char *name);
 /* Parses a number within [min, max], or an expression with that value; returns min after an error.
- * A sum has to be in parentheses, because a + or - may follow a number in a step. `what` names in
- * error messages what was expected. */
+ * A sum has to be in parentheses, because a + or - may follow a number in a step. Error messages
+ * name what was expected by `what`. */
 int64_t tt_parse_number(struct tt_parser *to, int64_t min, int64_t max, const char *what);
 /* Parses a number or an expression like tt_parse_number, in places where a * or % may follow it. So
  * an expression with any operator has to be in parentheses. */
 int64_t tt_parse_atom(struct tt_parser *to, int64_t min, int64_t max, const char *what);
-/* Parses the length of a step or the number of turns of a loop. Only an expression may be 0; the
- * builder then drops the step. */
+/* Parses the length of a step or the number of turns of a loop. A plain number must not be 0. An
+ * expression may be 0; the builder then leaves the step out. */
 int64_t tt_parse_amount(struct tt_parser *to, int64_t max, const char *what);
 
 /* ---- parse-step.c ---- */

@@ -32,7 +32,7 @@ static tutti_status unreadable(const char *name, const char *why)
     return tt_fail(TUTTI_ERR_SYSTEM, "the plan file %s cannot be read: %s", name, why);
 }
 
-/* Reads the whole file. *n: the number of bytes, without the \0 that ends the text. */
+/* Reads the whole file. Sets *text, which ends with a \0, and *n to its bytes without the \0. */
 static tutti_status read_all(FILE *in, const char *name, char **text, size_t *n)
 {
     size_t room = 0;

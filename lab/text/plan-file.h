@@ -18,7 +18,7 @@
 
 #define TT_PLAN_FILE_VERSION 1
 
-struct tt_plan_section; /* the plan of one rank, or of any rank, in the text */
+struct tt_plan_section; /* the place in the text of a plan for one rank, or for any rank */
 
 struct tt_plan_file {
     char *name; /* the name for error messages: the path, or "standard input" */
@@ -30,19 +30,19 @@ struct tt_plan_file {
     struct tt_plan_section *sections;
 };
 
-/* Reads the file (-: standard input), and its lines up to the headers of the plans. Returns ERR_ARG
- * if the text is wrong, ERR_SYSTEM if the file cannot be read, or ERR_MEMORY; tutti_error() says
- * what is wrong, and where. If the result is OK, the caller frees the file with
+/* Reads the file (standard input if `path` is "-"), and parses it up to the headers of the plans.
+ * Returns ERR_ARG if the text is wrong, ERR_SYSTEM if the file cannot be read, or ERR_MEMORY;
+ * tutti_error() says what is wrong, and where. If the result is OK, the caller frees the file with
  * tt_plan_file_close. */
 tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path);
-/* Reads a plan file from a text, which is copied, in the same way as tt_plan_file_open. `name`
- * stands for the path in error messages. */
+/* Like tt_plan_file_open, but the contents of the plan file are `text`, which is copied. Error
+ * messages show `name` instead of a path. */
 tutti_status tt_plan_file_text(struct tt_plan_file *file, const char *name, const char *text);
 void tt_plan_file_close(struct tt_plan_file *file);
 
-/* Parses the plan of rank `me` of p for this call. A plan that is written for this rank has
- * priority over a plan for any rank. Returns NULL if the text is wrong, has no plan for the rank,
- * or has a plan for another call; tutti_error() says which. The caller frees the plan. */
+/* Parses the plan of rank `me` of p for this call. If the file has a plan for this rank and a plan
+ * for any rank, the former is used. Returns NULL if the text is wrong, has no plan for the rank, or
+ * has a plan for another call; tutti_error() says which. The caller frees the plan. */
 struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct tt_call *call,
                                   int p, int me);
 /* Parses the plans of all ranks into plans[0..p-1]. Returns false after an error, and frees the

@@ -14,7 +14,8 @@
 struct printer {
     FILE *out;
     const struct tt_plan *plan;
-    const struct tt_vary *vary; /* how the step varies with the turns of loops; NULL: it does not */
+    /* how the step varies with the turns of loops; NULL if it does not */
+    const struct tt_vary *vary;
     bool unrolled;
 };
 
@@ -24,7 +25,7 @@ static void size(const struct printer *to, int64_t value)
     fputs(tt_print_size(text, value), to->out);
 }
 
-/* Prints a term such as " + i*4K". */
+/* Prints the term of a range that grows with the turn of a loop, such as " + i*4K". */
 static void turn(const struct printer *to, const char *turn, int64_t step)
 {
     fprintf(to->out, " %c %s*", step < 0 ? '-' : '+', turn);
@@ -79,7 +80,8 @@ static void length(const struct printer *to, int64_t len)
     if (to->vary->tail_phase) fprintf(to->out, " phase %" PRId32, to->vary->tail_phase);
 }
 
-/* Prints a flag value such as "1 + i*2". In a loop the first number may be negative. */
+/* Prints a flag value such as "1 + i*2". The constant may be negative in a loop, if what is added
+ * in each turn makes the value positive. */
 static void value(const struct printer *to, uint32_t value)
 {
     fprintf(to->out, " %" PRId32, (int32_t)value);
@@ -129,7 +131,8 @@ static void wait(const struct printer *to, const struct tt_plain *s)
     if (s->lane && !to->unrolled) fprintf(to->out, " -%" PRIu32, s->lane);
 }
 
-/* Prints a set such as {0..3,7}: runs of ascending ranks in the order of the set. */
+/* Prints a set of ranks such as {0..3,7}. Consecutive ranks become a run such as 0..3; the order of
+ * the ranks stays. */
 static void set(const struct printer *to, const int32_t *ranks, uint32_t n)
 {
     const char *before = " {";
@@ -160,8 +163,8 @@ static void await(const struct printer *to, const struct tt_plain *s)
     value(to, s->value);
 }
 
-/* The functions that print a step, by its kind. The kinds loop, end and exchange are printed
- * below. */
+/* The functions that print the steps of each kind. The function step() prints the kinds loop, end
+ * and exchange. */
 static void (*const printers[])(const struct printer *, const struct tt_plain *) = {
     [TT_SEND] = message,  [TT_RECV] = message, [TT_PUT] = one_sided,
     [TT_GET] = one_sided, [TT_WAIT] = wait,    [TT_SIGNAL] = signal,

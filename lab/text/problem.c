@@ -35,7 +35,7 @@ struct parser {
     unsigned seen; /* bit mask of the rows of the table of keys that were read so far */
 };
 
-/* A piece of the string: the text up to the next / or @, or up to another end. */
+/* A piece of the string, such as a word between two /. */
 struct problem_piece {
     const char *begin;
     size_t len;
@@ -152,8 +152,8 @@ static void ranks(struct parser *to)
     to->problem->p = (int)p;
 }
 
-/* Refuses a problem if twice what all ranks contribute does not fit in 63 bits, so that no offset
- * in any collective can overflow. */
+/* Refuses a problem if the bytes that all ranks together contribute, doubled, do not fit in 63
+ * bits. So no offset in any collective can overflow. */
 static void total(struct parser *to, struct problem_piece bytes)
 {
     const struct tt_problem *problem = to->problem;
@@ -213,7 +213,7 @@ static void key_skew(struct parser *to, struct problem_piece value)
     to->problem->skew = (enum tt_skew)word(to, value, &skew_words, "skew");
 }
 
-/* Reads the next number of a text such as 4x3x2, and moves *at past the number and the x after
+/* Reads the number at *at in a text such as 4x3x2, and moves *at past this number and the x after
  * it. */
 static int extent(struct parser *to, const char **at, const char *end)
 {
@@ -316,7 +316,8 @@ static void key(struct parser *to)
 
 /* ---- The map ---- */
 
-/* Reads SIZE or SIZE*NODES, and returns the number of ranks on these nodes. */
+/* Reads SIZE or SIZE*NODES: one node, or NODES nodes, of SIZE ranks each. Returns the number of
+ * ranks on these nodes. */
 static int64_t nodes(struct parser *to)
 {
     struct problem_piece each = upto(to, "*,+");

@@ -76,10 +76,12 @@ struct tt_problem_graph {
 };
 
 struct tt_problem {
-    /* the arrays of the v-forms, and all other members that differ between ranks, are NULL or 0 */
+    /* the call without everything that differs between ranks: the arrays of the v-forms and such
+     * members are NULL or 0 here */
     struct tt_call call;
     int p;
-    /* the elements that a rank contributes; in v-forms their average, except with skew=zero */
+    /* the elements that a rank contributes; in v-forms the average for a piece, except that
+     * skew=zero makes the average half of it */
     int64_t n;
     enum tt_skew skew;
     struct tt_problem_graph graph;

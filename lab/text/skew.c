@@ -24,8 +24,8 @@ static int gcd(int a, int b)
     return b ? gcd(b, a % b) : a;
 }
 
-/* Returns the place of rank r in a random order, which is given by the problem's seed: (a r + b)
- * mod p, where a and p have no common factor. */
+/* Returns the place of rank r in a random order of the ranks. The place is (a r + b) mod p, where a
+ * and b are drawn from the problem's seed, and a and p have no common factor. */
 static int place(const struct tt_problem *problem, int r)
 {
     int p = problem->p;
@@ -36,7 +36,8 @@ static int place(const struct tt_problem *problem, int r)
 }
 
 /* Returns the count of rank r with skew=zipf: n p (1/k) / (1/1 + ... + 1/p), rounded down, where k
- * is the place of the rank, counted from 1, and `harmonic` the sum. */
+ * is the place of the rank in a random order, counted from 1, and `harmonic` is the sum 1/1 + ... +
+ * 1/p. */
 static int64_t zipf(const struct tt_problem *problem, double harmonic, int r)
 {
     double share = 1.0 / (harmonic * (1 + place(problem, r)));
@@ -123,7 +124,7 @@ static int64_t count_of_all(const struct tt_all_counts *all, int from, int to)
     return count(counts->problem, counts->harmonic, from, to);
 }
 
-/* Returns the most elements that a piece of an alltoallv can have with the problem's skew. */
+/* Returns the largest count that a piece of an alltoallv can have with the problem's skew. */
 static int64_t limit(const struct tt_problem *problem, double harmonic)
 {
     if (problem->skew == TT_SKEW_uniform) return 2 * problem->n;
@@ -151,8 +152,8 @@ static bool has_same_counts(const struct tt_problem *a, const struct tt_problem 
            memcmp(&a->graph, &b->graph, sizeof a->graph) == 0;
 }
 
-/* Returns the count of the longest piece of any rank of an alltoallv. The calls of all ranks are
- * usually made in a row, so the last result is kept. */
+/* Returns the count of the longest piece of any rank in an alltoallv. A caller usually makes the
+ * calls of all ranks one after the other, so the last result is kept. */
 static int64_t longest_of(const struct tt_problem *problem, double harmonic)
 {
     static _Thread_local struct {
@@ -166,8 +167,8 @@ static int64_t longest_of(const struct tt_problem *problem, double harmonic)
     return last.longest;
 }
 
-/* How many elements of the room struct tt_neighbors takes. The ranks of the neighbours follow
- * it. */
+/* The number of elements of the array `room` (tt_problem_call) that a struct tt_neighbors takes.
+ * The ranks of the neighbours come after it. */
 enum { NEIGHBORS_WORDS = sizeof(struct tt_neighbors) / sizeof(int64_t) };
 _Static_assert(sizeof(struct tt_neighbors) % sizeof(int64_t) == 0, "the ranks follow it");
 
@@ -276,7 +277,8 @@ static void fill_node(int node, int size, void *arg)
     for (int k = 0; k < size && f->r < f->p; k++) f->node[f->r++] = node;
 }
 
-/* Assigns the next rank to the node, if the node has more than f->row ranks. */
+/* Assigns the next rank (f->r) to the node if the node has room, that is, if it takes more than the
+ * f->row ranks that it has already. */
 static void deal(int node, int size, void *arg)
 {
     struct skew_filling *f = arg;

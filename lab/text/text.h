@@ -11,10 +11,10 @@
 #include "plan/plan.h"
 
 void tt_plan_print(const struct tt_plan *plan, FILE *out);
-/* Prints the steps as they are done, with loops and generators unrolled: `%3.7` is instance 7 of
- * `%3`. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
+/* Prints the steps as they are done, with loops and exchanges unrolled: `%3.7` is instance 7 of the
+ * step `%3`. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
-/* Prints one step as tt_iter_next returned it, without a newline; for messages about faults. */
+/* Prints one step as tt_iter_next returned it, without a newline, for messages about faults. */
 void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
 
 /* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
@@ -32,7 +32,7 @@ struct tt_text_error {
  * tt_plan_invalid. */
 struct tt_plan *tt_plan_parse(const char *text, struct tt_text_error *error);
 /* Parses a text of at most `most` plans, one after the other, into plans[]. Returns how many there
- * are, or -1 on an error, and then no plan is left. */
+ * are. On an error returns -1 and frees the plans that it has parsed. */
 int tt_plans_parse(const char *text, struct tt_plan **plans, int most, struct tt_text_error *error);
 
 #endif

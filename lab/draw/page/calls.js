@@ -3,10 +3,12 @@
  * came late. */
 'use strict';
 
-/* the most rows for calls in a rank: one for each team, and more where calls overlap */
+/* the most rows of calls that a rank has; each team has a row, and overlapping calls need more
+ * rows */
 const CALL_ROWS = 4;
 const CALLS_A_PAGE = 25;
-/* points; if the rows would be lower, a rank shows all its calls in a single row */
+/* the least height of a row of calls, in points; if the rows would be less high, all calls of a
+ * rank are drawn in a single row */
 const CALL_ROW_LEAST = 5;
 const CALL_INKS = [['allreduce', 'route-0'], ['bcast', 'route-1'], ['barrier', 'route-6'], ['alltoall', 'route-3'],
   ['allgather', 'route-4'], ['reduce_scatter', 'route-7'], ['reduce', 'route-2'], ['', 'route-5']];
@@ -19,8 +21,8 @@ function callInk(name) {
 
 /* ---- Texts about calls ---- */
 
-/* Returns the text for the number of elements of a call; or the bytes if the trace has no number of
- * elements. */
+/* Returns the amount of data of a call as a text: the number of elements, or the bytes if the trace
+ * does not have that number. */
 function callCount(call) {
   if (call.n > 0) return `n=${call.n}`;
   return call.bytes ? sizeText(call.bytes) : '';
@@ -36,8 +38,8 @@ function callLabels(call) {
   return [`${callText(call)} by ${call.algorithm}, ${call.team.label}`, `${callText(call)} by ${call.algorithm}`, callText(call), counted, call.coll];
 }
 
-/* Describes the calls of a rank that go on at a time, and says for which other rank this rank then
- * waits. */
+/* Describes the calls in which a rank is at the given time. If the rank is waiting in a call then,
+ * the text also names the rank for which it waits. */
 function callsAt(rank, time) {
   const { calls } = view.picture;
   if (!calls) return '';
@@ -49,7 +51,8 @@ function callsAt(rank, time) {
 
 /* ---- In the diagram ---- */
 
-/* Returns which part of a rank's row (0 to 1) its calls take; the steps take the rest. */
+/* Returns the fraction (0 to 1) of the height of a rank's row in which its calls are drawn. Its
+ * steps are drawn in the rest. */
 function callShare() {
   if (!view.picture.calls || !get('show-calls').checked) return 0;
   return view.picture.steps.length ? 0.56 : 1;
@@ -82,8 +85,8 @@ function drawLives(pen, x, first, last) {
   }
 }
 
-/* Writes how those ranks ended that did not end in an orderly way, and which ranks still run. This
- * is drawn last, above everything else. */
+/* Writes beside each rank without an orderly end how it ended, or that it still runs. These texts
+ * are drawn last, above everything else. */
 function drawEnds(pen) {
   for (const [text, at, middle] of diagram.ends) {
     if (diagram.rowHeight < 12) continue;
@@ -184,8 +187,8 @@ function lateText(group) {
   return group.calls.length < 2 ? '–' : `rank ${group.late}, by ${timeText(group.lateBy, 4)}`;
 }
 
-/* Returns how long the callers waited in these calls, or 'nonblocking' if no caller was ever
- * blocked. */
+/* Returns how long the callers waited for other ranks in the executions `groups`, or 'nonblocking'
+ * if no caller was ever blocked. */
 function waitedText(groups) {
   const blocked = groups.some(group => group.calls.some(call => call.blocked >= 0));
   return blocked ? timeText(d3.sum(groups, group => group.waited), 4) : 'nonblocking';
@@ -241,7 +244,8 @@ function listCalls() {
   fillCallPage();
 }
 
-/* Puts executions of equal calls together, to show which rank came late to them most often. */
+/* Groups the executions whose calls are equal, to show which rank came late to such calls most
+ * often. */
 function alikeCalls(groups) {
   return d3.groups ? d3.groups(groups, keyOf) : [...groups.reduce((map, group) =>
     map.set(keyOf(group), [...(map.get(keyOf(group)) || []), group]), new Map())];

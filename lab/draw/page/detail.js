@@ -36,8 +36,8 @@ function stepRow(step, number, current) {
   return row;
 }
 
-/* Fills the table with the steps around the last one that has begun at the cursor, and marks the
- * steps that are under way then. */
+/* Fills the table with the steps around the last step that has begun by the time at the cursor, and
+ * marks the steps that are under way at that time. */
 function fillSteps() {
   const { steps } = detail;
   const begun = d3.bisectRight(detail.begins, view.cursor) - 1;

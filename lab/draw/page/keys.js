@@ -60,8 +60,8 @@ const diagramKeys = {
   ']': () => setRowHeight(diagram.rowHeight * 1.4),
 };
 
-/* Returns the row height with which all ranks fit without scrolling, within limits that keep the
- * rows apart. */
+/* Returns the height of a row with which all ranks can be seen without scrolling, within a least
+ * and a largest height. */
 function fittingRowHeight() {
   const { calls } = view.picture;
   if (calls) return Math.min(Math.max((VIEW_HEIGHT - AXIS) / view.picture.ranks, 16), calls.most * 19 + 26);

@@ -2,7 +2,8 @@
 /* Draws the network: vertices, links coloured by their load, missing nodes, chosen routes. */
 'use strict';
 
-const LINKS_MOST = 12000; /* the most links drawn; those with the largest load come first */
+/* the most links that are drawn: of a larger network, the links with the largest loads */
+const LINKS_MOST = 12000;
 const BUSIEST = 10;
 
 function vertexName(network, number) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the page: reads the data and shows the sections for which there are data, or the error in
- * the data. */
+/* Starts the page: reads the data and shows the sections for which there are data. If the data are
+ * wrong, shows the error instead. */
 'use strict';
 
 const PARTS = [

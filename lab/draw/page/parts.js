@@ -63,10 +63,12 @@ function isDark() {
   return ink('theme') === 'dark';
 }
 
-const LOADS = 8; /* classes of the scale of amounts, each with a colour */
+/* the number of colours of the scale that shows amounts, such as the bytes of a link */
+const LOADS = 8;
 
-/* Returns the colour for a fraction of the largest amount. The colour is interpolated between those
- * of the palette. (The SVG pictures use the colours of the palette only.) */
+/* Returns the colour for an amount, given as a fraction of the largest amount. The colour is
+ * interpolated between the colours of the palette. (The SVG pictures use the colours of the palette
+ * only.) */
 function heat(part) {
   theme?.heat || ink('load-0');
   theme.heat ||= d3.piecewise(d3.interpolateRgb, d3.range(LOADS + 1).map(load => ink('load-' + load)));
@@ -164,7 +166,8 @@ function rove(container, items, { next, describe, readout, choose }) {
   });
 }
 
-/* next() for a list: right and down go forwards, left and up backwards. */
+/* The argument `next` of rove for a list: the keys right and down go forwards, left and up go
+ * backwards. */
 function listKeys(index, key) {
   if (key === 'ArrowRight' || key === 'ArrowDown') return index + 1;
   return key === 'ArrowLeft' || key === 'ArrowUp' ? index - 1 : undefined;

@@ -11,8 +11,9 @@ function demand(holds, text) {
 
 const isCount = value => Number.isSafeInteger(value) && value >= 0;
 
-/* Spans of time that are sorted by begin and may overlap. until[i] is the latest end among the
- * first i + 1 spans. So no span before the first i with until[i] >= time goes on at that time. */
+/* A list of spans of time, sorted by begin, which may overlap. until[i] is the latest end of the
+ * spans 0 to i. If until[i] < time, all spans 0 to i have ended by then, so a search for the spans
+ * at that time starts at the first i with until[i] >= time. */
 class Spans {
   constructor(list) {
     this.list = list.sort((a, b) => a.begin - b.begin || a.end - b.end);
@@ -24,8 +25,8 @@ class Spans {
     }
   }
 
-  /* first(time) returns the index of the first span that may still go on at `time`; after(time)
-   * returns the index of the first span that begins after it. */
+  /* first(time) returns the index of the first span that may not have ended before `time`;
+   * after(time) returns the index of the first span that begins after `time`. */
   first(time) {
     return d3.bisectLeft(this.until, time);
   }
@@ -41,8 +42,8 @@ class Spans {
     return low;
   }
 
-  /* Returns the spans that go on at a time: from their begin until before their end. A span without
-   * length goes on at its begin. */
+  /* Returns the spans that contain the time. A span contains its begin but not its end; a span
+   * without length contains its begin. */
   at(time) {
     const found = [];
     const end = this.after(time);
@@ -104,7 +105,8 @@ function checkHead(data) {
   }
 }
 
-/* Returns rows: rows[rank] is a list of lanes, each of which is a Spans of its steps. */
+/* Returns the array rows[]: rows[rank] is the list of the lanes of the rank, and each lane is a
+ * Spans object with its steps. */
 function rowsOf(steps, ranks) {
   const lists = Array.from({ length: ranks }, () => new Map());
   for (const step of steps) {
@@ -137,8 +139,8 @@ function readPicture(text) {
   };
 }
 
-/* Returns how much time the spans cover together, overlaps counted once. `list` is sorted by
- * begin. */
+/* Returns how much time the spans in `list` cover together. Time that several spans cover counts
+ * once. `list` is sorted by begin. */
 function lengthOf(list) {
   let length = 0;
   let reached = -1;

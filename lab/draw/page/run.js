@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the calls in the data and assigns them to rows: a row for each team of a rank, and more
- * where calls overlap. */
+/* Checks the calls of a real run in the data and assigns them to rows: each rank has a row for each
+ * team, and further rows where calls overlap. */
 'use strict';
 
 function checkCalls(calls, ranks) {
@@ -29,8 +29,8 @@ function readGroup(group, number, list) {
     missing: Boolean(flags & 1), open: Boolean(flags & 2) };
 }
 
-/* Returns a row for the call: a row of the call's team that is free; otherwise a new row, if there
- * may be one more; otherwise the row that is free first. */
+/* Returns a row for the call: a row of the call's team that is free when the call begins; otherwise
+ * a new row, if the rank has fewer than CALL_ROWS; otherwise the row that becomes free first. */
 function rowFor(rows, call) {
   const own = rows.find(row => row.team === call.team && row.end <= call.begin);
   if (own) return own;
@@ -51,8 +51,8 @@ function callRows(list, ranks) {
   return rows.map(one => one.map(row => new Spans(row.list)));
 }
 
-/* Returns when and how those ranks ended that did not end in an orderly way, and which ranks still
- * run. */
+/* Returns, for each rank without an orderly end, when it was last seen, how it ended, and whether
+ * it still runs. */
 function callEnds(ranks) {
   const ends = {};
   for (const rank of ranks) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Draws the space-time diagram: a row for each rank, time from left to right. Draws only what is in
- * view, and only the first of several steps within a pixel. */
+/* Draws the space-time diagram: a row for each rank, time from left to right. To be fast, it draws
+ * only what is in view, and only the first of several steps that lie within one pixel. */
 'use strict';
 
 const GUTTER = 64;        /* points to the left of the rows, for the numbers of the ranks */
@@ -56,7 +56,7 @@ function drawLane(pen, lane, x, from, to, top, height) {
   const scale = (x(to) - x(from)) / (to - from);
   const origin = x(from);
   const end = lane.after(to);
-  let drawn = -1; /* the x up to which steps narrower than a pixel have been drawn */
+  let drawn = -1; /* a step that ends left of this x is not drawn: its pixel has been drawn */
   for (let i = lane.first(from); i < end; i++) {
     const step = lane.list[i];
     const right = origin + (step.end - from) * scale;
@@ -87,7 +87,8 @@ function drawWords(pen, step, left, top, width, height) {
   pen.fillText(text, left + 4, top + height / 2 + 0.5);
 }
 
-/* Returns the height in a rank's row at which messages begin and end: the middle of its steps. */
+/* Returns where, as a fraction of the height of a rank's row, the lines of messages begin and end:
+ * in the middle of the rank's steps. */
 function messageLevel() {
   const share = callShare();
   return diagram.rowHeight * (share < 1 ? (1 + share) / 2 : 0.5);
@@ -321,7 +322,7 @@ function showTime(time) {
   if (shift) zoom.translateBy(d3.select('#timeline-frame'), shift / diagram.transform.k, 0);
 }
 
-/* Moves the cursor to the next or previous begin of a step of the marked rank. */
+/* Moves the cursor to the time at which the next or previous step of the rank begins. */
 function stepCursor(direction, rank) {
   const begins = view.picture.rows[rank].flatMap(lane => lane.list.map(step => step.begin)).sort((a, b) => a - b);
   const at = direction > 0 ? d3.bisectRight(begins, view.cursor) : d3.bisectLeft(begins, view.cursor) - 1;

@@ -2,7 +2,7 @@
 /* Shows the traffic matrix: the row is the sender, the column the receiver. */
 'use strict';
 
-/* the most groups for which cells contain numbers; with more groups, cells have colours only */
+/* a matrix with more rows (groups of ranks) than this has no numbers in its cells, only colours */
 const NUMBERS_MOST = 16;
 
 function groupName(group, traffic) {

@@ -4,7 +4,8 @@
 'use strict';
 
 const LEAVES_ABREAST = 32;
-/* points between the bend of an edge and its child: more than a radius, less than a level */
+/* the distance in points of the bend in an edge from the child: more than the radius of a rank,
+ * less than the distance of two levels */
 const BEND = 26;
 
 function growTree(edges) {
@@ -37,7 +38,8 @@ function treeText(node) {
     `, above ${children.length === 1 ? 'rank' : 'ranks'} ${children.join(', ')}` : ', a leaf');
 }
 
-/* next() of a tree: up goes to the parent, down to the first child, left and right to siblings. */
+/* Returns the argument `next` of rove for a tree: the key up goes to the parent, down to the first
+ * child, left and right to the siblings. */
 function treeKeys(nodes) {
   const number = new Map(nodes.map((node, index) => [node, index]));
   return (index, key) => {

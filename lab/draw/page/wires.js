@@ -29,8 +29,8 @@ class Wiring {
   arrange() {
     const [wide, high, most] = this.slices > 1 ? [286, 286, 44] : [PAGE_WIDTH - 100, 620, 84];
     this.unit = Math.min(Math.max(Math.min(wide / (this.wide || 1), high / (this.high || 1)), 9), most);
-    /* In a tree, the levels are at least 52 points apart, so that the links between them are steep
-     * enough. */
+    /* In a tree, the levels are at least 52 points apart, so that the links between levels are
+     * steep enough to be told apart. */
     this.unitDown = /tree/.test(this.network.kind) ? Math.max(this.unit, 52) : this.unit;
     this.digits = String(this.network.nodes - 1).length;
     this.radius = Math.max(1.5, Math.min(this.unit * 0.23, 13));
