@@ -27,7 +27,7 @@ struct tt_tally {
     int64_t lost; /* calls that are in no row, because there was no room */
     int64_t begin_ns;
     /* by rank of the job: how long this rank has waited for flags and messages of that rank, and
-     * for that rank to receive messages of this rank */
+     * for the end of sends to that rank */
     int64_t *for_rank_ns;
 };
 

@@ -609,17 +609,19 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 
 /* ---- Closing ---- */
 
-/* Whether nothing waits to be sent. This is found out by a flush of the whole worker, because only
- * such a flush also waits for connections that peers are opening. Peers may open connections until
- * the last advance. So only a flush that completes at once shows that nothing waits. */
-static bool has_nothing_to_send(struct tt_port *port)
+/* Returns OK if nothing waits to be sent, INPROGRESS if something does, or an error of UCX. This is
+ * found out by a flush of the whole worker, because only such a flush also waits for connections
+ * that peers are opening. Peers may open connections until the last advance. So only a flush that
+ * completes at once shows that nothing waits. */
+static ucs_status_t flush_worker(struct tt_port *port)
 {
     ucp_request_param_t param = {0};
-    if (port->drain && tt_ucx.ucp_request_check_status(port->drain) == UCS_INPROGRESS) return false;
+    if (port->drain && tt_ucx.ucp_request_check_status(port->drain) == UCS_INPROGRESS)
+        return UCS_INPROGRESS;
     if (port->drain) tt_ucx.ucp_request_free(port->drain);
     ucs_status_ptr_t flush = tt_ucx.ucp_worker_flush_nbx(port->worker, &param);
     port->drain = UCS_PTR_IS_PTR(flush) ? flush : NULL;
-    return flush == NULL;
+    return port->drain ? UCS_INPROGRESS : UCS_PTR_STATUS(flush);
 }
 
 bool tt_ucx_port_drain(struct tt_port *port)
@@ -628,13 +630,13 @@ bool tt_ucx_port_drain(struct tt_port *port)
     tt_ucx_ops_done(port);
     tt_ucx_links_settle(port);
     if (!tt_ring_empty(&port->links)) return false;
-    port->drained = !port->failed && has_nothing_to_send(port);
+    port->drained = !port->failed && flush_worker(port) == UCS_OK;
     return !port->drain;
 }
 
 bool tt_ucx_port_has_sent(struct tt_port *port)
 {
-    return port->failed || has_nothing_to_send(port);
+    return port->failed || flush_worker(port) != UCS_INPROGRESS;
 }
 
 /* LeakSanitizer cannot run while a thread of UCX is still there, so builds with it destroy every

@@ -112,7 +112,8 @@ struct tt_wire_ops {
     int (*port_advance)(struct tt_port *port);
     /* Whether all that was sent over the port has left this process: the system or the network card
      * has it. If not, advance the port, and ask again. True also if a link has failed while
-     * operations were under way: the packets that still wait for that link are never sent. */
+     * operations were under way, because the packets that still wait for that link are never
+     * sent, and if the network library cannot tell. */
     bool (*port_has_sent)(struct tt_port *port);
     /* port_descriptor returns a descriptor that becomes readable when something arrives, after
      * port_arm has returned OK. port_arm returns AGAIN if something has arrived already: advance

@@ -12,6 +12,7 @@
 
 #include "mpi/agree.h"
 #include "mpi/buffered.h"
+#include "mpi/drain.h"
 #include "mpi/greet.h"
 #include "mpi/left.h"
 #include "mpi/local-names.h"
@@ -419,12 +420,6 @@ static void keep_messages(bool keeps)
     }
 TT_MPI_BUFFERS(KEEPS)
 
-/* Lets all packets of a call on several nodes leave this process. */
-static void drain_after(const struct tt_mpi_call *call)
-{
-    if (!call->record->one_node && call->status == TUTTI_OK) tt_mpi_drain();
-}
-
 /* The functions that take calls: Tutti does the call, or the host. While the host does it, tt_depth
  * is not raised: an error handler of the program may leave that call by longjmp or an exception,
  * and tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
@@ -439,7 +434,7 @@ static void drain_after(const struct tt_mpi_call *call)
         int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_depth++;                                                                                \
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
-        if (taken) drain_after(&call);                                                             \
+        if (taken && !call.record->one_node) tt_mpi_drain();                                       \
         tt_depth--;                                                                                \
         int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         if (atomic_load_explicit(&keeps_messages, memory_order_relaxed)) tt_mpi_clear_host();      \

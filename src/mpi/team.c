@@ -15,8 +15,8 @@
  * While Tutti waits it drives the host, since another rank may be waiting for a message that the
  * host of this rank has yet to send. Between nodes, what a call of Tutti has sent may need further
  * progress when the call has returned, for example to connect. So in a job on several nodes, the
- * host drives Tutti while the program waits in the host. On one node, nothing is left to do when a
- * call has returned.
+ * host drives Tutti while the program waits in the host; if it cannot (MPICH 4.0), a thread does
+ * (drain.h). On one node, nothing is left to do when a call has returned.
  */
 #include <ctype.h>
 #include <sched.h>
@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "mpi/buffered.h"
+#include "mpi/drain.h"
 #include "mpi/kept.h"
 #include "mpi/meet.h"
 #include "mpi/team.h"
@@ -123,16 +124,6 @@ static void drive_host(void *arg)
     driving = true;
     (void)tt_mpi_push_host();
     driving = false;
-}
-
-void tt_mpi_drain(void)
-{
-    enum { LOOKS = 200, BETWEEN = 32 };
-    for (int looks = 1; tt_mpi_tutti.drain(job.context) == TUTTI_AGAIN; looks++) {
-        if (looks < LOOKS) continue;
-        if (looks % BETWEEN == 0) drive_host(NULL);
-        sched_yield();
-    }
 }
 
 /* Open MPI's progress calls this function. It advances Tutti once, however many calls are in
@@ -236,14 +227,17 @@ static bool find_nodes(const struct tt_mpi_all *all)
 static const char *set_up_client(const struct tt_mpi_all *all)
 {
     int level = MPI_THREAD_SINGLE;
+    bool drains = all->undriven && !all->one_node;
     tt_host.Query_thread(&level);
+    bool shares = level == MPI_THREAD_MULTIPLE || drains;
     bool ok = tt_mpi_tutti.client_hook(job.client, drive_host, NULL, 200, 32) == TUTTI_OK &&
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
-              (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
+              (!shares || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
+    if (drains) tt_mpi_drain_open(job.client);
     job.context = tt_mpi_tutti.context_at(job.client, 0);
     job.spread = !all->one_node;
-    if (tt_mpi_drivable() && job.flights) {
+    if (tt_mpi_drivable() && (job.spread || job.flights)) {
         job.registered = job.register_progress(drive_tutti) == 0;
         if (!job.registered) return "the MPI cannot drive Tutti now";
     }
@@ -265,6 +259,7 @@ static tutti_status close_client(void)
 {
     tutti_client *client = job.client;
     tt_mpi_buffered_close();
+    tt_mpi_drain_close();
     if (job.registered) job.unregister_progress(drive_tutti);
     job.registered = false;
     job.context = NULL;
@@ -470,7 +465,7 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
     int tag = inherit(comm, record), made, everywhere = 0;
     made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world, record->members, tag,
                                 &team) == TUTTI_OK;
-    if (job.spread) tt_mpi_drain();
+    tt_mpi_drain();
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
         everywhere)
@@ -522,10 +517,18 @@ static bool has_own_team(struct tt_mpi_call *call)
     return true;
 }
 
+/* Frees a team, if the client still exists. Waits for no other rank. */
+static void free_team(tutti_team *team)
+{
+    if (!job.client) return;
+    tt_mpi_tutti.team_free(team);
+    tt_mpi_drain();
+}
+
 void tt_mpi_drop_prepared(tutti_team *team)
 {
     atomic_fetch_sub_explicit(&job.prepared, 1, memory_order_relaxed);
-    if (job.client) tt_mpi_tutti.team_free(team);
+    free_team(team);
 }
 
 /* Returns whether the communicator has a team, and sets call->team to it. Makes the team if
@@ -597,6 +600,7 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
 static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most, int n)
 {
     call->status = tt_mpi_tutti.allreduce(call->record->team, own, most, n, TUTTI_I64, TUTTI_MAX);
+    tt_mpi_drain();
     return call->status == TUTTI_OK;
 }
 
@@ -619,7 +623,6 @@ static void decide(struct tt_mpi_call *call)
     if (!combine(call, began, last_began, TT_MPI_TIMED)) return;
     tt_mpi_trial_costs(record->trials, call->shape, last_began, own);
     if (!combine(call, own, costs, TT_MPI_RUNS + 1)) return;
-    if (!record->one_node) tt_mpi_drain();
     tt_mpi_lock();
     tt_mpi_trial_decide(record->trials, call->shape, record->group, costs);
     keep_decision(record, tt_mpi_trial_decision(record->trials, call->shape));
@@ -716,7 +719,7 @@ void tt_mpi_drop(struct tt_mpi_comm *record)
     tt_mpi_trials_free(record->trials);
     free(record->world);
     if (record->team && job.client && record->team != tt_mpi_tutti.world(job.client))
-        tt_mpi_tutti.team_free(record->team);
+        free_team(record->team);
 }
 
 /* ---- Errors ---- */

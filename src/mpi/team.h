@@ -40,11 +40,6 @@ int tt_mpi_push_host(void);
 /* Calls the progress of the host MPI until the host has handled what has arrived. */
 #define tt_mpi_clear_host TT_MPI_OWN(clear_host)
 void tt_mpi_clear_host(void);
-/* Waits until all packets that this rank has sent have left the process. After a call on ranks of
- * several nodes, the rank has to do so, because it may then wait in the host MPI for a rank that
- * waits for such a packet. Drives the host meanwhile. */
-#define tt_mpi_drain TT_MPI_OWN(drain)
-void tt_mpi_drain(void);
 /* Ends Tutti in this process. Collective over the world. */
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);

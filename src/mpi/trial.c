@@ -22,6 +22,8 @@ static const struct block {
              {false, true, 2},  {true, true, 2},   {false, true, 2}, {true, true, 2}};
 
 enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_RUNS / 2 };
+_Static_assert(6 + 34 + TT_MPI_RUNS * (2 + TT_MPI_RUN_MOST) < TT_MPI_FOR_HOST,
+               "all calls of a trial are counted in tt_mpi_trials.calls");
 
 /* The place of a call in a trial. */
 struct trial_place {

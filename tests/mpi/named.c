@@ -79,6 +79,66 @@ static void drains(void)
     }
 }
 
+/* Tests that a call does not wait for what an earlier one has left behind. The last rank frees a
+ * communicator of all ranks, and so sends a packet to rank 1, with which it has no connection yet.
+ * Rank 1 waits in the host MPI, so the connection is not set up until the last rank has made a call
+ * without rank 1 and has then sent a message to it. */
+static void frees(void)
+{
+    int one = 1, sum, token = 5;
+    MPI_Comm all, others;
+    MPI_Comm_dup(world, &all);
+    MPI_Comm_split(world, me == 1 ? MPI_UNDEFINED : 0, me, &others);
+    for (int i = 0; i < 10; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all);
+    for (int i = 0; i < 10 && me != 1; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, others);
+    MPI_Comm_free(&all);
+    if (me == 1) {
+        MPI_Recv(&token, 1, MPI_INT, p - 1, 8, world, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, others);
+        EXPECT(sum == p - 1);
+        if (me == p - 1) MPI_Send(&token, 1, MPI_INT, 1, 8, world);
+        MPI_Comm_free(&others);
+    }
+}
+
+/* The bcasts of a second thread of rank 0, and of the main thread of the other ranks. */
+static void *give(void *comm)
+{
+    enum { CALLS = 100, N = 1500 };
+    int data[N] = {0};
+    for (int call = 0; call < CALLS; call++) {
+        data[0] = data[N - 1] = me == 0 ? call : -1;
+        MPI_Bcast(data, N, MPI_INT, 0, *(MPI_Comm *)comm);
+        EXPECT(data[0] == call && data[N - 1] == call);
+    }
+    return NULL;
+}
+
+/* Tests that a call does not wait for the packets of another thread. On rank 0, a thread does
+ * bcasts, whose packets have no room until the other ranks make these calls. They do so only after
+ * they have received a message of rank 0's main thread, which first does a barrier. */
+static void busy(void)
+{
+    const struct timespec late = {.tv_nsec = 20000000};
+    int token = 3;
+    pthread_t thread;
+    MPI_Comm bcasts, barrier;
+    MPI_Comm_dup(world, &bcasts);
+    MPI_Comm_dup(world, &barrier);
+    warm_up(bcasts);
+    warm_up(barrier);
+    if (me == 0) EXPECT(pthread_create(&thread, NULL, give, &bcasts) == 0);
+    nanosleep(&late, NULL);
+    MPI_Barrier(barrier);
+    for (int r = 1; me == 0 && r < p; r++) MPI_Send(&token, 1, MPI_INT, r, 9, world);
+    if (me == 0) EXPECT(pthread_join(thread, NULL) == 0);
+    if (me > 0) MPI_Recv(&token, 1, MPI_INT, 0, 9, world, MPI_STATUS_IGNORE);
+    if (me > 0) give(&bcasts);
+    MPI_Comm_free(&bcasts);
+    MPI_Comm_free(&barrier);
+}
+
 /* Tests the same as `drains`, and gathers, with each rank as the root in turn, each time on a new
  * communicator. */
 static void relay(void)
@@ -352,9 +412,12 @@ static void late(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0);
+    begin(&argc, &argv,
+          strcmp(part, "threads") == 0 || strcmp(part, "churns") == 0 || strcmp(part, "busy") == 0);
     if (strcmp(part, "rendezvous") == 0) rendezvous();
     if (strcmp(part, "drains") == 0) drains();
+    if (strcmp(part, "frees") == 0) frees();
+    if (strcmp(part, "busy") == 0) busy();
     if (strcmp(part, "relay") == 0) relay();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sends the packets that Tutti's calls have left behind, in a job on several nodes over a host (the
+ * program's MPI) that cannot drive Tutti, such as MPICH 4.0.
+ *
+ * When a call of Tutti has ended on this rank, some of its packets may still wait in the process,
+ * because there was no room for them or no connection yet. Another rank may wait in Tutti for such
+ * a packet, and this rank may wait in the host for that rank. So somebody has to advance Tutti
+ * meanwhile.
+ *
+ * This rank cannot simply wait until all its packets have left, because some may be there that do
+ * not belong to the call: a connection to the rank that a freed team had as a member is set up only
+ * when that rank advances Tutti, and packets of another thread find room only when their receiver
+ * makes the call that they belong to. These ranks may wait for this rank. Tutti does not know which
+ * packets belong to which call once UCX has them.
+ *
+ * So a thread sends them. It is made when packets are left behind for the first time. It sleeps
+ * until that happens again, and then advances Tutti, with pauses, until all packets have left. It
+ * makes no call of the host. The client is shared (tutti_client_share), so the thread and those of
+ * the program take turns.
+ */
+#ifndef TT_MPI_DRAIN_H
+#define TT_MPI_DRAIN_H
+
+#include <tutti/message.h>
+
+#include "mpi/host.h"
+
+/* From now on, tt_mpi_drain sends what the calls of this client leave behind in its context 0. The
+ * caller has shared the client. */
+#define tt_mpi_drain_open TT_MPI_OWN(drain_open)
+void tt_mpi_drain_open(tutti_client *client);
+/* Ends the thread, if there is one. From now on tt_mpi_drain does nothing. */
+#define tt_mpi_drain_close TT_MPI_OWN(drain_close)
+void tt_mpi_drain_close(void);
+/* Lets the thread send the packets that wait in this process, if there are any. Must be called
+ * wherever this rank leaves Tutti for the host or the program. Does not wait. Does nothing unless
+ * tt_mpi_drain_open was called. Any thread. */
+#define tt_mpi_drain TT_MPI_OWN(drain)
+void tt_mpi_drain(void);
+
+#endif
