@@ -16,13 +16,15 @@ module=ompi-c text='Open MPI v4.'
 if [ "$host" = mpich ]; then module=mpich text='MPICH Version:\t4.'; fi
 read -ra includes <<<"$(pkg-config --cflags-only-I "$module")"
 
-# One call of the compiler for the files of a backend, and one for the others.
+# One call of the compiler for the files of a backend (see CMakeLists.txt), and one for the others.
 sources=$TUTTI_SOURCE/src/mpi
+mapfile -t of_backend < <(sed -n '/^set(mpi_backend_sources/,/)/{s/set(mpi_backend_sources//; s/)//; p}' \
+    "$sources/CMakeLists.txt" | xargs -n 1)
 options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=address -fsanitize=undefined
     -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
-    -c "$sources"/{backend,host,greet,meet,agree,team,buffered,type,later,left,take,take-v}.c) &
+    -c "${of_backend[@]/#/$sources/}") &
 (cd others && gcc "${options[@]}" -DTT_MPI_"${host^^}" -c "$sources"/{stub,start,hosts,load,count,report,trial,kept,local-names,find}.c &&
     gcc "${options[@]}" -Dtt_fail=tt_mpi_fail -Dtt_fail_errno=tt_mpi_fail_errno -Dtt_setting=tt_mpi_environment \
         -Dtt_calloc=calloc -Dtt_free=free -c "$TUTTI_SOURCE"/src/base/{cache-file,host-name}.c) || fail 'the other files'
