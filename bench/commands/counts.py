@@ -37,7 +37,7 @@ def count(entry, started, options):
 
 def grouped(report):
     """All communicators and sizes together, as
-    {(function, type, operation, ranks): (calls, least, most, bytes)}.
+    {(function, type, operation, ranks): (calls, least and most bytes of a call, bytes of all calls)}.
     """
     groups = {}
     for row in report["calls"]:

@@ -103,7 +103,9 @@ def walk(source, build, folder):
 
 
 def judge(expected):
-    """Says what a run failed; `expected` is the value of the option resultTest."""
+    """Returns a function that returns what failed in a run: {part: reason}, or {} if the run passed. With `expected` (the
+    value of the option resultTest), a run passes only if it fails with an exit code.
+    """
     def passes(result):
         if expected:
             return {} if result.failure and "exit code" in result.failure else {trial.WHOLE: "ended without an error"}

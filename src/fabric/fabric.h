@@ -114,7 +114,7 @@ struct tt_fabric {
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *same_process;
-    /* `times` of struct tt_cost: the same number on all ranks */
+    /* what reading costs, the same number on all ranks (`times` of struct tt_cost, below) */
     int read_cost;
     int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
     bool streams, stores_slow;          /* as in struct tt_cost */

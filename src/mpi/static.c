@@ -55,7 +55,8 @@ const char *tt_mpi_own_path(void)
     return "";
 }
 
-/* Returns false: code in the host calls its own PMPI_ functions, and not those of this library. */
+/* Returns false, because no call from inside the host reaches this library: the library defines
+ * only functions MPI_..., and code in the host calls the host's functions PMPI_... */
 bool tt_mpi_in_host(const void *address)
 {
     (void)address;

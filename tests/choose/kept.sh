@@ -65,7 +65,7 @@ SCRIPT
 python3 forge.py before >forged
 [ "$(lines forged '=flat ')" -eq 2 ] || fail 'nothing was forged'
 
-# Ranks 1 and 2 name other files, which nobody reads: the calls of all ranks match.
+# Ranks 1 and 2 have other values of TUTTI_RANKINGS, which nobody reads. So all ranks choose alike.
 cat >differing <<'SCRIPT'
 #!/bin/bash
 case $TUTTI_RANK in

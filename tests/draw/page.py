@@ -73,7 +73,9 @@ def activity(page):
 
 
 def cursor(page):
-    """The activity of each rank at a time is exact, however the cursor was moved there."""
+    """The page shows exactly what each rank does at the time of the cursor, whether keys or a typed time have moved the
+    cursor to that time.
+    """
     page.run("document.getElementById('timeline-view').focus()")
     same(page.text("cursor-readout"), "At time 0: rank 0 sends 1 KiB to rank 1. Of 16 ranks 16 work, 0 wait.", "at the begin")
     page.press("timeline-view", "n")

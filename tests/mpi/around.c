@@ -29,8 +29,8 @@ static long registrations(void)
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-/* Replaces pthread_create, also for the host MPI's threads, because the program exports it: records
- * the registrations at the first thread, and makes the thread. */
+/* Replaces pthread_create. The program exports it, so the host MPI calls it, too. Before the first
+ * thread is made, it stores the process's registrations for membarrier(2) in `registered`. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
     if (registered == -2) registered = registrations();
