@@ -110,13 +110,14 @@ TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms
 
 /* Finds out, without blocking, whether all packets that the context has sent have left this
  * process. A packet has left when it lies where its target finds it, or when the system or the
- * network card has it. If some packets have not left, the function advances the context as
- * tutti_advance does, and checks once more. Returns OK if all packets have left, and AGAIN if some
- * of them still wait for room or for a connection. Before a program stops advancing a context for a
- * long time, because it computes or waits in another library, it calls this function until it
- * returns OK; otherwise other ranks may wait for these packets meanwhile. If a rank is lost, the
- * packets to that rank are dropped, and OK no longer covers packets to other nodes that the network
- * library still holds. Errors: as for tutti_advance. One thread per context at a time. */
+ * network card has it. If some packets have not left, the function advances the messages of the
+ * context, and checks once more; it does not advance collectives. Returns OK if all packets have
+ * left, and AGAIN if some of them still wait for room or for a connection. Before a program stops
+ * advancing a context for a long time, because it computes or waits in another library, it calls
+ * this function until it returns OK; otherwise other ranks may wait for these packets meanwhile. If
+ * a rank is lost, the packets to that rank are dropped, and OK no longer covers packets to other
+ * nodes that the network library still holds. Errors: ARG; those of messages and teams are left to
+ * tutti_advance. One thread per context at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_drain(tutti_context *context);
 
 /* Posts `work` to a context from any thread. The thread that advances the context next calls it

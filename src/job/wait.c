@@ -440,6 +440,17 @@ static void sleep_on_wake_word(struct tt_wait *w)
     w->yielded = w->policy->yields;
 }
 
+/* Arms the wake descriptor. Threads that share the client use its network one at a time, so a
+ * thread that waits takes the lock again for this. */
+static bool arm(const struct tt_wait *w)
+{
+    struct tt_lock *lock = w->policy->lock;
+    if (lock) tt_lock_resume(lock);
+    bool armed = w->policy->wake->arm(w->policy->wake->arg);
+    if (lock) tt_lock_give(lock);
+    return armed;
+}
+
 /* Sleeps on the wake descriptor for a short time. */
 static void doze(struct tt_wait *w)
 {
@@ -451,7 +462,7 @@ static void doze(struct tt_wait *w)
     ns = tt_min(ns, w->policy->sleep_ns);
     if (w->until_ns != INT64_MAX) ns = tt_max(0, tt_min(ns, w->until_ns - now));
     struct timespec most = {.tv_nsec = (long)ns};
-    if (wake->arm(wake->arg)) (void)ppoll(&ready, 1, &most, NULL);
+    if (arm(w)) (void)ppoll(&ready, 1, &most, NULL);
 }
 
 /* Returns whether the waiter should yield once more instead of sleeping. */

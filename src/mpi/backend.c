@@ -434,7 +434,7 @@ TT_MPI_BUFFERS(KEEPS)
         int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_depth++;                                                                                \
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
-        if (taken && !call.record->one_node) tt_mpi_drain();                                       \
+        if (taken && !call.record->one_node) tt_mpi_drain(call.status);                            \
         tt_depth--;                                                                                \
         int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
         if (atomic_load_explicit(&keeps_messages, memory_order_relaxed)) tt_mpi_clear_host();      \

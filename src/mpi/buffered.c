@@ -4,6 +4,7 @@
  * transport the acknowledgements for which these ranks wait (buffered.h).
  */
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "mpi/buffered.h"
@@ -22,8 +23,8 @@ static struct {
     int rank, ranks;
     struct access mine;    /* what other ranks need to write into the memory of this rank */
     struct access *access; /* what each rank has put into its `mine`; NULL: not exchanged */
-    int begun, written;    /* how many stores into the memory of other ranks were begun, and how
-                            * many have ended */
+    int begun;             /* how many stores into the memory of other ranks were begun */
+    atomic_int written;    /* how many of them have ended */
 } at;
 
 unsigned char *tt_mpi_buffers;

@@ -3,56 +3,66 @@
  * The thread that sends the packets which Tutti's calls have left behind (drain.h).
  */
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <time.h>
 
 #include "mpi/drain.h"
 #include "mpi/load.h"
 
 /* The shortest and the longest pause between two advances. */
-enum { PAUSE_NS = 20000, PAUSE_MOST_NS = 1000000 };
+enum { PAUSE_NS = 20000, PAUSE_MOST_NS = 5000000 };
 
 static struct {
-    tutti_context *context; /* whose packets are sent; NULL: there is nothing to do */
-    pthread_mutex_t mutex;  /* guards `lives`, `wanted` and changes of `ends` */
-    pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
+    tutti_client *client; /* NULL: there is no thread */
+    tutti_context *context;
     pthread_t thread;
-    bool lives;       /* whether the thread was made */
-    bool wanted;      /* whether packets were left behind since the thread last began to send */
-    atomic_bool ends; /* whether the thread is to end */
+    pthread_mutex_t mutex;  /* guards what follows */
+    pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
+    bool shared; /* whether threads share the client; the thread uses it only after that */
+    bool wanted; /* whether packets may have been left behind since the thread last looked */
+    bool ends;   /* whether the thread is to end */
 } at = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Advances Tutti until all packets have left, or the thread is to end. An error does not end this:
- * Tutti reports the error of a team once here, and to each later call on that team. */
+/* Waits until this time has passed, packets are left behind, or the thread is to end. The caller
+ * holds the mutex. */
+static void pause_for(long ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&at.changed, &at.mutex, &until);
+}
+
+/* Advances the messages until all packets have left, or the thread is to end. The caller holds the
+ * mutex, which is released meanwhile. */
 static void send_all(void)
 {
-    struct timespec pause = {.tv_nsec = PAUSE_NS};
-    while (!atomic_load(&at.ends) && tt_mpi_tutti.drain(at.context) != TUTTI_OK) {
-        nanosleep(&pause, NULL);
-        pause.tv_nsec *= 2;
-        if (pause.tv_nsec > PAUSE_MOST_NS) pause.tv_nsec = PAUSE_MOST_NS;
+    long pause = PAUSE_NS;
+    for (;;) {
+        at.wanted = false;
+        pthread_mutex_unlock(&at.mutex);
+        tutti_status status = tt_mpi_tutti.drain(at.context);
+        pthread_mutex_lock(&at.mutex);
+        if (at.ends || (status == TUTTI_OK && !at.wanted)) return;
+        if (!at.wanted) pause_for(pause);
+        pause = at.wanted ? PAUSE_NS : 2 * pause;
+        if (pause > PAUSE_MOST_NS) pause = PAUSE_MOST_NS;
     }
 }
 
 static void *send_when_wanted(void *arg)
 {
-    (void)arg;
-    tt_depth++; /* what Tutti calls here is no call of the program */
     pthread_mutex_lock(&at.mutex);
-    while (!atomic_load(&at.ends)) {
-        if (at.wanted) {
-            at.wanted = false;
-            pthread_mutex_unlock(&at.mutex);
+    while (!at.ends) {
+        if (at.wanted)
             send_all();
-            pthread_mutex_lock(&at.mutex);
-        } else {
+        else
             pthread_cond_wait(&at.changed, &at.mutex);
-        }
     }
     pthread_mutex_unlock(&at.mutex);
-    return NULL;
+    return arg;
 }
 
 /* Makes the thread, which receives no signals of the program. Returns whether that succeeded. */
@@ -66,33 +76,35 @@ static bool make_thread(void)
     return made;
 }
 
-void tt_mpi_drain_open(tutti_client *client)
+const char *tt_mpi_drain_open(tutti_client *client)
 {
     at.context = tt_mpi_tutti.context_at(client, 0);
-    atomic_store(&at.ends, false);
+    at.shared = at.wanted = at.ends = false;
+    if (!make_thread()) return "no thread can be made that sends what its calls leave behind";
+    at.client = client;
+    return NULL;
 }
 
 void tt_mpi_drain_close(void)
 {
+    if (!at.client) return;
     pthread_mutex_lock(&at.mutex);
-    bool lives = at.lives;
-    at.lives = at.wanted = false;
-    atomic_store(&at.ends, true);
+    at.ends = true;
     pthread_cond_signal(&at.changed);
     pthread_mutex_unlock(&at.mutex);
-    if (lives) pthread_join(at.thread, NULL);
-    at.context = NULL;
+    pthread_join(at.thread, NULL);
+    at.client = NULL;
 }
 
-void tt_mpi_drain(void)
+void tt_mpi_drain(tutti_status status)
 {
-    if (!at.context || tt_mpi_tutti.drain(at.context) == TUTTI_OK) return;
+    if (!at.client) return;
+    if (status == TUTTI_OK && tt_mpi_tutti.drain(at.context) == TUTTI_OK) return;
     pthread_mutex_lock(&at.mutex);
-    if (!at.lives) at.lives = make_thread();
-    bool lives = at.lives;
-    at.wanted = lives;
+    /* Below MPI_THREAD_MULTIPLE no other thread is inside the library now; at this level the client
+     * is shared already. */
+    if (!at.shared) at.shared = tt_mpi_tutti.client_share(at.client) == TUTTI_OK;
+    at.wanted = at.shared;
     pthread_cond_signal(&at.changed);
     pthread_mutex_unlock(&at.mutex);
-    /* Without a thread, to wait for the packets is better than to leave them behind. */
-    while (!lives && tt_mpi_tutti.drain(at.context) == TUTTI_AGAIN) sched_yield();
 }

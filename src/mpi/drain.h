@@ -14,9 +14,10 @@
  * makes the call that they belong to. These ranks may wait for this rank. Tutti does not know which
  * packets belong to which call once UCX has them.
  *
- * So a thread sends them. It is made when packets are left behind for the first time. It sleeps
- * until that happens again, and then advances Tutti, with pauses, until all packets have left. It
- * makes no call of the host. The client is shared (tutti_client_share), so the thread and those of
+ * So a thread sends them. It sleeps until packets are left behind, and then advances the messages
+ * of the client, with pauses, until all packets have left. It advances no collective, so it calls
+ * neither the host nor operations of the program. When packets are left behind for the first time,
+ * the client becomes one that threads share (tutti_client_share), so that the thread and those of
  * the program take turns.
  */
 #ifndef TT_MPI_DRAIN_H
@@ -26,17 +27,18 @@
 
 #include "mpi/host.h"
 
-/* From now on, tt_mpi_drain sends what the calls of this client leave behind in its context 0. The
- * caller has shared the client. */
+/* Makes the thread, which sends what the calls of this client leave behind in its context 0.
+ * Returns NULL, or a text that says why it cannot be made. */
 #define tt_mpi_drain_open TT_MPI_OWN(drain_open)
-void tt_mpi_drain_open(tutti_client *client);
+const char *tt_mpi_drain_open(tutti_client *client);
 /* Ends the thread, if there is one. From now on tt_mpi_drain does nothing. */
 #define tt_mpi_drain_close TT_MPI_OWN(drain_close)
 void tt_mpi_drain_close(void);
-/* Lets the thread send the packets that wait in this process, if there are any. Must be called
- * wherever this rank leaves Tutti for the host or the program. Does not wait. Does nothing unless
+/* Wakes the thread if packets wait in this process. Must be called wherever this rank leaves Tutti
+ * for the host or the program. `status`: of the call that has ended; if it is an error, the thread
+ * is woken anyway, and the error's text (tutti_error) stays. Does not wait. Does nothing unless
  * tt_mpi_drain_open was called. Any thread. */
 #define tt_mpi_drain TT_MPI_OWN(drain)
-void tt_mpi_drain(void);
+void tt_mpi_drain(tutti_status status);
 
 #endif

@@ -229,12 +229,12 @@ static const char *set_up_client(const struct tt_mpi_all *all)
     int level = MPI_THREAD_SINGLE;
     bool drains = all->undriven && !all->one_node;
     tt_host.Query_thread(&level);
-    bool shares = level == MPI_THREAD_MULTIPLE || drains;
     bool ok = tt_mpi_tutti.client_hook(job.client, drive_host, NULL, 200, 32) == TUTTI_OK &&
               tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
-              (!shares || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
+              (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
-    if (drains) tt_mpi_drain_open(job.client);
+    const char *why = drains ? tt_mpi_drain_open(job.client) : NULL;
+    if (why) return why;
     job.context = tt_mpi_tutti.context_at(job.client, 0);
     job.spread = !all->one_node;
     if (tt_mpi_drivable() && (job.spread || job.flights)) {
@@ -462,15 +462,16 @@ static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
 static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     tutti_team *team = NULL;
-    int tag = inherit(comm, record), made, everywhere = 0;
-    made = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world, record->members, tag,
-                                &team) == TUTTI_OK;
-    tt_mpi_drain();
+    int tag = inherit(comm, record), everywhere = 0;
+    tutti_status status = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world,
+                                               record->members, tag, &team);
+    int made = status == TUTTI_OK;
+    tt_mpi_drain(status);
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
         everywhere)
         return team;
-    if (made) tt_mpi_tutti.team_free(team);
+    if (made) tt_mpi_drain(tt_mpi_tutti.team_free(team));
     return NULL;
 }
 
@@ -521,8 +522,7 @@ static bool has_own_team(struct tt_mpi_call *call)
 static void free_team(tutti_team *team)
 {
     if (!job.client) return;
-    tt_mpi_tutti.team_free(team);
-    tt_mpi_drain();
+    tt_mpi_drain(tt_mpi_tutti.team_free(team));
 }
 
 void tt_mpi_drop_prepared(tutti_team *team)
@@ -600,7 +600,7 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
 static bool combine(struct tt_mpi_call *call, const int64_t *own, int64_t *most, int n)
 {
     call->status = tt_mpi_tutti.allreduce(call->record->team, own, most, n, TUTTI_I64, TUTTI_MAX);
-    tt_mpi_drain();
+    tt_mpi_drain(call->status);
     return call->status == TUTTI_OK;
 }
 

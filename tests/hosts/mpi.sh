@@ -96,6 +96,9 @@ is_done || fail 'the results of choice counts'
 grep -q '"host_us"' calls.json || fail 'nothing was decided'
 if [ "$host" = mpich ]; then exit 0; fi
 
+# With TUTTI_MPI=on, Open MPI drives Tutti although there are no nonblocking calls.
+start on ./named drains >out 2>err || fail 'drains with TUTTI_MPI=on'
+is_done || fail 'the results of drains with TUTTI_MPI=on'
 start on ./choice mixed 3 >out 2>err || fail 'choice mixed'
 is_done || fail 'the results of choice mixed'
 # Nonblocking calls of Tutti end only if Open MPI drives Tutti in the calls in which it waits.

@@ -80,9 +80,9 @@ static void drains(void)
 }
 
 /* Tests that a call does not wait for what an earlier one has left behind. The last rank frees a
- * communicator of all ranks, and so sends a packet to rank 1, with which it has no connection yet.
- * Rank 1 waits in the host MPI, so the connection is not set up until the last rank has made a call
- * without rank 1 and has then sent a message to it. */
+ * communicator of all ranks, and so sends a packet to rank 1, with which it may have no connection
+ * yet. Rank 1 waits in the host MPI, so the connection is not set up until the last rank has made a
+ * call without rank 1 and has then sent a message to it. */
 static void frees(void)
 {
     int one = 1, sum, token = 5;
