@@ -96,9 +96,8 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
 }
 /* Returns how many calls a run of this shape has: 8, or TT_MPI_RUN_MOST if the shape is one of
  * short calls in which some ranks only send and others only receive. In such calls the senders run
- * ahead until the memory for their messages is full, and only then a loop of calls runs at its own
- * speed.
- */
+ * ahead until the memory for their messages is full; only then a loop of calls runs at its own
+ * speed. */
 int tt_mpi_trial_run(int shape);
 /* Returns which side does the next call of a shape that is not decided yet, or that it is time to
  * decide. */
