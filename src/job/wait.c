@@ -140,8 +140,7 @@ struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between)
                                    .sleep_ns = TT_SLEEP_MOST_NS,
                                    .yields = (int)tt_setting_int_or("TUTTI_YIELDS", yields),
                                    .cores = (int)tt_min(ranks, cores),
-                                   .exact = (crowded && between) ||
-                                            tt_setting_int_or("TUTTI_YIELDS", -1) >= 0,
+                                   .exact = crowded && between,
                                    .can_sleep = true};
 }
 

@@ -70,7 +70,7 @@ struct tt_wait_hook {
 struct tt_wait_policy {
     int spins;        /* looks before the first yield */
     int quiet;        /* looks before the first yield or the first call of the hook */
-    int yields;       /* yields before the sleep */
+    int yields;       /* the most yields before the sleep */
     int cores;        /* processors that the ranks of the node can keep busy */
     int64_t sleep_ns; /* the longest sleep */
     struct tt_wait_hook hook;

@@ -11,7 +11,7 @@ conform=$TUTTI_BUILD/tests/test-run-conform-threads
 all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1
 tutti run --timeout 3000 -n 4 "$conform"
-# From here on a wait always makes 20 yields before it sleeps (see nodes.sh).
+# From here on a wait makes 20 yields at most before it sleeps (see nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
 TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_CMA=0 TUTTI_FILL=1 tutti run --timeout 3000 -n 3 "$conform"

@@ -29,9 +29,8 @@ both() {
 }
 
 conforms 4 2,1,1 env
-# In the runs that follow, a wait always makes 20 yields before it sleeps. Otherwise the load of the
-# machine decides the number of yields, which the first run and the tests job-wait and
-# run-wait-policy try.
+# In the runs that follow, a wait makes 20 yields at most before it sleeps, which takes less
+# processor time. The first run uses the default number.
 export TUTTI_YIELDS=20
 if [ "$how" = processes ]; then export TUTTI_TEST_BRIEF=1; fi
 runs_ahead 4 2,1,1 env

@@ -8,7 +8,7 @@ set -eu
 types=$TUTTI_BUILD/tests/test-run-types-threads
 tutti run --timeout 3000 -n 3 "$types"
 tutti run --timeout 3000 -n 3 "$TUTTI_BUILD/tests/test-run-types-layout"
-# From here on a wait always makes 20 yields before it sleeps (see nodes.sh).
+# From here on a wait makes 20 yields at most before it sleeps (see nodes.sh).
 export TUTTI_YIELDS=20
 all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1

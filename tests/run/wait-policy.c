@@ -3,7 +3,8 @@
  * Tests the wait policy: a rank that has waited so long that it sleeps starts to spin again once it
  * makes progress. In an allreduce of five rounds rank 0 sleeps until the others come, and not once
  * more in each round. On a busy machine it may sleep more often, so the test takes the minimum over
- * twenty allreduces.
+ * twenty allreduces. Also checks that ranks that share processors yield less if they wait for other
+ * nodes.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ static void one_rank(tutti_client *client, void *arg)
 int main(void)
 {
     int nothing = eventfd(0, EFD_CLOEXEC);
+    must(tt_wait_policy_for(8, 2, true).yields < tt_wait_policy_for(8, 2, false).yields, "yields");
     must(nothing >= 0 && setenv("TUTTI_ALGORITHM", "allreduce=doubling", 1) == 0, "beginning");
     must(tutti_threads(RANKS, one_rank, &nothing) == TUTTI_OK, "threads");
     close(nothing);

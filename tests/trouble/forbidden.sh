@@ -17,8 +17,8 @@ errors=(22 5 0 3 4 12 14) kernels=(22 3 4 12 14) some=(3 14)
 # also returns for other reasons, and any other error. A brief run tries the first two cases, with
 # the results 0 and 3 (ESRCH); the third one is what `without` does if FORBID_ERROR is not set.
 [ -z "$TUTTI_TEST_BRIEF" ] || hows=(writev) moments=(60) teams=(3) errors=(0 3) kernels=(3) some=(3)
-# With TUTTI_TEST_BRIEF, the shapes that are tried still reach every protocol. A wait always makes
-# 20 yields before it sleeps (tests/run/nodes.sh).
+# With TUTTI_TEST_BRIEF, the shapes that are tried still reach every protocol. A wait makes 20
+# yields at most before it sleeps (tests/run/nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
 
 # Forbidden from the start: the library notices it and uses what works.
