@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tutti_drain: AGAIN while packets wait in this process because their target has no room for them,
- * OK when they lie in its ring, although the target has received none of them.
+ * OK when they lie in its ring, although the target has received none of them. It advances no
+ * collective.
  */
 #include <sched.h>
 
@@ -9,9 +10,23 @@
 
 enum { MESSAGE = 1, UNKNOWN = 2, N = 20000 };
 
-/* Where the ranks are: rank 1 has sent a message without a handler; rank 0 has got AGAIN; rank 1
- * has received N messages; rank 0 has got OK for the last message. */
-static atomic_bool strayed, waited, received, drained;
+/* Where the ranks are: rank 1 has sent a message without a handler; rank 0 has begun the allreduce;
+ * rank 1 has done its part of it; rank 0 has got AGAIN; rank 1 has received N messages; rank 0 has
+ * got OK for the last message. */
+static atomic_bool strayed, begun, added, waited, received, drained;
+
+/* A sum, and how often this thread has calculated it. */
+static tutti_op sum;
+static _Thread_local int calculated;
+
+static void add(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < n; i++)
+        ((int32_t *)out)[i] = ((const int32_t *)left)[i] + ((const int32_t *)right)[i];
+    calculated++;
+}
 
 static void on_message(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
@@ -36,6 +51,39 @@ static void send_all(struct rank *r, int first, int n)
     }
 }
 
+/* Rank 0, while packets wait: tutti_drain does not advance the allreduce, although only this rank's
+ * part is missing. */
+static void drain_during_allreduce(struct rank *r)
+{
+    const int32_t one = 1;
+    int32_t two = 0;
+    tutti_request *request;
+    must(tutti_iallreduce(r->team, &one, &two, 1, TUTTI_I32, sum, &request));
+    atomic_store(&begun, true);
+    while (!atomic_load(&added)) sched_yield();
+    for (int i = 0; i < 1000; i++)
+        check(tutti_drain(r->context[0]) == TUTTI_AGAIN, "packets wait for rank 1");
+    check(calculated == 0, "tutti_drain has called the operation");
+    must(tutti_wait(request));
+    check(two == 2 && calculated == 1, "%d, calculated %d times", (int)two, calculated);
+}
+
+/* Rank 1: does its part of the allreduce, as far as that is possible without rank 0. */
+static void add_up(struct rank *r)
+{
+    const int32_t one = 1;
+    int32_t two = 0;
+    tutti_status status = TUTTI_AGAIN;
+    tutti_request *request;
+    while (!atomic_load(&begun)) sched_yield();
+    must(tutti_iallreduce(r->team, &one, &two, 1, TUTTI_I32, sum, &request));
+    for (int i = 0; i < 100 && status == TUTTI_AGAIN; i++) status = tutti_test(request);
+    atomic_store(&added, true);
+    if (status == TUTTI_AGAIN) status = tutti_wait(request);
+    must(status);
+    check(two == 2, "%d", (int)two);
+}
+
 /* Rank 0. The N messages do not all fit into the ring. While they wait, tutti_drain receives the
  * message without a handler, and leaves the error to tutti_advance. */
 static void give(struct rank *r)
@@ -47,6 +95,7 @@ static void give(struct rank *r)
     for (int i = 0; i < 10; i++)
         check(tutti_drain(r->context[0]) == TUTTI_AGAIN, "packets wait for rank 1");
     check(tutti_advance(r->context[0], NULL) == TUTTI_ERR_ARG, "no handler");
+    drain_during_allreduce(r);
     atomic_store(&waited, true);
     while ((status = tutti_drain(r->context[0])) == TUTTI_AGAIN) sched_yield();
     check(status == TUTTI_OK, "%d", (int)status);
@@ -62,6 +111,7 @@ static void take(struct rank *r, const int *come)
 {
     must(tutti_message_immediate(r->context[0], endpoint(r, 0, 0), UNKNOWN, NULL, 0, NULL, 0));
     atomic_store(&strayed, true);
+    add_up(r);
     while (!atomic_load(&waited)) sched_yield();
     until(r, come, N);
     atomic_store(&received, true);
@@ -82,5 +132,6 @@ static void drain(struct rank *r)
 
 int main(int argc, char **argv)
 {
+    must(tutti_op_create(add, 1, NULL, &sum));
     return run_ranks(argc, argv, 1, drain);
 }
