@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "brief.h"
 
 #define EXPECT(what)                                                                               \
     do {                                                                                           \
@@ -26,7 +27,7 @@
         abort();                                                                                   \
     } while (0)
 
-enum { LONG = 100000, TURNS = 20 };
+enum { LONG = 100000 };
 
 /* A process in a job of threads (tutti_team_threads): the number of the process, the number of its
  * threads, the rank of the first of them, and the number of threads of all processes. `ran` counts
@@ -205,11 +206,10 @@ static void all(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client);
     struct brings b = brings_of(world);
-    int before = 0, mine = tutti_rank(world), sum = 0;
-    (void)arg;
-    for (int turn = 0; turn < TURNS; turn++) {
+    int before = 0, mine = tutti_rank(world), sum = 0, turns = brief(20, 6);
+    for (int turn = 0; turn < turns; turn++) {
         if (turn == 1) before = descriptors();
-        if (turn == TURNS / 2) EXPECT(tutti_client_share(client) == TUTTI_OK);
+        if (turn == turns / 2) EXPECT(tutti_client_share(client) == TUTTI_OK);
         EXPECT(tutti_team_threads(world, b.threads, one_thread, &b) == TUTTI_OK);
         EXPECT(b.ran == b.threads * (turn + 1));
         EXPECT(tutti_allreduce(world, &mine, &sum, 1, TUTTI_I32, TUTTI_SUM) == TUTTI_OK);

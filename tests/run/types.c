@@ -52,15 +52,15 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* Tries an algorithm with all shapes. A brief run tries every third shape, and begins at another
- * shape for the next algorithm. So each algorithm runs each size and each variant, and the
- * algorithms of a collective together run all shapes. */
+/* Tries an algorithm with all shapes. A brief run tries every fifth shape, which are each size and
+ * each variant, and begins at another shape for the next algorithm. So five algorithms of a
+ * collective together run all shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
     const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < VARIANTS; k++) {
-            if (turn++ % brief(1, 3)) continue;
+            if (turn++ % brief(1, 5)) continue;
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
             if (s.kind == ROWS && s.n != 7 && s.n != 2500)
                 continue; /* rows have little code of
