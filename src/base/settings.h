@@ -76,7 +76,7 @@ enum tt_setting_kind {
     X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
       "looks before a waiting rank yields") \
     X(YIELDS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
-      "yields before a waiting rank sleeps") \
+      "the most yields before a waiting rank sleeps") \
     X(ISA, TT_WORD("base avx2 avx512"), OWN, "the processor's", \
       "the instructions that reductions use") \
     X(TRACE, TT_TEXT, OWN, "none", "the folder for traces of what each rank does") \

@@ -61,7 +61,8 @@ static void one_rank(tutti_client *client, void *arg)
 int main(void)
 {
     int nothing = eventfd(0, EFD_CLOEXEC);
-    must(tt_wait_policy_for(8, 2, true).yields < tt_wait_policy_for(8, 2, false).yields, "yields");
+    must(tt_wait_policy_for(8, 2, true).yields < tt_wait_policy_for(8, 2, false).yields,
+         "fewer yields on several nodes");
     must(nothing >= 0 && setenv("TUTTI_ALGORITHM", "allreduce=doubling", 1) == 0, "beginning");
     must(tutti_threads(RANKS, one_rank, &nothing) == TUTTI_OK, "threads");
     close(nothing);
