@@ -13,13 +13,13 @@ all=
 tutti run --timeout 3000 -n 4 "$conform"
 # From here on a wait makes 20 yields at most before it sleeps (see nodes.sh).
 export TUTTI_TEST_BRIEF=1 TUTTI_YIELDS=20
-TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_CMA=0 TUTTI_FILL=1 tutti run --timeout 3000 -n 3 "$conform"
 tutti run --timeout 3000 -n 2 "$conform" nested 2
 # A high TUTTI_READ_COST says that reading takes long: long pieces of a gatherv, scatterv and
 # alltoallv then go in slices.
 TUTTI_WINDOW=1K TUTTI_READ_COST=7 TUTTI_SLICE=64 tutti run --timeout 3000 -n 3 "$conform"
 [ -n "$all" ] || exit 0
+TUTTI_CMA=0 tutti run --timeout 3000 -n 3 "$conform"
 TUTTI_CMA=0 tutti run --timeout 3000 -n 2 "$conform" nested 2
 TUTTI_WINDOW=1K tutti run --timeout 3000 -n 2 "$conform"
 TUTTI_FAULT=delay=30,seed=5 tutti run --timeout 3000 -n 3 "$conform"

@@ -10,7 +10,6 @@ source "$(dirname "$0")/lib.sh"
 
 seconds=20
 [ -z "${TUTTI_TEST_BRIEF:-}" ] || seconds=4
-[ "${TUTTI_SANITIZE:-OFF}" = OFF ] || [ -z "$TUTTI_SANITIZE" ] || seconds=8
 expect 0 tutti bench --threads --random "$seconds" --seed 1
 tail -n 1 out
 [ "$(grep -c '/p' out)" -gt 10 ] || fail 'hardly any problem was tried'
