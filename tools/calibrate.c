@@ -5,6 +5,7 @@
  */
 #include "calibrate-jobs.h"
 #include "calibrate-memory.h"
+#include "calibrate-network.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +15,17 @@
 
 struct calibrate_arguments {
     const char *output;
-    bool shows;
+    bool shows, network;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
      "write the model to FILE (default: TUTTI_MACHINE, or the file of this kind of machine in the "
      "user's cache folder)",
+     0},
+    {"network", 'n', NULL, 0,
+     "as two ranks on two hosts: measure messages between the hosts, and add them to the model of "
+     "rank 0",
      0},
     {"show", 's', NULL, 0, "measure nothing; print the model that is known", 0},
     {0},
@@ -31,10 +36,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct calibrate_arguments *a = state->input;
     switch (key) {
     case 'o': a->output = arg; return 0;
+    case 'n': a->network = true; return 0;
     case 's': a->shows = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "there is nothing to do with '%s'", arg); return 0;
     case ARGP_KEY_END:
         if (a->shows && a->output) argp_error(state, "--show writes nothing: without --output");
+        if (a->shows && a->network) argp_error(state, "--show measures nothing: without --network");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -61,6 +68,13 @@ static void print_numbers(const struct tt_machine *m)
     }
 }
 
+static void print_row(const char *name, const int64_t time[TT_MACHINE_POINTS])
+{
+    printf("  %-20s", name);
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) print_time(time[i]);
+    printf("\n");
+}
+
 static void print_tables(const struct tt_machine *m)
 {
     char size[24];
@@ -70,17 +84,30 @@ static void print_tables(const struct tt_machine *m)
     printf("\n");
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++) {
         bool mille = t >= TT_MACHINE_copy_shared;
-        printf("  %-20s", tt_machine_table_name((enum tt_machine_table)t));
+        int64_t time[TT_MACHINE_POINTS];
         for (int i = 0; i < TT_MACHINE_POINTS; i++)
-            print_time(mille ? 1000 * m->table[t][i] : m->table[t][i]);
-        printf("\n");
+            time[i] = mille ? 1000 * m->table[t][i] : m->table[t][i];
+        print_row(tt_machine_table_name((enum tt_machine_table)t), time);
     }
+}
+
+static void print_network(const struct tt_machine_network *network)
+{
+    printf("messages between two nodes, in ns\n  %-20s", "wire_look");
+    print_time(network->look);
+    printf("  looking once for messages of other nodes\n");
+    for (int i = 0; i < TT_MACHINE_WIRES_N; i++)
+        print_row(tt_machine_wire_name((enum tt_machine_wire)i), network->wire[i]);
 }
 
 static void print_model(const struct tt_machine *m)
 {
     print_numbers(m);
     print_tables(m);
+    if (tt_machine_has_network(m))
+        print_network(&m->network);
+    else
+        printf("messages between two nodes: not measured (tutti calibrate --network)\n");
 }
 
 /* ---- Command ---- */
@@ -142,24 +169,108 @@ static int failed(void)
     return TT_EXIT_FAILED;
 }
 
+/* Finds the path of the file to write: `output`, or the file of this machine if `output` is NULL.
+ * Returns false after printing the error. */
+static bool find_path(const char *output, char path[TT_MACHINE_PATH])
+{
+    char why[TT_MACHINE_WHY];
+    if (output) {
+        snprintf(path, TT_MACHINE_PATH, "%s", output);
+        return true;
+    }
+    if (tt_machine_path(path, why)) return true;
+    fprintf(stderr, "tutti calibrate: there is no file to write: %s; --output names one\n", why);
+    return false;
+}
+
+static int write_model(const char *path, const struct tt_machine *machine)
+{
+    print_model(machine);
+    if (tt_machine_write(path, machine) != TUTTI_OK) return failed();
+    printf("written to %s\n", path);
+    return TT_EXIT_OK;
+}
+
 static int measure(const char *output)
 {
-    struct tt_machine machine = {0};
+    struct tt_machine machine = {0}, before = {0};
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    if (output) {
-        snprintf(path, sizeof path, "%s", output);
-    } else if (!tt_machine_path(path, why)) {
-        fprintf(stderr, "tutti calibrate: there is no file to write: %s; --output names one\n",
-                why);
-        return TT_EXIT_FAILED;
-    }
+    if (!find_path(output, path)) return TT_EXIT_FAILED;
     if (tt_file_try(path) != TUTTI_OK) return failed();
     choose_by_table();
     if (!measure_until_credible(&machine)) return TT_EXIT_FAILED;
-    print_model(&machine);
-    if (tt_machine_write(path, &machine) != TUTTI_OK) return failed();
-    printf("written to %s\n", path);
-    return TT_EXIT_OK;
+    if (tt_machine_read(path, &before, why)) machine.network = before.network;
+    return write_model(path, &machine);
+}
+
+/* ---- The network ---- */
+
+/* Returns why this job cannot measure the network; NULL: it can. */
+static const char *unfit(const tutti_team *world)
+{
+    static char why[256];
+    const struct tt_map *map = &world->run.map;
+    if (map->p == 2 && !tt_map_one_node(map)) return NULL;
+    if (map->p == 2) return "both ranks are on one host; --network measures between two hosts";
+    snprintf(why, sizeof why,
+             "--network needs two ranks on two hosts, and there %s %d; start it by a launcher, as "
+             "in: mpirun -n 2 --host HOST1,HOST2 tutti calibrate --network",
+             map->p == 1 ? "is" : "are", map->p);
+    return why;
+}
+
+/* Reads the model to which the network is added, and finds out whether its file can be written.
+ * Returns false after printing the error. */
+static bool open_model(const char *output, struct tt_machine *machine, char path[TT_MACHINE_PATH])
+{
+    char why[TT_MACHINE_WHY];
+    if (!find_path(output, path)) return false;
+    if (!tt_machine_read(path, machine, why)) {
+        fprintf(stderr,
+                "tutti calibrate: %s; first measure this machine alone, by tutti calibrate\n", why);
+        return false;
+    }
+    if (tt_file_try(path) != TUTTI_OK) (void)failed();
+    return tt_file_try(path) == TUTTI_OK;
+}
+
+/* Measures, and writes the model on rank 0. Returns the exit code. */
+static int add_network(tutti_team *world, const char *path, struct tt_machine *machine)
+{
+    char why[TT_MACHINE_WHY];
+    if (tt_calibrate_network(world, machine) != TUTTI_OK) return failed();
+    if (tutti_rank(world) > 0) return TT_EXIT_OK;
+    if (tt_machine_network_credible(machine, why)) return write_model(path, machine);
+    fprintf(stderr, "tutti calibrate: the machine is too busy: %s; nothing is written\n", why);
+    return TT_EXIT_FAILED;
+}
+
+/* Measures the network as a rank of a job. All ranks return the exit code of rank 0. */
+static int measure_as_rank(tutti_team *world, const char *output)
+{
+    struct tt_machine machine = {0};
+    char path[TT_MACHINE_PATH] = "";
+    const char *why = unfit(world);
+    int32_t code = TT_EXIT_OK;
+    bool first = tutti_rank(world) == 0;
+    if (why) {
+        if (first) fprintf(stderr, "tutti calibrate: %s\n", why);
+        return TT_EXIT_FAILED;
+    }
+    if (first && !open_model(output, &machine, path)) code = TT_EXIT_FAILED;
+    if (tutti_bcast(world, &code, 1, TUTTI_I32, 0) != TUTTI_OK) return failed();
+    if (code == TT_EXIT_OK) code = add_network(world, path, &machine);
+    if (tutti_bcast(world, &code, 1, TUTTI_I32, 0) != TUTTI_OK) return failed();
+    return code;
+}
+
+static int measure_network(const char *output)
+{
+    tutti_client *client;
+    if (tutti_init(&client) != TUTTI_OK) return failed();
+    int code = measure_as_rank(tutti_world(client), output);
+    if (tutti_finalize(client) != TUTTI_OK) return failed();
+    return code;
 }
 
 int tt_calibrate_main(int argc, char **argv)
@@ -171,9 +282,11 @@ int tt_calibrate_main(int argc, char **argv)
                "copying and reducing by size and by where the data lie, reading another process, "
                "taking turns on a processor. This takes some seconds; nothing else should run "
                "meanwhile. The model is kept in a file, from which Tutti predicts the times of "
-               "algorithms.\v"
+               "algorithms. With --network, a launcher starts the command as two ranks on two "
+               "hosts, and it measures messages between them.\v"
                "Exit status: 0 done, 1 failed, 2 wrong usage."};
     struct calibrate_arguments a = {0};
     tt_arg_parse(&argp, argc, argv, 0, &a);
+    if (a.network) return measure_network(a.output);
     return a.shows ? show() : measure(a.output);
 }

@@ -319,6 +319,9 @@ static void say_model(void)
         whether("steps", true, "%s", path);
     else
         whether("steps", false, "not known: %s (tutti calibrate measures it)", why);
+    bool network = known && tt_machine_has_network(&machine);
+    whether("messages between hosts", network,
+            network ? "measured" : "not known (tutti calibrate --network measures them)");
     bool estimates = known && choice && strcmp(choice, "estimate") == 0;
     bool measures = choice && strcmp(choice, "measure") == 0;
     line("chosen by", "%s",

@@ -9,7 +9,8 @@
  *     line 118000
  *     copy_cached_cached 3100 4200 ...
  *
- * Each name of the model is in the file exactly once. `processors` is the number that the machine
+ * Each name of the model is in the file exactly once; those of the network are all in the file, or
+ * none of them is. `processors` is the number that the machine
  * has, not the number that this process may use, because ranks that are bound to different
  * processors must find the same file.
  */
@@ -38,7 +39,11 @@ struct content {
     char version[TT_MACHINE_NAME], processor[TT_MACHINE_NAME];
     int64_t processors;
     bool has_number[TT_MACHINE_NUMBERS_N], has_table[TT_MACHINE_TABLES_N];
+    bool has_look, has_wire[TT_MACHINE_WIRES_N];
 };
+
+/* The name of the line with tt_machine_network.look. */
+static const char look_name[] = "wire_look";
 
 /* Reads n whole numbers. Returns false unless the text consists of exactly n whole numbers. */
 static bool read_numbers(const char *text, int64_t *to, int n)
@@ -61,6 +66,25 @@ static bool read_times(const char *text, int64_t *to, int n)
     bool good = read_numbers(text, to, n);
     for (int i = 0; i < n && good; i++) good = to[i] >= 1 && to[i] <= TT_MACHINE_MOST;
     return good;
+}
+
+/* Reads an entry of the network. Returns false if the name is none of these, or the value is
+ * wrong. */
+static bool read_network(struct content *c, const char *name, const char *value)
+{
+    struct tt_machine_network *network = &c->machine->network;
+    if (strcmp(name, look_name) == 0) {
+        bool again = c->has_look;
+        c->has_look = true;
+        return !again && read_times(value, &network->look, 1);
+    }
+    for (int i = 0; i < TT_MACHINE_WIRES_N; i++) {
+        if (strcmp(name, tt_machine_wire_name((enum tt_machine_wire)i)) != 0) continue;
+        bool again = c->has_wire[i];
+        c->has_wire[i] = true;
+        return !again && read_times(value, network->wire[i], TT_MACHINE_POINTS);
+    }
+    return false;
 }
 
 static bool read_entry(struct content *c, const char *name, const char *value)
@@ -86,7 +110,7 @@ static bool read_entry(struct content *c, const char *name, const char *value)
         c->has_table[i] = true;
         return !again && read_times(value, c->machine->table[i], TT_MACHINE_POINTS);
     }
-    return false;
+    return read_network(c, name, value);
 }
 
 /* Reads the lines of the text, which it cuts up. Returns the number of the first line that is
@@ -104,12 +128,20 @@ static int read_lines(struct content *c, char *text)
     return 0;
 }
 
+/* Returns whether the file has all entries of the network, or none. */
+static bool has_all_or_none(const struct content *c)
+{
+    bool even = true;
+    for (int i = 0; i < TT_MACHINE_WIRES_N; i++) even = even && c->has_wire[i] == c->has_look;
+    return even;
+}
+
 static bool is_whole(const struct content *c)
 {
     bool whole = true;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) whole = whole && c->has_number[i];
     for (int i = 0; i < TT_MACHINE_TABLES_N; i++) whole = whole && c->has_table[i];
-    return whole && tt_machine_valid(c->machine);
+    return whole && has_all_or_none(c) && tt_machine_valid(c->machine);
 }
 
 /* Returns whether the model in the file was measured by this version on this kind of machine, and
@@ -193,6 +225,15 @@ static void print_row(FILE *out, const char *name, const int64_t *value, int n)
     fprintf(out, "\n");
 }
 
+static void print_network(FILE *out, const struct tt_machine_network *network)
+{
+    fprintf(out, "# messages between two nodes, measured by `tutti calibrate --network`\n");
+    print_row(out, look_name, &network->look, 1);
+    for (int i = 0; i < TT_MACHINE_WIRES_N; i++)
+        print_row(out, tt_machine_wire_name((enum tt_machine_wire)i), network->wire[i],
+                  TT_MACHINE_POINTS);
+}
+
 static void print_model(FILE *out, const void *arg)
 {
     const struct tt_machine *m = arg;
@@ -209,6 +250,7 @@ static void print_model(FILE *out, const void *arg)
     for (int i = 0; i < TT_MACHINE_TABLES_N; i++)
         print_row(out, tt_machine_table_name((enum tt_machine_table)i), m->table[i],
                   TT_MACHINE_POINTS);
+    if (tt_machine_has_network(m)) print_network(out, &m->network);
 }
 
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine)

@@ -10,7 +10,8 @@ static const struct {
     {
 #define ROW(name, text) {#name, text},
         TT_MACHINE_NUMBERS(ROW)},
-  tables[] = {TT_MACHINE_TABLES(ROW)
+  tables[] = {TT_MACHINE_TABLES(ROW)},
+  wires[] = {TT_MACHINE_WIRES(ROW)
 #undef ROW
 };
 
@@ -34,14 +35,34 @@ const char *tt_machine_table_text(enum tt_machine_table table)
     return tables[table].text;
 }
 
+const char *tt_machine_wire_name(enum tt_machine_wire table)
+{
+    return wires[table].name;
+}
+
+const char *tt_machine_wire_text(enum tt_machine_wire table)
+{
+    return wires[table].text;
+}
+
 static bool in_bounds(int64_t time)
 {
     return time >= 1 && time <= TT_MACHINE_MOST;
 }
 
+/* Whether all entries are possible times, or all are 0. */
+static bool is_network_valid(const struct tt_machine_network *network)
+{
+    bool known = network->look != 0, valid = !known || in_bounds(network->look);
+    for (int t = 0; t < TT_MACHINE_WIRES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++)
+            valid = valid && (known ? in_bounds(network->wire[t][i]) : network->wire[t][i] == 0);
+    return valid;
+}
+
 bool tt_machine_valid(const struct tt_machine *machine)
 {
-    bool valid = true;
+    bool valid = is_network_valid(&machine->network);
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) valid = valid && in_bounds(machine->number[i]);
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++)
@@ -82,6 +103,22 @@ static int64_t least_time(enum tt_machine_table table, int point)
     return tt_machine_bytes[point];
 }
 
+/* A message between nodes takes at least as long as a message or a copy within a node. */
+bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY])
+{
+    const double ns = 0.001;
+    const struct tt_machine_network *network = &machine->network;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+        int64_t least = tt_max(least_number(TT_MACHINE_message), tt_machine_bytes[i]);
+        if (network->wire[TT_MACHINE_wire_time][i] < least)
+            return tt_file_refuse(why, "%s is %.3f ns for %lld bytes",
+                                  tt_machine_wire_name(TT_MACHINE_wire_time),
+                                  ns * (double)network->wire[TT_MACHINE_wire_time][i],
+                                  (long long)tt_machine_bytes[i]);
+    }
+    return true;
+}
+
 bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
 {
     double ns = 0.001;
@@ -99,7 +136,7 @@ bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
                                       tt_machine_table_name(table), ns * (double)m->table[t][i],
                                       (long long)tt_machine_bytes[i]);
         }
-    return true;
+    return !tt_machine_has_network(m) || tt_machine_network_credible(m, why);
 }
 
 bool tt_machine_streams(const struct tt_machine *machine, int times)
@@ -118,10 +155,10 @@ static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)
     return a + (b - a) * part / whole;
 }
 
-int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
-                        int64_t bytes)
+/* Returns the time that a table, which has a time for each size, gives for so many bytes. */
+static int64_t time_for(const int64_t time[TT_MACHINE_POINTS], int64_t bytes)
 {
-    const int64_t *time = machine->table[table], *at = tt_machine_bytes;
+    const int64_t *at = tt_machine_bytes;
     enum { LAST = TT_MACHINE_POINTS - 1 };
     if (bytes <= at[0]) return bytes > 0 ? time[0] : 0;
     if (bytes >= at[LAST]) {
@@ -131,4 +168,15 @@ int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table 
     int i = 1;
     while (bytes > at[i]) i++;
     return between(time[i - 1], time[i], bytes - at[i - 1], at[i] - at[i - 1]);
+}
+
+int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
+                        int64_t bytes)
+{
+    return time_for(machine->table[table], bytes);
+}
+
+int64_t tt_machine_wire(const struct tt_machine *machine, enum tt_machine_wire table, int64_t bytes)
+{
+    return time_for(machine->network.wire[table], tt_max(1, bytes));
 }

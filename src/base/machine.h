@@ -59,28 +59,54 @@ enum tt_data_place { TT_DATA_CACHED, TT_DATA_MEMORY, TT_DATA_OTHER, TT_DATA_PLAC
     X(copy_shared, "copies on all processors at once: per mille of the time of one")               \
     X(read_shared, "reads by the system on all processors at once: per mille of one")
 
+/* The tables of the network, which have a time for each number of bytes of a message between two
+ * nodes: X(name, "what takes this time"). All of them were measured with messages of plans (steps
+ * send and recv), between two ranks that did nothing else. */
+#define TT_MACHINE_WIRES(X)                                                                        \
+    X(wire_time, "a message to another node, from the begin of its send until it is received")     \
+    X(wire_send, "the sender's processor time for a message to another node")                      \
+    X(wire_receive, "the receiver's processor time for a message from another node")               \
+    X(wire_gap, "a message in a long stream of messages from one node to another")
+
 enum tt_machine_number {
 #define TT_MACHINE_ENUM(name, text) TT_MACHINE_##name,
     TT_MACHINE_NUMBERS(TT_MACHINE_ENUM) TT_MACHINE_NUMBERS_N
 };
 enum tt_machine_table { TT_MACHINE_TABLES(TT_MACHINE_ENUM) TT_MACHINE_TABLES_N };
+enum tt_machine_wire { TT_MACHINE_WIRES(TT_MACHINE_ENUM) TT_MACHINE_WIRES_N };
 #undef TT_MACHINE_ENUM
 
 enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = TT_FILE_PATH, TT_MACHINE_WHY = TT_FILE_WHY };
 /* The numbers of bytes for which the tables have times. */
 extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
 
-/* Invariants (tt_machine_valid): all entries are from 1 to TT_MACHINE_MOST. */
+/* What messages between two nodes cost. All entries are 0 if that is not known. */
+struct tt_machine_network {
+    /* the processor time of looking once whether a message of another node has come */
+    int64_t look;
+    int64_t wire[TT_MACHINE_WIRES_N][TT_MACHINE_POINTS];
+};
+
+/* Invariants (tt_machine_valid): all entries of `number` and `table` are from 1 to TT_MACHINE_MOST.
+ * So are all entries of `network`, or all of them are 0. */
 #define TT_MACHINE_MOST INT64_C(1000000000000) /* a second, in picoseconds */
 struct tt_machine {
     int64_t number[TT_MACHINE_NUMBERS_N];
     int64_t table[TT_MACHINE_TABLES_N][TT_MACHINE_POINTS];
+    struct tt_machine_network network;
 };
 bool tt_machine_valid(const struct tt_machine *machine);
+/* Whether the model says what messages between nodes cost. */
+static inline bool tt_machine_has_network(const struct tt_machine *machine)
+{
+    return machine->network.look > 0;
+}
 /* Returns whether a machine can have this model: no entry is less than the fastest machine needs.
  * If a measured model does not have this property, its measurement was disturbed. If the function
  * returns false, `why` says which entry is wrong. */
 bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
+/* Returns the same for the network of a model, which is known. */
+bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
 /* How a job uses the model. Rank 0 decides this, by its file and its TUTTI_CHOICE, and all other
  * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
@@ -104,6 +130,11 @@ struct tt_machine_in_force {
  * first size (0 for no bytes), and beyond the last size it is in proportion to the bytes. */
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
+/* Returns the time, in picoseconds, that a table of the network gives for a message of `bytes` >= 0
+ * bytes. Times between the sizes of the table, and beyond the last one, are computed as in
+ * tt_machine_time. A message without bytes takes the time of the first size. */
+int64_t tt_machine_wire(const struct tt_machine *machine, enum tt_machine_wire table,
+                        int64_t bytes);
 /* Returns whether plain stores of 64 KiB to memory that another processor has read take more than
  * `times` times as long as stores that bypass the caches. A prediction assumes that ranks on
  * several processors fill windows by stores that bypass the caches if this holds for times =
@@ -116,6 +147,8 @@ const char *tt_machine_number_name(enum tt_machine_number number);
 const char *tt_machine_number_text(enum tt_machine_number number);
 const char *tt_machine_table_name(enum tt_machine_table table);
 const char *tt_machine_table_text(enum tt_machine_table table);
+const char *tt_machine_wire_name(enum tt_machine_wire table);
+const char *tt_machine_wire_text(enum tt_machine_wire table);
 
 /* ---- The file (machine-file.c) ---- */
 

@@ -47,6 +47,11 @@ static uint8_t *put_machine(uint8_t *at, const struct tt_machine_in_force *machi
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
         at = put(at, (uint64_t)machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS],
                  8);
+    at = put(at, (uint64_t)machine->model.network.look, 8);
+    for (int i = 0; i < TT_MACHINE_WIRES_N * TT_MACHINE_POINTS; i++)
+        at = put(
+            at, (uint64_t)machine->model.network.wire[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS],
+            8);
     return at;
 }
 
@@ -187,6 +192,10 @@ static void get_machine(struct reader *r, struct tt_machine_in_force *machine)
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) machine->model.number[i] = (int64_t)get(r, 8);
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)
         machine->model.table[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS] = (int64_t)get(r, 8);
+    struct tt_machine_network *network = &machine->model.network;
+    network->look = (int64_t)get(r, 8);
+    for (int i = 0; i < TT_MACHINE_WIRES_N * TT_MACHINE_POINTS; i++)
+        network->wire[i / TT_MACHINE_POINTS][i % TT_MACHINE_POINTS] = (int64_t)get(r, 8);
     r->good = r->good && tt_machine_valid(&machine->model);
 }
 

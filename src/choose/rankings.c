@@ -27,11 +27,13 @@ static const struct tt_words reach_words = {reaches, sizeof reaches / sizeof *re
 
 /* ---- Where lines come from ---- */
 
-/* Writes the part of a line that says under which model and by which library it was computed. */
+/* Writes the part of a line that says under which model and by which library it was computed.
+ * Rankings are for ranks of one node, so they do not depend on the model's network. */
 static char *print_origin(const struct tt_machine *machine, char text[ORIGIN])
 {
     snprintf(text, ORIGIN, " model=%016" PRIx64 " tutti=%.23s build=%s ",
-             tt_hash(TT_HASH_BEGIN, machine, sizeof *machine), tutti_version(), TT_CHOOSE_BUILD);
+             tt_hash(TT_HASH_BEGIN, machine, offsetof(struct tt_machine, network)), tutti_version(),
+             TT_CHOOSE_BUILD);
     return text;
 }
 

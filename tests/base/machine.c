@@ -22,7 +22,7 @@ static char path[TT_MACHINE_PATH];
 
 static struct tt_machine some(void)
 {
-    struct tt_machine m;
+    struct tt_machine m = {0};
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 1000 + i;
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = (t + 1) * tt_machine_bytes[i];
@@ -97,11 +97,58 @@ static void is_read_as_written(void **state)
     assert_memory_equal(&m, &again, sizeof m);
 }
 
-/* Replaces a text in the file, and expects that the file is refused with this reason. */
-static void refused(const char *text, const char *by, const char *reason)
+static struct tt_machine some_with_network(void)
+{
+    struct tt_machine m = some();
+    m.network.look = 3000;
+    for (int t = 0; t < TT_MACHINE_WIRES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++)
+            m.network.wire[t][i] = 1000 * (t + 1) + tt_machine_bytes[i];
+    return m;
+}
+
+/* Checks that the file keeps a network, that a model without one stays valid, and that messages
+ * without bytes take as long as short ones. */
+static void network_is_optional(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    struct tt_machine m = some_with_network(), again = {0}, part = m, none = some();
+    assert_true(tt_machine_valid(&m) && tt_machine_has_network(&m));
+    assert_true(tt_machine_valid(&none) && !tt_machine_has_network(&none));
+    part.network.wire[TT_MACHINE_wire_gap][2] = 0;
+    assert_false(tt_machine_valid(&part));
+    part = m;
+    part.network.look = 0;
+    assert_false(tt_machine_valid(&part));
+    assert_int_equal(tt_machine_wire(&m, TT_MACHINE_wire_send, 0), 2008);
+    assert_int_equal(tt_machine_wire(&m, TT_MACHINE_wire_time, 64 << 10), 1000 + (64 << 10));
+    snprintf(path, sizeof path, "%s/network", folder);
+    assert_int_equal(tt_machine_write(path, &m), TUTTI_OK);
+    assert_true(tt_machine_read(path, &again, why));
+    assert_memory_equal(&m, &again, sizeof m);
+}
+
+/* Checks that a message between nodes cannot be faster than any machine. */
+static void network_is_credible(void **state)
+{
+    (void)state;
+    char why[TT_MACHINE_WHY];
+    struct tt_machine m = some_with_network();
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 10000;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        m.table[TT_MACHINE_copy_shared][i] = m.table[TT_MACHINE_read_shared][i] = 1000;
+    assert_true(tt_machine_credible(&m, why));
+    m.network.wire[TT_MACHINE_wire_time][4] = 1;
+    assert_false(tt_machine_credible(&m, why));
+    assert_non_null(strstr(why, "wire_time is 0.001 ns for 16384 bytes"));
+}
+
+/* Replaces a text in the file of a model, and expects that the file is refused with this reason. */
+static void refused_of(struct tt_machine m, const char *text, const char *by, const char *reason)
 {
     char all[16384], why[TT_MACHINE_WHY];
-    struct tt_machine m = some(), before = m;
+    struct tt_machine before = m;
     assert_int_equal(tt_machine_write(path, &m), TUTTI_OK);
     FILE *file = fopen(path, "r");
     size_t n = fread(all, 1, sizeof all - 1, file);
@@ -115,6 +162,11 @@ static void refused(const char *text, const char *by, const char *reason)
     assert_false(tt_machine_read(path, &m, why));
     if (!strstr(why, reason)) fail_msg("'%s' does not say '%s'", why, reason);
     assert_memory_equal(&m, &before, sizeof m);
+}
+
+static void refused(const char *text, const char *by, const char *reason)
+{
+    refused_of(some(), text, by, reason);
 }
 
 static void others_are_refused(void **state)
@@ -136,6 +188,11 @@ static void others_are_refused(void **state)
     refused("\nline 1002", "\nline 99999999999999999999", "is wrong");
     refused("\nbytes 8", "\nbytes 16", "is wrong");
     refused("copy_memory_memory ", "copy_memory_memory 7 ", "is wrong");
+    refused_of(some_with_network(), "\nwire_look 3000", "", "not complete");
+    refused_of(some_with_network(), "\nwire_send ", "\n#wire_send ", "not complete");
+    refused_of(some_with_network(), "\nwire_look 3000", "\nwire_look 3000\nwire_look 3000",
+               "is wrong");
+    refused_of(some_with_network(), "\nwire_gap ", "\nwire_gap 0 ", "is wrong");
 }
 
 static void only_files_are_read(void **state)
@@ -307,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interpolates),          cmocka_unit_test(is_bounded),
         cmocka_unit_test(is_credible),           cmocka_unit_test(is_read_as_written),
+        cmocka_unit_test(network_is_optional),   cmocka_unit_test(network_is_credible),
         cmocka_unit_test(others_are_refused),    cmocka_unit_test(only_files_are_read),
         cmocka_unit_test(path_is_found),         cmocka_unit_test(lines_are_merged),
         cmocka_unit_test(what_is_there_is_kept), cmocka_unit_test(what_is_no_file_is_refused),

@@ -10,7 +10,7 @@
 /* Returns a model in which all numbers are equal, and all tables are in proportion to the bytes. */
 static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
 {
-    struct tt_machine m;
+    struct tt_machine m = {0};
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = number_ps;
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = byte_ps * tt_machine_bytes[i];

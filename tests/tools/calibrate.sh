@@ -4,6 +4,7 @@
 # `tutti calibrate` writes a model that is then in force. It writes none that cannot be true.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/model.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM
 export XDG_CACHE_HOME=$work/cache
 
@@ -12,6 +13,7 @@ says err 'No such file'
 expect 1 env -u XDG_CACHE_HOME -u HOME tutti calibrate
 says err 'none of TUTTI_MACHINE, XDG_CACHE_HOME and HOME'
 expect 2 tutti calibrate --show --output x
+expect 2 tutti calibrate --show --network
 expect 2 tutti calibrate nonsense
 
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
@@ -67,7 +69,11 @@ says err 'too busy: .* by [a-z]+ took [0-9.]+ us, and its parts alone .*nothing 
 cmp before cache/tutti/*.machine
 # The times that the mutant pretends are those of code that no sanitizer slows down.
 if [ -z "$TUTTI_SANITIZE" ]; then
+    # A network that the file already has stays.
+    wires >network
+    cat cache/tutti/*.machine network >line
     calibrates env MUTANT=line "$TUTTI_BUILD/tests/tools-mutant" calibrate --output line
+    grep '^wire_' line | cmp - network || fail 'a calibration lost the network'
     numbers_are_credible line
     awk '$1 == "line" && $2 > 100000 { exit 1 }' line || fail 'a line takes longer than a barrier'
 fi

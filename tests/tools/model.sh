@@ -23,3 +23,14 @@ model() {
     done
     for table in copy_shared read_shared; do echo "$table 1000 1000 1000 1000 1000 1000 1000 1000 1000"; done
 }
+
+# wires: prints the lines of a network, to be appended to a model. A message takes 10 us and 1 ns
+# for each byte, of which sender and receiver work a tenth each.
+wires() {
+    echo 'wire_look 300000'
+    echo 'wire_time 10008000 10064000 10512000 14096000 26384000 75536000 272144000 1058576000 4204304000'
+    for table in send receive; do
+        echo "wire_$table 1000800 1006400 1051200 1409600 2638400 7553600 27214400 105857600 420430400"
+    done
+    echo 'wire_gap 1000800 1006400 1051200 4096000 16384000 65536000 262144000 1048576000 4194304000'
+}

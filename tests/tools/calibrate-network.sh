@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `tutti calibrate --network`: two ranks on two nodes measure messages between the nodes, and rank 0
+# adds the times to its model. All other lines of the file stay.
+# shellcheck source-path=SCRIPTDIR disable=SC1091
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/model.sh"
+unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_NODES
+export XDG_CACHE_HOME=$work/cache TUTTI_MACHINE=$work/model
+
+expect 1 tutti calibrate --network
+says err 'two ranks on two hosts, and there is 1; start it by a launcher'
+expect 1 tutti run -n 2 tutti calibrate --network
+says err 'both ranks are on one host'
+expect 1 env TUTTI_NODES=2,1 tutti run -n 3 tutti calibrate --network
+says err 'two ranks on two hosts, and there are 3'
+expect 2 tutti calibrate --show --network
+
+export TUTTI_NODES=1,1
+expect 1 tutti run -n 2 tutti calibrate --network
+says err "$work/model: No such file or directory; first measure this machine alone, by tutti calibrate"
+[ ! -e model ] || fail 'a network without a model of the machine'
+model '400 2000 9000 50000 200000 800000 3000000 12000000 50000000' >before
+cp before model
+tutti calibrate --show >shown
+grep -q '^messages between two nodes: not measured' shown || fail 'a network that nobody measured'
+expect 0 tutti info
+says out 'messages between hosts +not known'
+
+# A file that cannot be written is an error before anything is measured. Root may write everywhere,
+# so this needs a folder in which nothing can be made.
+expect 1 tutti run -n 2 tutti calibrate --network --output /proc/model
+says err 'calibrate: .*/proc/model'
+
+expect 0 tutti run -n 2 tutti calibrate --network
+says out '^  wire_time '
+says out "^written to $work/model\$"
+grep -v '^#' before | sort | cmp - <(grep -v '^#' model | grep -v '^wire_' | sort) || fail 'other lines differ'
+[ "$(grep -c '^wire_' model)" -eq 5 ] || fail 'the network is not complete'
+expect 0 tutti calibrate --show
+says out '^  wire_gap '
+expect 0 tutti info
+says out 'messages between hosts +measured'
+
+# The network is measured again, and replaces the former one.
+expect 0 tutti run -n 2 tutti calibrate --network
+[ "$(grep -c '^wire_' model)" -eq 5 ] || fail 'the network is there twice'
