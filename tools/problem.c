@@ -95,12 +95,14 @@ static bool allows(enum tt_access access)
     return tt_setting_int("TUTTI_CMA") != 0 && !tt_cma_forbidden(access);
 }
 
-/* Fills in the nodes of the ranks: the nodes that the problem names, or else the nodes of
- * TUTTI_NODES, with which ranks on this machine behave as if they were on several nodes. */
+/* Fills in the nodes of the ranks: the nodes that the problem names, each of which counts as a
+ * machine like this one, or else the nodes of TUTTI_NODES, with which ranks on this machine behave
+ * as if they were on several nodes. */
 static tutti_status fill_nodes(struct tt_case *c)
 {
     int *node, nodes;
     tt_problem_map(&c->problem, &c->map, c->node);
+    if (c->map.node) c->map.cores *= c->map.nodes;
     if (c->problem.map[0]) return TUTTI_OK;
     TT_TRY(tt_fabric_nodes(c->problem.p, &node, &nodes));
     if (!node) return TUTTI_OK;

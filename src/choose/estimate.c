@@ -19,8 +19,8 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether the time of the call can be predicted: the map allows it, and every rank knows all
- * counts. */
+/* Whether the algorithms of the call are ranked: all ranks are on one node, the map allows to
+ * predict times, and every rank knows all counts. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
     return map->machine && map->p >= 2 && map->p <= TT_PREDICT_RANKS && tt_map_one_node(map) &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of a prediction. predict.c decides which rank does what and when, predict-step.c how
- * long a step takes, and predict-repeat.c which turns of loops are skipped.
+ * The state of a prediction. predict.c decides which rank does what and when, predict-message.c
+ * which message a rank takes, predict-step.c how long a step takes, predict-wire.c how long
+ * messages to other nodes take, and predict-repeat.c which turns of loops are skipped.
  */
 #ifndef TT_PREDICT_INSIDE_H
 #define TT_PREDICT_INSIDE_H
@@ -24,8 +25,10 @@ struct tt_flag_log {
 /* tt_sent is a message from one rank to another, and tt_follow_channel the queue of messages from a
  * lane of one rank to a lane of another. The i-th message is for the i-th receive. */
 struct tt_sent {
-    int64_t len, at_ps, taken_ps; /* at_ps: when the receiver can see it; taken_ps: when the
-                                   * receiver took it; TT_PREDICT_NEVER: not yet */
+    /* at_ps: when the receiver can see it; taken_ps: when the receiver took it; TT_PREDICT_NEVER:
+     * not yet. For a message to another node, taken_ps is the time at which its sender began, until
+     * the receiver takes it. */
+    int64_t len, at_ps, taken_ps;
     bool rendezvous;
     bool early; /* the receiver found it before it posted a receive, and has put it aside */
 };
@@ -83,13 +86,22 @@ struct tt_follow {
                                                          * TT_PREDICT_NEVER: not yet */
 };
 
-/* A processor, whose n ranks take turns: the ranks first, first + cores, first + 2 * cores and so
- * on, where `cores` is the number of processors. */
+/* A processor, whose n ranks take turns: the ranks on[first], on[first + 1] and so on (struct
+ * tt_predictor). The processors `host` up to `host_end` - 1 belong to the same machine. */
 struct tt_core {
     int64_t now_ps;
     int64_t worked_ps; /* for how long its ranks have done anything but wait */
     int64_t alone_ps;  /* what worked_ps would be if no other processor moved bytes */
     int first, n, at;  /* at: which of the n ranks runs, counted from 0 */
+    int host, host_end;
+};
+
+/* The flags of a lane that a rank on another node has sent to this rank, with the times at which
+ * this rank can take them, in the order of their values. `taken`: how many of them it has
+ * taken. */
+struct tt_wire_flag {
+    struct tt_flag_log log;
+    int taken;
 };
 
 enum { TT_LAST_SENT = 4 };
@@ -122,7 +134,10 @@ struct tt_predictor {
     struct tt_flag_log *flag;          /* one for each lane of each rank */
     struct tt_follow_channel *channel; /* for each two ranks and lane; NULL: no plan has messages */
     int p, cores, lanes, calls, slots;
-    int ended; /* how many calls all ranks have ended */
+    int host_cores; /* the processors of the machine of a rank, also those without a rank */
+    uint8_t core_of[TT_PREDICT_RANKS];
+    struct tt_follow *on[TT_PREDICT_RANKS]; /* the ranks, ordered by their processors */
+    int ended;                              /* how many calls all ranks have ended */
     int64_t steps, eager_most;
     /* Sets of ranks (1 << rank). waiters[0]: the ranks that wait until all ranks have ended an
      * earlier call. waiters[1]: those that wait for a message. waiters[2 + r]: those that wait for
@@ -149,6 +164,14 @@ struct tt_predictor {
     int64_t most_ps; /* a longer time need not be predicted exactly */
     int64_t look_at; /* the number of steps after which the time is next compared with most_ps */
     bool more;       /* the time is above most_ps */
+    /* For ranks on several nodes (predict-wire.c). hosts: the node of each rank; NULL: all ranks
+     * are on one node. signal_ps: the time of a message without data. link_ps: the time in which a
+     * link moves LINK_BYTES bytes; 0: the link does not limit messages. out_free_ps, in_free_ps:
+     * from when on the link of a node, which is given by its first rank, is free each way. */
+    const int *hosts;
+    int64_t signal_ps, link_ps, wire_eager;
+    int64_t out_free_ps[TT_PREDICT_RANKS], in_free_ps[TT_PREDICT_RANKS];
+    struct tt_wire_flag *wire_flag; /* one for each two ranks and lane; NULL: there was no signal */
     bool is_own;
     bool loads;        /* buffers of other ranks are read by plain loads */
     bool streams;      /* ranks fill windows by stores that bypass the caches */
@@ -159,6 +182,18 @@ struct tt_predictor {
 static inline struct tt_core *tt_core_of(const struct tt_predictor *s, const struct tt_follow *r)
 {
     return &s->core[r->core];
+}
+
+/* Whether two ranks are on different nodes. */
+static inline bool tt_is_apart(const struct tt_predictor *s, int a, int b)
+{
+    return s->hosts && s->hosts[a] != s->hosts[b];
+}
+
+static inline struct tt_under_way *tt_under_way_of(struct tt_follow_lane *lane,
+                                                   const struct tt_plain *step)
+{
+    return &lane->started[step->value * TT_IN_FLIGHT + step->instance % TT_IN_FLIGHT];
 }
 
 static inline int64_t tt_machine_number(const struct tt_predictor *s, enum tt_machine_number which)
@@ -191,6 +226,40 @@ static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt
     r->spent[what] += ps;
 }
 
+/* ---- predict-message.c: each function returns false if its step cannot be done yet ---- */
+
+bool tt_message_send(struct tt_predictor *s, struct tt_follow *r, int lane,
+                     const struct tt_plain *step);
+bool tt_message_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
+                     const struct tt_plain *step);
+bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
+                     const struct tt_plain *step);
+/* Takes one message for which a rank that waits has posted a receive, whatever the rank waits for.
+ * Returns false if there is none. */
+bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r);
+
+/* ---- predict-wire.c ---- */
+
+/* Places the ranks on processors, and prepares for ranks on several nodes. */
+void tt_wire_place(struct tt_predictor *s);
+void tt_wire_close(struct tt_predictor *s);
+/* Returns the time at which the receiver can take a message to another node, of which the transfer
+ * begins at `begin`. */
+int64_t tt_wire_arrives(struct tt_predictor *s, int from, int to, int64_t len, int64_t begin);
+/* Returns how long after it can be taken a long message is acknowledged to its sender. */
+int64_t tt_wire_acknowledged(const struct tt_predictor *s, int64_t len);
+/* Sends the signal to its receivers on other nodes. Returns false after an error. */
+bool tt_wire_signal(struct tt_predictor *s, struct tt_follow *r, int lane,
+                    const struct tt_plain *step);
+/* Returns the flags of a rank's lane that were sent to a rank on another node; NULL after an
+ * error. */
+struct tt_wire_flag *tt_wire_flag(struct tt_predictor *s, int from, int to, int lane);
+/* Adds the time of taking all signals that have arrived. */
+void tt_wire_take_signals(struct tt_predictor *s, struct tt_follow *r, struct tt_wire_flag *flag);
+/* Returns false, after an error, if the step accesses memory of another node. */
+bool tt_wire_reaches(struct tt_predictor *s, const struct tt_follow *r,
+                     const struct tt_plain *step);
+
 /* ---- predict-repeat.c ---- */
 
 /* Skips turns of loops, if the ranks repeat what they did. It is called after the leader has done a
@@ -210,5 +279,9 @@ void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
                    const struct tt_sent *sent);
 /* Copies a short message into the ring. */
 void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
+/* Send a message to another node, and take one from there. */
+void tt_step_sends_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
+void tt_step_takes_apart(struct tt_predictor *s, struct tt_follow *r,
+                         const struct tt_posted *posted);
 
 #endif

@@ -116,9 +116,10 @@ static int64_t shared(struct tt_predictor *s, const struct tt_follow *r,
 {
     int64_t most = tt_machine_bytes[TT_MACHINE_POINTS - 1];
     int64_t mille = time_of(s, share, tt_min(len, most)), now = tt_core_of(s, r)->now_ps;
-    int busy = 0, others = (int)tt_max(1, s->map->cores - 1);
+    const struct tt_core *core = tt_core_of(s, r);
+    int busy = 0, others = (int)tt_max(1, s->host_cores - 1);
     if (mille <= MILLE) return ps;
-    for (int c = 0; c < s->cores; c++) busy += s->busy_until_ps[c] > now;
+    for (int c = core->host; c < core->host_end; c++) busy += s->busy_until_ps[c] > now;
     busy -= s->busy_until_ps[r->core] > now;
     return ps + ps / MILLE * (mille - MILLE) * tt_min(busy, others) / others;
 }
@@ -251,6 +252,11 @@ static enum tt_data_place place_of_message(const struct tt_predictor *s, const s
 void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
                    const struct tt_sent *sent)
 {
+    if (tt_is_apart(s, r->me, from)) {
+        tt_spend(s, r, TT_SPENT_wire,
+                 tt_machine_wire(s->machine, TT_MACHINE_wire_receive, sent->len));
+        return;
+    }
     enum tt_data_place ring = place_of_message(s, r, from, sent);
     move(s, r, TT_SPENT_messages, TT_MACHINE_copy_shared, sent->len,
          time_of(s, copy_table(ring, TT_DATA_CACHED, false), sent->len));
@@ -270,4 +276,32 @@ void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_
              time_of(s, copy_table(place_of_message(s, r, posted->from, sent), target, false),
                      posted->len));
     touch(r, &posted->to, posted->len);
+}
+
+/* ---- Messages to and from other nodes ---- */
+
+/* Returns by how much longer a copy takes by table `far` than within the cache. */
+static int64_t longer(struct tt_predictor *s, enum tt_machine_table far, int64_t len)
+{
+    return tt_max(0, time_of(s, far, len) - time_of(s, TT_MACHINE_copy_cached_cached, len));
+}
+
+/* The times of the network were measured with data in the cache. */
+void tt_step_sends_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    bool cached = place_of_source(s, r, step->range, step->len) == TT_DATA_CACHED;
+    int64_t load = cached ? 0 : longer(s, TT_MACHINE_copy_memory_cached, step->len);
+    touch(r, step->range, step->len);
+    tt_spend(s, r, TT_SPENT_wire,
+             load + tt_machine_wire(s->machine, TT_MACHINE_wire_send, step->len));
+}
+
+void tt_step_takes_apart(struct tt_predictor *s, struct tt_follow *r,
+                         const struct tt_posted *posted)
+{
+    bool cached = place_of_target(s, r, &posted->to, posted->len) == TT_DATA_CACHED;
+    int64_t store = cached ? 0 : longer(s, TT_MACHINE_copy_cached_memory, posted->len);
+    touch(r, &posted->to, posted->len);
+    tt_spend(s, r, TT_SPENT_wire,
+             store + tt_machine_wire(s->machine, TT_MACHINE_wire_receive, posted->len));
 }

@@ -6,7 +6,7 @@
  */
 #include "choose/predict.h"
 
-#include "choose/predict-inside.h"
+#include "choose/predict-wait.h"
 #include "plan/count.h"
 #include "run/team.h"
 
@@ -27,10 +27,6 @@ enum {
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
 
-/* A rank waits for one of these, or for the flag of another rank, which is then given by its number
- * (0 or more). */
-enum { A_MESSAGE = -1, ALL_RANKS = -2 };
-
 const char *tt_spent_text(enum tt_spent spent)
 {
     static const char *const texts[] = {
@@ -41,41 +37,7 @@ const char *tt_spent_text(enum tt_spent spent)
     return texts[spent];
 }
 
-/* ---- Whose turn it is ---- */
-
-/* Sets the time from which on the processor has something to do. The winners of a tournament among
- * the processors show which of them comes first: place i holds the winner of places 2i and 2i + 1,
- * and the processors themselves begin at place `places`. If two times are equal, the processor with
- * the smaller number wins. */
-static void set_ready(struct tt_predictor *s, int core, int64_t ready)
-{
-    s->ready_ps[core] = ready;
-    for (int i = (core + s->places) / 2; i > 0; i /= 2) {
-        int a = s->winner[2 * i], b = s->winner[2 * i + 1], before = s->winner[i];
-        s->winner[i] = (uint8_t)(s->ready_ps[b] < s->ready_ps[a] ? b : a);
-        if (before == s->winner[i] && before != core) return; /* nothing changes above */
-    }
-}
-
 /* ---- Waiting ---- */
-
-static int64_t line_between(const struct tt_predictor *s, const struct tt_follow *r, int other)
-{
-    return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
-}
-
-/* Returns the address of the set of ranks (1 << rank) that wait for `what`: a rank, A_MESSAGE or
- * ALL_RANKS. A rank in the set whose since_ps is negative does not wait any more. */
-static uint64_t *waiters_for(struct tt_predictor *s, int what)
-{
-    return &s->waiters[what - ALL_RANKS];
-}
-
-/* Records that the processor may have something to do from `when` on. */
-static void ready_from(struct tt_predictor *s, int core, int64_t when)
-{
-    if (when < s->ready_ps[core]) set_ready(s, core, tt_max(when, s->core[core].now_ps));
-}
 
 /* Forgets what the rank waited for, before its lanes are tried again. */
 static void wait_afresh(struct tt_predictor *s, struct tt_follow *r)
@@ -83,48 +45,9 @@ static void wait_afresh(struct tt_predictor *s, struct tt_follow *r)
     uint64_t me = UINT64_C(1) << r->me;
     r->ready_ps = TT_PREDICT_NEVER;
     for (; r->awaits; r->awaits &= r->awaits - 1)
-        *waiters_for(s, __builtin_ctzll(r->awaits)) &= ~me;
-    *waiters_for(s, A_MESSAGE) &= ~me;
-    *waiters_for(s, ALL_RANKS) &= ~me;
-}
-
-/* Makes the ranks that wait for `what` try again, at the time at which they can see what `r` has
- * done. */
-static void wake(struct tt_predictor *s, const struct tt_follow *r, int what)
-{
-    int64_t now = tt_core_of(s, r)->now_ps;
-    for (uint64_t left = *waiters_for(s, what); left; left &= left - 1) {
-        struct tt_follow *other = &s->rank[__builtin_ctzll(left)];
-        int64_t when = now + line_between(s, r, other->me);
-        if (other->since_ps < 0 || when >= other->ready_ps) continue;
-        other->ready_ps = when;
-        ready_from(s, other->core, when);
-    }
-}
-
-/* Records that the rank waits for `what`, and cannot go on before `when`. Returns false. */
-static bool wait_until(struct tt_predictor *s, struct tt_follow *r, int what, int64_t when)
-{
-    if (r->since_ps < 0) r->since_ps = tt_core_of(s, r)->now_ps;
-    if (what >= 0) r->awaits |= UINT64_C(1) << what;
-    *waiters_for(s, what) |= UINT64_C(1) << r->me;
-    r->ready_ps = tt_min(r->ready_ps, when);
-    return false;
-}
-
-/* Ends the wait of a rank that goes on, and records how the rank spent the wait. If `other` is a
- * rank (-1: none), the last part of the wait was the time in which the cache line of that rank
- * arrived. The rest was waiting or, if ranks share the processor, the turns of other ranks. Returns
- * whether the rank has waited. */
-static bool resume(struct tt_predictor *s, struct tt_follow *r, int other)
-{
-    if (r->since_ps < 0) return false;
-    int64_t waited = tt_core_of(s, r)->now_ps - r->since_ps;
-    int64_t line = other >= 0 ? tt_min(waited, line_between(s, r, other)) : 0;
-    r->spent[TT_SPENT_lines] += line;
-    r->spent[tt_core_of(s, r)->n > 1 ? TT_SPENT_turns : TT_SPENT_waits] += waited - line;
-    r->since_ps = -1;
-    return true;
+        *tt_waiters_for(s, __builtin_ctzll(r->awaits)) &= ~me;
+    *tt_waiters_for(s, TT_A_MESSAGE) &= ~me;
+    *tt_waiters_for(s, TT_ALL_RANKS) &= ~me;
 }
 
 /* ---- Flags ---- */
@@ -134,17 +57,18 @@ static struct tt_flag_log *flag_of(const struct tt_predictor *s, int rank, uint3
     return &s->flag[rank * s->lanes + (int)lane];
 }
 
-static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, uint32_t lane, uint32_t value)
+static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, int lane,
+                        const struct tt_plain *step)
 {
-    struct tt_flag_log *log = flag_of(s, r->me, lane);
-    resume(s, r, -1);
+    struct tt_flag_log *log = flag_of(s, r->me, (uint32_t)lane);
+    tt_resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
     if (!tt_predict_room(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise))
         return false;
     log->raise[log->n++] =
-        (struct tt_raise){(uint64_t)r->call << 32 | value, tt_core_of(s, r)->now_ps};
-    wake(s, r, r->me);
-    return true;
+        (struct tt_raise){(uint64_t)r->call << 32 | step->value, tt_core_of(s, r)->now_ps};
+    tt_wake(s, r, r->me);
+    return !s->hosts || tt_wire_signal(s, r, lane, step);
 }
 
 /* Returns when the flag was raised to this value; TT_PREDICT_NEVER: not yet. The flag was mostly
@@ -168,141 +92,32 @@ static int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
     return low < log->n ? log->raise[low].time_ps : TT_PREDICT_NEVER;
 }
 
+/* Awaits a flag of a rank on another node, which comes in a message. */
+static bool await_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+{
+    struct tt_wire_flag *flag = tt_wire_flag(s, step->peer, r->me, (int)step->lane);
+    int64_t at = flag ? raised_at(&flag->log, (uint64_t)r->call << 32 | step->value) : 0;
+    if (!flag) return false;
+    if (at > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at);
+    tt_resume(s, r, step->peer);
+    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+    tt_wire_take_signals(s, r, flag);
+    return true;
+}
+
 static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
 {
+    if (tt_unlikely(tt_is_apart(s, r->me, step->peer))) return await_apart(s, r, step);
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
-    int64_t line = line_between(s, r, step->peer);
+    int64_t line = tt_line_between(s, r, step->peer);
     if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
-    if (at == TT_PREDICT_NEVER) return wait_until(s, r, step->peer, at);
-    if (at + line > tt_core_of(s, r)->now_ps) return wait_until(s, r, step->peer, at + line);
-    bool waited = resume(s, r, step->peer);
+    if (at == TT_PREDICT_NEVER) return tt_wait_until(s, r, step->peer, at);
+    if (at + line > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at + line);
+    bool waited = tt_resume(s, r, step->peer);
     tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
     if (!waited && line > 0) tt_spend(s, r, TT_SPENT_lines, tt_machine_number(s, TT_MACHINE_take));
     return true;
-}
-
-/* ---- Messages ---- */
-
-static struct tt_follow_channel *channel_between(struct tt_predictor *s, int from, int to, int lane)
-{
-    if (!s->channel) {
-        size_t n = (size_t)s->p * (size_t)s->p * (size_t)s->lanes;
-        s->channel = tt_calloc(n, sizeof *s->channel);
-        if (!s->channel) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
-    }
-    return s->channel ? &s->channel[(from * s->p + to) * s->lanes + lane] : NULL;
-}
-
-static struct tt_under_way *under_way(struct tt_follow_lane *lane, const struct tt_plain *step)
-{
-    return &lane->started[step->value * TT_IN_FLIGHT + step->instance % TT_IN_FLIGHT];
-}
-
-static bool start_send(struct tt_predictor *s, struct tt_follow *r, int lane,
-                       const struct tt_plain *step)
-{
-    struct tt_follow_channel *c = channel_between(s, r->me, step->peer, lane);
-    bool rendezvous = step->len > s->eager_most && (s->map->reads || s->loads);
-    if (!c || !tt_predict_room(s, (void **)&c->sent, c->n, &c->room, sizeof *c->sent)) return false;
-    resume(s, r, -1);
-    tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
-    if (!rendezvous) tt_step_sends(s, r, step);
-    int64_t at = tt_core_of(s, r)->now_ps + line_between(s, r, step->peer);
-    c->sent[c->n] = (struct tt_sent){step->len, at, TT_PREDICT_NEVER, rendezvous, .early = false};
-    *under_way(&r->lane[lane], step) =
-        (struct tt_under_way){.channel = rendezvous ? c : NULL, .index = c->n++, .posted = -1};
-    wake(s, r, A_MESSAGE);
-    return true;
-}
-
-static bool start_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
-                       const struct tt_plain *step)
-{
-    struct tt_follow_channel *c = channel_between(s, step->peer, r->me, lane);
-    if (!c ||
-        !tt_predict_room(s, (void **)&r->posted, r->posted_n, &r->posted_room, sizeof *r->posted))
-        return false;
-    resume(s, r, -1);
-    tt_spend(s, r, TT_SPENT_messages, tt_machine_number(s, TT_MACHINE_message));
-    *under_way(&r->lane[lane], step) =
-        (struct tt_under_way){.channel = c, .index = c->posted, .posted = r->posted_n};
-    r->posted[r->posted_n++] = (struct tt_posted){.channel = c,
-                                                  .index = c->posted++,
-                                                  .from = step->peer,
-                                                  .to = *step->range,
-                                                  .len = step->len};
-    return true;
-}
-
-/* Puts messages aside for which the rank has posted no receive. A rank that reads its rings reads
- * all messages that are in them, up to AT_A_TIME from each rank. */
-static void put_aside(struct tt_predictor *s, struct tt_follow *r)
-{
-    enum { AT_A_TIME = 64 };
-    for (int from = 0; from < s->p; from++)
-        for (int lane = 0; lane < s->lanes && from != r->me; lane++) {
-            struct tt_follow_channel *c = channel_between(s, from, r->me, lane);
-            c->read = (int)tt_max(c->read, c->posted);
-            for (int k = 0; k < AT_A_TIME && c->read < c->n; k++) {
-                struct tt_sent *sent = &c->sent[c->read];
-                if (sent->at_ps > tt_core_of(s, r)->now_ps) break;
-                if (!sent->rendezvous) tt_step_keeps(s, r, from, sent);
-                sent->early = !sent->rendezvous;
-                c->read++;
-            }
-        }
-}
-
-/* Takes the message of a posted receive if it has arrived; else lowers *when to the time at which
- * it arrives. Returns whether the message was taken. */
-static bool take(struct tt_predictor *s, struct tt_follow *r, struct tt_posted *posted,
-                 int64_t *when)
-{
-    struct tt_follow_channel *c = posted->channel;
-    int64_t at = posted->index < c->n ? c->sent[posted->index].at_ps : TT_PREDICT_NEVER;
-    *when = tt_min(*when, at);
-    if (at > tt_core_of(s, r)->now_ps) return false;
-    struct tt_sent *sent = &c->sent[posted->index];
-    resume(s, r, posted->from);
-    tt_step_takes(s, r, posted, sent);
-    posted->taken = true;
-    sent->taken_ps = tt_core_of(s, r)->now_ps;
-    wake(s, r, A_MESSAGE);
-    if (!sent->early) put_aside(s, r);
-    return true;
-}
-
-static bool wait_for(struct tt_predictor *s, struct tt_follow *r, int lane,
-                     const struct tt_plain *step)
-{
-    struct tt_under_way *u = under_way(&r->lane[lane], step);
-    int64_t when = TT_PREDICT_NEVER;
-    if (u->channel && u->posted >= 0) {
-        struct tt_posted *posted = &r->posted[u->posted];
-        if (!posted->taken && !take(s, r, posted, &when)) return wait_until(s, r, A_MESSAGE, when);
-    } else if (u->channel) {
-        int64_t taken = u->channel->sent[u->index].taken_ps;
-        int other = (int)((u->channel - s->channel) / s->lanes % s->p);
-        if (taken != TT_PREDICT_NEVER) when = taken + line_between(s, r, other);
-        if (when > tt_core_of(s, r)->now_ps) return wait_until(s, r, A_MESSAGE, when);
-    }
-    resume(s, r, -1);
-    tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
-    return true;
-}
-
-/* Takes one message for which a rank that waits has posted a receive, whatever the rank waits for.
- * Returns false if there is none. */
-static bool take_any(struct tt_predictor *s, struct tt_follow *r)
-{
-    int64_t when = TT_PREDICT_NEVER;
-    while (r->posted_taken < r->posted_n && r->posted[r->posted_taken].taken) r->posted_taken++;
-    for (int i = r->posted_taken; i < r->posted_n; i++) {
-        if (!r->posted[i].taken && take(s, r, &r->posted[i], &when)) return true;
-    }
-    if (r->posted_n > 0) r->ready_ps = tt_min(r->ready_ps, when);
-    return false;
 }
 
 /* ---- Steps ---- */
@@ -312,16 +127,17 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
                     const struct tt_plain *step)
 {
     switch (step->kind) {
-    case TT_SEND: return start_send(s, r, lane, step);
-    case TT_RECV: return start_recv(s, r, lane, step);
-    case TT_WAIT: return wait_for(s, r, lane, step);
-    case TT_SIGNAL: return signal_flag(s, r, (uint32_t)lane, step->value);
+    case TT_SEND: return tt_message_send(s, r, lane, step);
+    case TT_RECV: return tt_message_recv(s, r, lane, step);
+    case TT_WAIT: return tt_message_wait(s, r, lane, step);
+    case TT_SIGNAL: return signal_flag(s, r, lane, step);
     case TT_AWAIT: return await_flag(s, r, step);
     case TT_PUT:
-    case TT_GET: under_way(&r->lane[lane], step)->channel = NULL; /* fall through */
+    case TT_GET: tt_under_way_of(&r->lane[lane], step)->channel = NULL; /* fall through */
     case TT_COPY:
     case TT_REDUCE:
-        resume(s, r, -1);
+        if (s->hosts && !tt_wire_reaches(s, r, step)) return false;
+        tt_resume(s, r, -1);
         tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
         tt_step_moves(s, r, step);
         return true;
@@ -349,7 +165,7 @@ static bool try_lanes(struct tt_predictor *s, struct tt_follow *r)
         lane->has_step = false;
         return true;
     }
-    return take_any(s, r);
+    return tt_message_take_any(s, r);
 }
 
 /* ---- Calls ---- */
@@ -370,11 +186,11 @@ static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
     int64_t when = 0;
     for (int i = 0; i < s->p && before >= 0; i++) {
         int64_t ended = s->rank[i].ended_ps[before];
-        if (ended == TT_PREDICT_NEVER) return wait_until(s, r, ALL_RANKS, ended);
-        when = tt_max(when, ended + line_between(s, r, i));
+        if (ended == TT_PREDICT_NEVER) return tt_wait_until(s, r, TT_ALL_RANKS, ended);
+        when = tt_max(when, ended + tt_line_between(s, r, i));
     }
-    if (when > tt_core_of(s, r)->now_ps) return wait_until(s, r, ALL_RANKS, when);
-    resume(s, r, -1);
+    if (when > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, TT_ALL_RANKS, when);
+    tt_resume(s, r, -1);
     tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_call));
     for (uint32_t i = 0; i < r->plan->lanes; i++) begin_lane(&r->lane[i], r->plan, (int)i);
     r->in_call = true;
@@ -401,7 +217,7 @@ static void end_call(struct tt_predictor *s, struct tt_follow *r)
     r->over = r->call == s->calls;
     s->ended = count_ended(s);
     memcpy(r->spent_by[r->call - 1], r->spent, sizeof r->spent);
-    wake(s, r, ALL_RANKS);
+    tt_wake(s, r, TT_ALL_RANKS);
 }
 
 /* Lets the rank do one step, or begin its next call, if it can. */
@@ -424,7 +240,7 @@ static void follow(struct tt_predictor *s, struct tt_follow *r)
 
 static struct tt_follow *rank_on(const struct tt_predictor *s, const struct tt_core *core, int i)
 {
-    return &s->rank[core->first + i * s->cores];
+    return s->on[core->first + i];
 }
 
 /* Returns the time at which some rank of the processor may be able to go on; TT_PREDICT_NEVER: none
@@ -443,9 +259,10 @@ static int64_t find_ready(const struct tt_predictor *s, const struct tt_core *co
 
 static int64_t turn_ps(const struct tt_predictor *s, int ranks)
 {
-    return tt_machine_number(s, ranks <= 2   ? TT_MACHINE_turn_2
-                                : ranks <= 4 ? TT_MACHINE_turn_4
-                                             : TT_MACHINE_turn_8);
+    int64_t look = s->hosts ? s->machine->network.look : 0;
+    return look + tt_machine_number(s, ranks <= 2   ? TT_MACHINE_turn_2
+                                       : ranks <= 4 ? TT_MACHINE_turn_4
+                                                    : TT_MACHINE_turn_8);
 }
 
 /* Passes the processor on, rank after rank, until it comes to a rank that is ready. Each rank takes
@@ -563,7 +380,7 @@ static void skip(struct tt_predictor *s, int64_t now)
 {
     int64_t most = s->ended < 2 ? STEPS_MOST : STEPS_SOME;
     if (!tt_repeat_skip(s, now, most)) return;
-    for (int c = 0; c < s->cores; c++) set_ready(s, c, find_ready(s, &s->core[c]));
+    for (int c = 0; c < s->cores; c++) tt_follow_ready(s, c, find_ready(s, &s->core[c]));
 }
 
 static tutti_status fail_long(void)
@@ -581,7 +398,7 @@ static bool follow_one(struct tt_predictor *s)
     if (now == TT_PREDICT_NEVER) return false;
     struct tt_follow *r = pick(s, core, now);
     follow(s, r);
-    set_ready(s, first, find_ready(s, core));
+    tt_follow_ready(s, first, find_ready(s, core));
     if (r == s->leader) skip(s, now);
     if (s->steps > STEPS_MOST) s->status = fail_long();
     if (s->steps >= s->look_at) {
@@ -630,7 +447,7 @@ static int64_t buffer_bytes(const struct tt_predictor *s, const struct tt_follow
 static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorithm, int me)
 {
     struct tt_follow *r = &s->rank[me];
-    *r = (struct tt_follow){.me = me, .core = me % s->cores, .since_ps = -1};
+    *r = (struct tt_follow){.me = me, .core = s->core_of[me], .since_ps = -1};
     r->own = s->call[s->is_own ? me : 0];
     r->own.in_place = false; /* ranks may differ in this */
     r->plan = tt_algorithm_plan(algorithm, &r->own, s->map, me);
@@ -664,6 +481,7 @@ static void close_all(struct tt_predictor *s)
     for (int r = 0; s->rank && r < s->p; r++) close_rank(&s->rank[r]);
     for (int i = 0; s->flag && i < s->p * s->lanes; i++) tt_free(s->flag[i].raise);
     for (int i = 0; s->channel && i < s->p * s->p * s->lanes; i++) tt_free(s->channel[i].sent);
+    tt_wire_close(s);
     tt_free(s->asked);
     tt_free(s->saved.asked);
     tt_free(s->saved.rank);
@@ -715,7 +533,8 @@ static uint32_t longest_loop(const struct tt_plan *plan)
 }
 
 /* Sets s->leader to the rank with the longest loop, if it is long enough to look for turns that
- * repeat. Returns false if there is no memory. */
+ * repeat. Turns are not skipped if ranks are on several nodes. Returns false if there is no memory.
+ * */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
@@ -725,7 +544,7 @@ static bool open_leader(struct tt_predictor *s)
         if (turns > most) s->leader = &s->rank[r];
         most = turns > most ? turns : most;
     }
-    if (s->lanes > 1) s->leader = NULL;
+    if (s->lanes > 1 || s->hosts) s->leader = NULL;
     if (!s->leader) return true;
     s->asked = tt_calloc(pairs, sizeof *s->asked);
     s->saved.asked = tt_calloc(pairs, sizeof *s->saved.asked);
@@ -741,7 +560,7 @@ static void open_turns(struct tt_predictor *s)
         s->ready_ps[c] = c < s->cores ? 0 : TT_PREDICT_NEVER;
         s->winner[s->places + c] = (uint8_t)c;
     }
-    for (int c = s->places - 1; c >= 0; c--) set_ready(s, c, s->ready_ps[c]);
+    for (int c = s->places - 1; c >= 0; c--) tt_follow_ready(s, c, s->ready_ps[c]);
 }
 
 /* Returns how many calls a rank may have under way: the slots of the team, or its windows if the
@@ -758,18 +577,16 @@ static int slots_for(const struct tt_predictor *s)
 
 static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *algorithm)
 {
-    s->cores = (int)tt_min(tt_max(1, s->map->cores), s->p);
+    s->rank = tt_calloc((size_t)s->p, sizeof *s->rank);
+    s->core = tt_calloc((size_t)s->p, sizeof *s->core);
+    bool good = s->rank && s->core;
+    if (good) tt_wire_place(s);
     s->slots = slots_for(s);
     s->calls = calls_for(s);
     s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
     s->loads = s->map->mapped || s->call->shared;
-    s->rank = tt_calloc((size_t)s->p, sizeof *s->rank);
-    s->core = tt_calloc((size_t)s->cores, sizeof *s->core);
-    bool good = s->rank && s->core;
     for (int r = 0; good && r < s->p; r++) good = open_rank(s, algorithm, r);
     if (good) s->flag = tt_calloc((size_t)(s->p * s->lanes), sizeof *s->flag);
-    for (int c = 0; good && c < s->cores; c++)
-        s->core[c] = (struct tt_core){.first = c, .n = (s->p - c + s->cores - 1) / s->cores};
     if (good) open_turns(s);
     good = good && s->flag && open_leader(s);
     if (good && too_many_steps(s)) return fail_long();
@@ -797,7 +614,11 @@ static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *p
 static const char *unpredictable(const struct tt_map *map)
 {
     if (!map->machine) return "there is no model of this machine (tutti calibrate makes one)";
-    if (!tt_map_one_node(map) || map->net) return "times are predicted on one node only";
+    if (map->net) return "no times are predicted for a network that TUTTI_NETWORK describes";
+    if (!tt_map_one_node(map) && !tt_machine_has_network(map->machine))
+        return "the model has no messages between nodes: run tutti calibrate --network on two "
+               "hosts "
+               "(see man tutti-calibrate)";
     if (map->p > TT_PREDICT_RANKS) return "times are predicted for at most 64 ranks";
     return NULL;
 }
@@ -819,6 +640,7 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,
                              .lanes = 1,
+                             .hosts = tt_map_one_node(map) ? NULL : map->node,
                              .streams = streams && tt_machine_streams(map->machine, TT_STORES_SLOW),
                              .rings_stream = streams && map->p <= map->cores &&
                                              tt_machine_streams(map->machine, 1)};

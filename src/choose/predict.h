@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Predicts how long a call takes by an algorithm, on one node, under the machine model. All ranks'
- * plans are followed step by step, over a few calls in a row without a barrier in between, as in a
- * program that calls again and again; the time is that from one call to the next.
+ * Predicts how long a call takes by an algorithm, on one or several nodes, under the machine model.
+ * All ranks' plans are followed step by step, over a few calls in a row without a barrier in
+ * between, as in a program that calls again and again; the time is that from one call to the next.
  *
  * The prediction is made of whole numbers only, and depends on its arguments alone. So all ranks
  * with the same model and map get the same time.
  *
  * The predictor knows how long each copy and reduction takes, by size and by where its data lie;
  * when other ranks see a signal; which rank waits for which; that ranks that share a processor take
- * turns; and that processors that move bytes at the same time slow each other down. It does not
- * know the contents of the caches: buffers of the program count as in no cache until the call has
- * touched them.
+ * turns; that processors that move bytes at the same time slow each other down; and when messages
+ * between nodes arrive (predict-wire.c). It does not know the contents of the caches: buffers of
+ * the program count as in no cache until the call has touched them.
  */
 #ifndef TT_PREDICT_H
 #define TT_PREDICT_H
@@ -28,8 +28,9 @@ struct tt_prediction {
 /* Predicts the time of a call by an algorithm that applies. Errors:
  *
  *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model, or there
- *                  are several nodes, more than TT_PREDICT_RANKS ranks, counts that each rank knows
- *                  for itself alone, or too many steps
+ *                  are several nodes and the model has no network, the plan accesses memory of
+ *                  another node, there are more than TT_PREDICT_RANKS ranks, counts that each rank
+ *                  knows for itself alone, or too many steps
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);

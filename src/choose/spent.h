@@ -13,6 +13,7 @@
     X(sums, "reductions")                                                                          \
     X(reads, "reads by the system")                                                                \
     X(messages, "messages")                                                                        \
+    X(wire, "wire")                                                                                \
     X(turns, "turns of other ranks")                                                               \
     X(waits, "waits")
 enum tt_spent {

@@ -21,7 +21,7 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - line_bytes <= low_bytes <= win_bytes */
 struct tt_map {
     int p;
-    int cores;         /* processors for the ranks of one node; p > cores means oversubscription */
+    int cores;         /* processors for all ranks together; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of the window (WIN) that a rank has in one execution */
     /* In an alltoallv, gatherv or scatterv, the first low_bytes bytes of WIN are in the short
      * window, which is next to the signals, and the other bytes in the long window. A range that a

@@ -330,9 +330,158 @@ static void says_what_it_cannot(void **state)
     map = map_of(2, 2, &m);
     map.node = node;
     map.nodes = 2;
-    refused(&tt_barrier_dissemination, &problem.call, &map, "one node");
+    refused(&tt_barrier_dissemination, &problem.call, &map, "tutti calibrate --network");
     map = map_of(TT_PREDICT_RANKS + 1, 2, &m);
     refused(&tt_barrier_flat, &problem.call, &map, "at most 64 ranks");
+}
+
+/* ---- Several nodes ---- */
+
+enum { SEND_PS = 1000000, RECEIVE_PS = 2000000, TIME_PS = 10000000, BYTE_PS = 1000 };
+
+/* Returns a model in which everything within a node costs next to nothing. A message between nodes
+ * takes TIME_PS and BYTE_PS for each byte; its sender works for SEND_PS, its receiver for
+ * RECEIVE_PS. The link moves a byte in link_ps. */
+static struct tt_machine model_of_hosts(int64_t link_ps)
+{
+    struct tt_machine m = model_of(1, 0);
+    for (int t = 0; t < TT_MACHINE_copy_shared; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = 1;
+    m.network.look = 1;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+        m.network.wire[TT_MACHINE_wire_time][i] = TIME_PS + BYTE_PS * tt_machine_bytes[i];
+        m.network.wire[TT_MACHINE_wire_send][i] = SEND_PS;
+        m.network.wire[TT_MACHINE_wire_receive][i] = RECEIVE_PS;
+        m.network.wire[TT_MACHINE_wire_gap][i] = tt_max(RECEIVE_PS, link_ps * tt_machine_bytes[i]);
+    }
+    return m;
+}
+
+static struct tt_map map_of_hosts(const int *node, int nodes, int p, int cores,
+                                  const struct tt_machine *machine)
+{
+    struct tt_map map = map_of(p, cores, machine);
+    map.node = node;
+    map.nodes = nodes;
+    return map;
+}
+
+static int64_t time_on(const struct tt_algorithm *a, enum tt_coll coll, int64_t n,
+                       const struct tt_map *map)
+{
+    struct tt_problem problem = plans_problem(coll, map->p, n);
+    return predicted(a, &problem.call, map).time_ps;
+}
+
+static void is_about(int64_t time, int64_t wanted)
+{
+    const int64_t steps_ps = 1000;
+    if (time < wanted || time > wanted + steps_ps)
+        fail_msg("%lld ps, and not %lld", (long long)time, (long long)wanted);
+}
+
+/* Checks an exchange of two ranks on two nodes: each of them can take the message of the other one
+ * TIME_PS after it began to send. In a round of a ring of three ranks, the times are the same. */
+static void ranks_on_hosts_exchange(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 1, 2};
+    struct tt_machine m = model_of_hosts(1);
+    struct tt_map two = map_of_hosts(node, 2, 2, 2, &m), three = map_of_hosts(node, 3, 3, 3, &m);
+    is_about(time_on(&tt_allreduce_doubling, TT_COLL_allreduce, 1, &two), TIME_PS + 8 * BYTE_PS);
+    is_about(time_on(&tt_allgather_ring, TT_COLL_allgather, 8, &three),
+             2 * (TIME_PS + 8 * 8 * BYTE_PS));
+    /* the sender of a long message waits until a short message acknowledges it */
+    is_about(time_on(&tt_allreduce_doubling, TT_COLL_allreduce, 1 << 16, &two),
+             TIME_PS + (8 << 16) * BYTE_PS + TIME_PS + 8 * BYTE_PS);
+    struct tt_problem problem = plans_problem(TT_COLL_allreduce, 2, 1);
+    struct tt_prediction p = predicted(&tt_allreduce_doubling, &problem.call, &two);
+    assert_in_range(p.spent[TT_SPENT_wire], TIME_PS, TIME_PS + 8 * BYTE_PS);
+    assert_int_equal(p.spent[TT_SPENT_lines], 0);
+}
+
+/* Checks that the rank with the most work decides how often a bcast follows another one: rank 1
+ * takes a message of the root and sends one, and rank 3 takes one. */
+static void hosts_follow_their_busiest_rank(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 1, 2, 3};
+    struct tt_machine m = model_of_hosts(1);
+    struct tt_map map = map_of_hosts(node, 4, 4, 4, &m);
+    is_about(time_on(&tt_bcast_binomial, TT_COLL_bcast, 1, &map), SEND_PS + RECEIVE_PS);
+}
+
+/* Checks that ranks of a node share its link, over which the messages of both ranks go one after
+ * the other, and its processor. */
+static void ranks_of_a_host_share(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1};
+    enum { N = 1 << 16 };
+    struct tt_machine m = model_of_hosts(1), slow = model_of_hosts(BYTE_PS);
+    struct tt_map map = map_of_hosts(node, 2, 4, 4, &m), one = map_of_hosts(node, 2, 4, 2, &m);
+    int64_t bytes = 8 * N;
+    is_about(time_on(&tt_allreduce_doubling, TT_COLL_allreduce, 1000, &map),
+             TIME_PS + BYTE_PS * 8000 + 8000);
+    assert_true(time_on(&tt_allreduce_doubling, TT_COLL_allreduce, 1, &one) >=
+                2 * (SEND_PS + RECEIVE_PS));
+    map.machine = &slow;
+    int64_t shared = time_on(&tt_allreduce_doubling, TT_COLL_allreduce, N, &map);
+    assert_true(shared >= 2 * BYTE_PS * bytes);
+}
+
+/* Checks that the time does not depend on how the nodes are numbered, and grows with the bytes. */
+static void hosts_are_interchangeable(void **state)
+{
+    (void)state;
+    static const int node[][6] = {{0, 0, 1, 1, 2, 2}, {2, 2, 0, 0, 1, 1}, {1, 1, 2, 2, 0, 0}};
+    static const struct tt_algorithm *const algorithms[] = {
+        &tt_allreduce_doubling, &tt_allreduce_ring, &tt_allreduce_tree, &tt_allreduce_prt};
+    struct tt_machine m = model_of_hosts(100);
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        int64_t before = 0;
+        for (int64_t n = 8; n <= 8 << 15; n *= 8) {
+            int64_t time[3];
+            for (int k = 0; k < 3; k++) {
+                struct tt_map map = map_of_hosts(node[k], 3, 6, 6, &m);
+                time[k] = time_on(algorithms[i], TT_COLL_allreduce, n, &map);
+            }
+            if (time[0] != time[1] || time[1] != time[2] || time[0] < before)
+                fail_msg("%s of %lld: %lld, %lld, %lld ps after %lld", algorithms[i]->name,
+                         (long long)n, (long long)time[0], (long long)time[1], (long long)time[2],
+                         (long long)before);
+            before = time[0];
+        }
+    }
+}
+
+/* Checks signals between nodes, which are messages, and the cost of all algorithms: a time is
+ * predicted for each of them that applies, unless it accesses the memory of another node. */
+static void all_algorithms_between_hosts(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1};
+    struct tt_machine m = model_of_hosts(1);
+    struct tt_map map = map_of_hosts(node, 2, 4, 4, &m);
+    int n = 0;
+    assert_true(time_on(&tt_barrier_flat, TT_COLL_barrier, 0, &map) >= TIME_PS);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        struct tt_problem problem = plans_problem((*a)->coll, 4, 1000);
+        struct tt_prediction prediction;
+        struct tt_call call[4];
+        int64_t *room = tt_calloc(4, tt_problem_room(&problem) * sizeof *room + 8);
+        for (int r = 0; r < 4; r++)
+            call[r] = tt_problem_call(&problem, r, room + (size_t)r * tt_problem_room(&problem));
+        if (!(*a)->refuse(call, &map)) {
+            n++;
+            if (tt_predict_calls(*a, call, &map, &prediction) == TUTTI_OK)
+                assert_true(prediction.time_ps > 0);
+            else
+                assert_non_null(strstr(tutti_error(), "memory of another node"));
+        }
+        tt_free(room);
+    }
+    assert_true(n > 50);
 }
 
 int main(int argc, char **argv)
@@ -340,12 +489,22 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     table_path = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(barrier_of_two),        cmocka_unit_test(ranks_take_turns),
-        cmocka_unit_test(root_runs_ahead),       cmocka_unit_test(windows_are_streamed),
-        cmocka_unit_test(costs_scale),           cmocka_unit_test(parts_add_up),
-        cmocka_unit_test(agrees_with_simulator), cmocka_unit_test(work_counts),
-        cmocka_unit_test(says_what_it_cannot),   cmocka_unit_test(as_if_each_step_was_followed),
+        cmocka_unit_test(barrier_of_two),
+        cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(root_runs_ahead),
+        cmocka_unit_test(windows_are_streamed),
+        cmocka_unit_test(costs_scale),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(agrees_with_simulator),
+        cmocka_unit_test(work_counts),
+        cmocka_unit_test(says_what_it_cannot),
+        cmocka_unit_test(as_if_each_step_was_followed),
         cmocka_unit_test(steps_are_counted),
+        cmocka_unit_test(ranks_on_hosts_exchange),
+        cmocka_unit_test(hosts_follow_their_busiest_rank),
+        cmocka_unit_test(ranks_of_a_host_share),
+        cmocka_unit_test(hosts_are_interchangeable),
+        cmocka_unit_test(all_algorithms_between_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

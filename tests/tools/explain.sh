@@ -70,8 +70,23 @@ for problem in allgatherv/u8/4K reduce_scatter/f64/sum/4K; do
     says out 'It has the least predicted time'
 done
 expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
-says out 'times are predicted on one node only'
+says out 'the model has no messages between nodes: run tutti calibrate --network'
 says out ' window +does not apply: it '
+
+# With a network in the model, times are predicted for several nodes, too. Nodes that the problem
+# names are machines of their own; those of TUTTI_NODES share the processors of this one.
+{ cat "$file"; wires; } >with-network
+export TUTTI_MACHINE=$work/with-network
+expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
+says out '^[* ] doubling +[0-9]+\.[0-9]+ .*wire [0-9]'
+expect 0 tutti explain --json allreduce/f64/sum/64K/p4@nodes:2,2
+python3 -c 'import json
+rows = [row for row in json.load(open("out"))["candidates"] if row["applies"]]
+assert len(rows) > 5 and all(row["predicted_us"] > 10 for row in rows)
+assert all("wire" in row["spent_us"] for row in rows)' || fail 'not all times are predicted'
+expect 0 env TUTTI_NODES=1,1 tutti explain barrier/p2
+says out 'dissemination +1[0-9]\.[0-9]+ .*wire [0-9]'
+unset TUTTI_MACHINE
 expect 2 tutti explain nonsense
 expect 2 tutti explain
 
