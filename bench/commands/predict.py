@@ -11,6 +11,9 @@ line and of accesses to the caches. So the command calibrates before and after t
 collective and number of ranks. If the exchange of a line took another time afterwards, it measures
 these points again, up to three times in all. It prints for how many of these groups of points the
 machine changed in the last measurement, too.
+
+With --nodes, the ranks act as on several nodes, which have equally many ranks and send each other messages over the
+network library. The calibration then measures these messages, too.
 """
 import argparse
 import json
@@ -41,7 +44,11 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     command.add_options(parser)
     parser.add_argument("--collectives", type=command.listed(collective), default=COLLECTIVES, metavar="NAME,...")
-    parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="N,...")
+    parser.add_argument("--ranks", type=command.listed(command.positive), metavar="N,...",
+                        help="numbers of ranks (2,4,8,16; with --nodes: 1 and 2 ranks on each node)")
+    parser.add_argument("--nodes", type=command.positive, default=1, metavar="N", help="how many nodes the ranks act on (1)")
+    parser.add_argument("--least", action="store_true",
+                        help="compare with the least time of the batches, and not with the median: for a busy machine")
     parser.add_argument("--sizes", type=command.listed(command.size("from 8 to 64M, a multiple of 8", 64 << 20, 8)),
                         default=SIZES, metavar="BYTES,...")
     parser.add_argument("--repeats", type=command.positive, default=3, help="calibrations, each with all points (3)")
@@ -49,7 +56,12 @@ def options():
     parser.add_argument("--batch", type=float, default=0.0005, help="seconds of a batch of calls (0.0005)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds until a program is killed (120)")
     parser.add_argument("--svg", metavar="FILE", help="draw the points")
-    return command.parse_with_batch(parser)
+    chosen = command.parse_with_batch(parser)
+    chosen.ranks = chosen.ranks or ([2, 4, 8, 16] if chosen.nodes == 1 else [chosen.nodes, 2 * chosen.nodes])
+    uneven = [ranks for ranks in chosen.ranks if ranks % chosen.nodes]
+    if uneven:
+        parser.error(f"{uneven[0]} ranks cannot be divided evenly among {chosen.nodes} nodes")
+    return chosen
 
 
 class Predictions:
@@ -57,6 +69,8 @@ class Predictions:
         self.chosen = chosen
         self.tutti = os.path.join(chosen.build, "bin", "tutti")
         self.settings = {"TUTTI_MACHINE": os.path.join(folder, "predict.machine")}
+        if chosen.nodes > 1:
+            self.settings["TUTTI_WIRE"] = "1"
         self.points = {}  # (collective, bytes, ranks, algorithm): [(predicted, measured)]
         self.picked = {}  # (collective, bytes, ranks): {way: algorithm}
         self.groups = self.unsteady = 0  # (collective, ranks) measured; those during which the machine changed
@@ -71,18 +85,26 @@ class Predictions:
             return None
         return json.loads("\n".join(result.lines)) if "--json" in words else result.lines
 
-    def explain(self, problem, way):
-        return self.run(["explain", "--json", problem], {"TUTTI_CHOICE": way})
+    def nodes(self, ranks):
+        """The setting by which ranks act as on several nodes; without --nodes: no setting."""
+        n = self.chosen.nodes
+        return {"TUTTI_NODES": ",".join([str(ranks // n)] * n)} if n > 1 else {}
 
-    def measure(self, problem):
+    def explain(self, problem, way, ranks):
+        return self.run(["explain", "--json", problem], {"TUTTI_CHOICE": way, **self.nodes(ranks)})
+
+    def measure(self, problem, ranks):
         rows = self.run(["bench", problem, "-a", "all", "--json", "-", "--time", str(self.chosen.time), "--batch",
-                         str(self.chosen.batch)])
-        return {row["algorithm"]: row["median_us"] for row in rows or []}
+                         str(self.chosen.batch)], self.nodes(ranks))
+        return {row["algorithm"]: row["min_us" if self.chosen.least else "median_us"] for row in rows or []}
 
     def calibrate(self):
         """Measures the model. Returns whether exchanging a line takes about as long as before."""
         if self.run(["calibrate"]) is None:
             raise peers.Stop("tutti calibrate failed")
+        network = ["run", "-n", "2", self.tutti, "calibrate", "--network"]
+        if self.chosen.nodes > 1 and self.run(network, {"TUTTI_NODES": "1,1"}) is None:
+            raise peers.Stop("tutti calibrate --network failed")
         with open(self.settings["TUTTI_MACHINE"]) as model:
             line = next(int(words[1]) for words in map(str.split, model) if words[:1] == ["line"])
         before, self.line = self.line or line, line
@@ -91,13 +113,16 @@ class Predictions:
     def point(self, name, size, ranks):
         """{algorithm: (predicted, measured)}, and what each way chooses."""
         problem = report.problem(name, size, ranks)
-        ways = {way: self.explain(problem, way) for way in ("table", "estimate")}
+        ways = {way: self.explain(problem, way, ranks) for way in ("table", "estimate")}
         if not all(ways.values()):
             return {}, {}
-        measured = self.measure(problem)
+        measured = self.measure(problem, ranks)
         times = {row["algorithm"]: (row["predicted_us"], measured[row["algorithm"]])
                  for row in ways["table"]["candidates"] if "predicted_us" in row and row["algorithm"] in measured}
-        return times, {way: found["algorithm"] for way, found in ways.items()}
+        picked = {way: found["algorithm"] for way, found in ways.items()}
+        if self.chosen.nodes > 1 and times:  # no team on several nodes chooses by estimate
+            picked["estimate"] = min(times, key=lambda algorithm: times[algorithm][0])
+        return times, picked
 
     def group(self, name, ranks):
         for _ in range(TRIES):

@@ -187,7 +187,7 @@ static inline struct tt_core *tt_core_of(const struct tt_predictor *s, const str
 /* Whether two ranks are on different nodes. */
 static inline bool tt_is_apart(const struct tt_predictor *s, int a, int b)
 {
-    return s->hosts && s->hosts[a] != s->hosts[b];
+    return tt_unlikely(s->hosts != NULL) && s->hosts[a] != s->hosts[b];
 }
 
 static inline struct tt_under_way *tt_under_way_of(struct tt_follow_lane *lane,

@@ -104,9 +104,10 @@ bool tt_message_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
 static void put_aside(struct tt_predictor *s, struct tt_follow *r)
 {
     enum { AT_A_TIME = 64 };
-    for (int from = 0; from < s->p; from++)
+    struct tt_follow_channel *to_me = &s->channel[r->me * s->lanes];
+    for (int from = 0; from < s->p; from++, to_me += s->p * s->lanes)
         for (int lane = 0; lane < s->lanes && from != r->me; lane++) {
-            struct tt_follow_channel *c = channel_between(s, from, r->me, lane);
+            struct tt_follow_channel *c = &to_me[lane];
             c->read = (int)tt_max(c->read, c->posted);
             for (int k = 0; k < AT_A_TIME && c->read < c->n; k++) {
                 struct tt_sent *sent = &c->sent[c->read];

@@ -30,13 +30,18 @@ static inline void tt_follow_ready(struct tt_predictor *s, int core, int64_t rea
 
 /* ---- Waiting ---- */
 
-/* Returns how long it takes until rank `other` can see what `r` has done: the time of a cache line,
- * or of a short message between nodes. */
+/* Returns how long it takes until rank `other` of the same node can see what `r` has done. */
+static inline int64_t tt_line_near(const struct tt_predictor *s, const struct tt_follow *r,
+                                   int other)
+{
+    return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
+}
+
+/* Returns the same for a rank of any node; to another node it is the time of a short message. */
 static inline int64_t tt_line_between(const struct tt_predictor *s, const struct tt_follow *r,
                                       int other)
 {
-    if (tt_unlikely(tt_is_apart(s, r->me, other))) return s->signal_ps;
-    return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
+    return tt_is_apart(s, r->me, other) ? s->signal_ps : tt_line_near(s, r, other);
 }
 
 /* Returns the address of the set of ranks (1 << rank) that wait for `what`: a rank, TT_A_MESSAGE or

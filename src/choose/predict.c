@@ -74,7 +74,7 @@ static bool signal_flag(struct tt_predictor *s, struct tt_follow *r, int lane,
 /* Returns when the flag was raised to this value; TT_PREDICT_NEVER: not yet. The flag was mostly
  * raised to it recently, so the search goes back from the end, and doubles its distance each
  * time. */
-static int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
+static inline int64_t raised_at(const struct tt_flag_log *log, uint64_t value)
 {
     int high = log->n, low = high, back = 1;
     if (low == 0 || log->raise[low - 1].value < value) return TT_PREDICT_NEVER;
@@ -110,7 +110,7 @@ static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct
     if (tt_unlikely(tt_is_apart(s, r->me, step->peer))) return await_apart(s, r, step);
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
-    int64_t line = tt_line_between(s, r, step->peer);
+    int64_t line = tt_line_near(s, r, step->peer);
     if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
     if (at == TT_PREDICT_NEVER) return tt_wait_until(s, r, step->peer, at);
     if (at + line > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at + line);

@@ -25,6 +25,17 @@ circles = list(xml.parse(sys.argv[2]).getroot().iter("{http://www.w3.org/2000/sv
 assert len(circles) == len(points) + 1, len(circles)
 PYTHON
 
+# On two nodes, the time of each algorithm that applies is predicted.
+"${predict[@]}" --nodes 2 --least --collectives allreduce --ranks 2 --sizes 8 --repeats 1 --time 0.01 \
+    --json "$work/json" >"$work/out"
+grep -qE '^\| allreduce +\| +2 \| ' "$work/out"
+python3 - "$work/json" <<'PYTHON'
+import json, sys
+document = json.load(open(sys.argv[1], encoding="utf-8"))
+names = {row["algorithm"] for row in document["points"]}
+assert {"doubling", "ring", "halving"} <= names and "window" not in names, names
+PYTHON
+
 refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     local words=$1 status=0
     shift
@@ -36,5 +47,6 @@ refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
     fi
 }
 refused "no collective is called 'bcst'" --collectives bcst
+refused "3 ranks cannot be divided evenly among 2 nodes" --nodes 2 --ranks 2,3
 refused "cannot write $work/none/x: No such file or directory" --svg "$work/none/x"
 echo 'predict: table, JSON and picture agree'
