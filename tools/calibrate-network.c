@@ -10,12 +10,13 @@
  *     look           the time of an advance that finds nothing
  *
  * A rank *works* while an advance does something: it handles an event, or it takes clearly longer
- * than an advance that finds nothing. Other programs can only make messages slower, so each
- * measurement is repeated, and the least time counts.
+ * than an advance that finds nothing. Each measurement is repeated; struct message_times says which
+ * of the times count.
  */
 #include "calibrate-network.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "run/exec.h"
 
@@ -37,7 +38,7 @@ static const struct effort efforts[] = {{4 << 10, 8, 32, 120},
                                         {INT64_MAX, 1, 4, 10}};
 /* All sizes are measured PASSES times, so that a disturbance which lasts for a while does not
  * affect all executions of a plan. */
-enum { PASSES = 3 };
+enum { PASSES = 3, REPEATS_MOST = 120 };
 
 static const struct effort *effort_for(int64_t bytes)
 {
@@ -88,8 +89,10 @@ static struct tt_plan *make_plan(append *steps, int me, int64_t bytes)
 
 /* ---- Executions ---- */
 
-/* The least times of the executions of a plan. */
-struct least_times {
+/* The times of an execution of a plan: in each pass the median over its executions, because few
+ * messages in a row are as fast as the fastest; and of these medians the least, because other
+ * programs can only make messages slower. */
+struct message_times {
     int64_t all_ns;  /* from the begin of an execution to its end */
     int64_t work_ns; /* while the rank worked */
 };
@@ -99,7 +102,7 @@ struct network {
     struct tt_machine *machine;
     char *in, *out;
     int64_t look_ns;
-    struct least_times trip[TT_MACHINE_POINTS], flow[TT_MACHINE_POINTS];
+    struct message_times trip[TT_MACHINE_POINTS], flow[TT_MACHINE_POINTS];
 };
 
 /* Executes the plan. Returns the time that this rank worked. */
@@ -124,23 +127,39 @@ static int64_t work(struct network *n, struct tt_exec *exec)
     return worked;
 }
 
-/* Executes the plan `repeats` times in each of the two ways. */
-static tutti_status execute(struct network *n, struct tt_exec *exec, int repeats,
-                            struct least_times *least)
+static int compare(const void *a, const void *b)
 {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t median(int64_t *times, int n)
+{
+    qsort(times, (size_t)n, sizeof *times, compare);
+    return times[n / 2];
+}
+
+/* Executes the plan `repeats` times in each of the two ways, and keeps the medians if they are less
+ * than those of an earlier pass. */
+static tutti_status execute(struct network *n, struct tt_exec *exec, int repeats,
+                            struct message_times *times)
+{
+    int64_t all_ns[REPEATS_MOST], work_ns[REPEATS_MOST];
     for (int i = 0; i < repeats; i++) {
         int64_t begin = tt_clock_ns();
         tt_exec_start(exec);
         TT_TRY(tt_exec_wait(exec));
-        least->all_ns = tt_min(least->all_ns, tt_clock_ns() - begin);
-        least->work_ns = tt_min(least->work_ns, work(n, exec));
+        all_ns[i] = tt_clock_ns() - begin;
+        work_ns[i] = work(n, exec);
         TT_TRY(exec->status);
     }
+    times->all_ns = tt_min(times->all_ns, median(all_ns, repeats));
+    times->work_ns = tt_min(times->work_ns, median(work_ns, repeats));
     return TUTTI_OK;
 }
 
 static tutti_status measure(struct network *n, append *steps, int64_t bytes,
-                            struct least_times *least)
+                            struct message_times *times)
 {
     struct tt_plan *plan = make_plan(steps, n->team->me, bytes);
     struct tt_exec *exec = plan ? tt_exec_new(n->team, plan, TT_SHORT_WINDOWS) : NULL;
@@ -151,7 +170,7 @@ static tutti_status measure(struct network *n, append *steps, int64_t bytes,
         exec->bytes[TT_IN] = exec->bytes[TT_OUT] = bytes;
         exec->signature = &network_signature;
         exec->shape = 1;
-        status = execute(n, exec, effort_for(bytes)->repeats, least);
+        status = execute(n, exec, effort_for(bytes)->repeats, times);
     }
     tt_exec_free(exec);
     tt_plan_free(plan);
@@ -209,8 +228,8 @@ static void straighten(struct tt_machine_network *network)
 
 static tutti_status measure_all(struct network *n)
 {
-    const struct least_times none = {INT64_MAX, INT64_MAX};
-    struct least_times warm = none;
+    const struct message_times none = {INT64_MAX, INT64_MAX};
+    struct message_times warm = none;
     for (int i = 0; i < TT_MACHINE_POINTS; i++) n->trip[i] = n->flow[i] = none;
     TT_TRY(measure(n, round_trips, ACK, &warm)); /* opens the connection */
     measure_look(n);
