@@ -119,10 +119,7 @@ class Predictions:
         measured = self.measure(problem, ranks)
         times = {row["algorithm"]: (row["predicted_us"], measured[row["algorithm"]])
                  for row in ways["table"]["candidates"] if "predicted_us" in row and row["algorithm"] in measured}
-        picked = {way: found["algorithm"] for way, found in ways.items()}
-        if self.chosen.nodes > 1 and times:  # no team on several nodes chooses by estimate
-            picked["estimate"] = min(times, key=lambda algorithm: times[algorithm][0])
-        return times, picked
+        return times, {way: found["algorithm"] for way, found in ways.items()}
 
     def group(self, name, ranks):
         for _ in range(TRIES):

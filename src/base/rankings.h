@@ -22,13 +22,16 @@ enum {
 struct tt_ranking_shape {
     /* the bytes of a window, of the longest short message, and of a slice */
     int64_t window, eager, slice;
+    /* 0: all ranks are on one node; else a hash of the nodes of all ranks, which is never 0. Two
+     * teams with the same hash, which is very unlikely, count as equal. */
+    uint64_t nodes;
     int32_t radix, p, cores;
     uint8_t coll;
     uint8_t shared; /* whether all buffers can be read by plain loads */
     uint8_t reach;  /* how ranks reach each other's buffers (TT_REACHES_...) */
     uint8_t unused; /* always 0, so that equal shapes have equal bytes */
 };
-_Static_assert(sizeof(struct tt_ranking_shape) == 40, "there is no room between the members");
+_Static_assert(sizeof(struct tt_ranking_shape) == 48, "there is no room between the members");
 
 enum { TT_REACHES_READ = 1, TT_REACHES_WRITE = 2, TT_REACHES_LOAD = 4 };
 
@@ -39,7 +42,8 @@ enum { TT_REACHES_READ = 1, TT_REACHES_WRITE = 2, TT_REACHES_LOAD = 4 };
 enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
 struct tt_ranking {
     struct tt_ranking_shape shape;
-    uint32_t computed; /* entries of `best` that this process has computed */
+    uint32_t computed; /* entries of `best` that this process has computed; 0 on several nodes,
+                        * because no file keeps them */
     uint8_t best[TT_RANKED_SIZES][TT_RANKED];
 };
 
@@ -49,7 +53,8 @@ struct tt_rankings {
     /* 1 + the bytes of the longest short message; 0: the number was not looked up yet */
     int64_t eager;
     int32_t n, given;
-    /* how many entries this process has computed in all rankings, those replaced included */
+    /* how many entries this process has computed in all rankings of teams on one node, those
+     * replaced included */
     uint32_t computed;
     uint32_t forgotten; /* how many times a new ranking replaced an older one */
     /* for each collective, with and without shared buffers: 1 + the index of the ranking that was

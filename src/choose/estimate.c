@@ -19,12 +19,13 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether the algorithms of the call are ranked: all ranks are on one node, the map allows to
- * predict times, and every rank knows all counts. */
+/* Whether the time of the call can be predicted: the model and the map allow it, and every rank
+ * knows all counts. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
-    return map->machine && map->p >= 2 && map->p <= TT_PREDICT_RANKS && tt_map_one_node(map) &&
-           !map->net && !tt_coll_pairs(call->coll);
+    if (!map->machine || map->p < 2 || map->p > TT_PREDICT_RANKS) return false;
+    bool reaches = tt_map_one_node(map) || tt_machine_has_network(map->machine);
+    return reaches && !map->net && !tt_coll_pairs(call->coll);
 }
 
 /* Equal counts for all ranks, and the displacements that belong to them. */
@@ -176,6 +177,15 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
 
 /* ---- Rankings that are kept ---- */
 
+/* Returns the hash of the nodes of all ranks; 0: all are on one node. */
+static uint64_t nodes_of(const struct tt_map *map)
+{
+    if (tt_map_one_node(map)) return 0;
+    uint64_t hash = tt_hash(TT_HASH_BEGIN, map->node, (size_t)map->p * sizeof *map->node);
+    hash = tt_hash(hash, &map->one_kernel, sizeof map->one_kernel);
+    return hash ? hash : 1;
+}
+
 static struct tt_ranking_shape shape_of(struct tt_rankings *kept, const struct tt_call *standing,
                                         const struct tt_map *map)
 {
@@ -183,6 +193,7 @@ static struct tt_ranking_shape shape_of(struct tt_rankings *kept, const struct t
     return (struct tt_ranking_shape){.window = map->win_bytes,
                                      .eager = kept->eager - 1,
                                      .slice = standing->slice,
+                                     .nodes = nodes_of(map),
                                      .radix = standing->radix,
                                      .p = map->p,
                                      .cores = map->cores,
@@ -221,6 +232,14 @@ static struct tt_ranking *find_ranking(struct tt_rankings *kept,
     return &kept->ranking[i];
 }
 
+/* Counts a place that was computed, if a file may keep it. */
+static void count(struct tt_rankings *kept, struct tt_ranking *ranking)
+{
+    if (ranking->shape.nodes != 0) return;
+    kept->computed++;
+    ranking->computed++;
+}
+
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map)
 {
@@ -237,8 +256,7 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
     for (int i = 0; i < TT_RANKED; i++) {
         if (best[i] == TT_NOT_RANKED) {
             if (!rank_next(best, i, &standing, map)) return NULL;
-            if (kept) kept->computed++;
-            if (kept) ranking->computed++;
+            if (ranking) count(kept, ranking);
         }
         if (best[i] == TT_NOTHING_RANKED) return NULL;
         const struct tt_algorithm *a = tt_algorithms[best[i] - 1];

@@ -8,11 +8,11 @@
  * Why all ranks of a team choose alike. A place in a ranking is a function of the model, the shape
  * (struct tt_ranking_shape) and the places before it, and all of these are the same on all ranks of
  * a team. Some places may come from a file (choose/rankings.h), and a file can be wrong, or change
- * between two reads. But only teams on one node choose by estimate, and on each node one rank reads
- * a file, once, and gives what it has found to all ranks of the node when they meet. So all ranks
- * of a team that estimates begin with the same places, and compute the same ones where one is
- * missing. A rank never drops a ranking that it was given. If it drops one that it has computed, it
- * computes the same ranking again when it needs it.
+ * between two reads. But a file has rankings of teams on one node only, and on each node one rank
+ * reads a file, once, and gives what it has found to all ranks of the node when they meet. So all
+ * ranks of a team begin with the same places, a team on several nodes with none, and compute the
+ * same ones where one is missing. A rank never drops a ranking that it was given. If it drops one
+ * that it has computed, it computes the same ranking again when it needs it.
  */
 #ifndef TT_ESTIMATE_H
 #define TT_ESTIMATE_H

@@ -28,7 +28,7 @@ static const struct tt_words reach_words = {reaches, sizeof reaches / sizeof *re
 /* ---- Where lines come from ---- */
 
 /* Writes the part of a line that says under which model and by which library it was computed.
- * Rankings are for ranks of one node, so they do not depend on the model's network. */
+ * The file has rankings of teams on one node, which do not depend on the model's network. */
 static char *print_origin(const struct tt_machine *machine, char text[ORIGIN])
 {
     snprintf(text, ORIGIN, " model=%016" PRIx64 " tutti=%.23s build=%s ",
@@ -357,7 +357,7 @@ static void say_kept(const struct tt_rankings *rankings, const char *path, const
         tt_warn("rankings are not kept: %s", why_not);
     if (!tt_log_on(TT_LOG_choice)) return;
     if (n == 0)
-        tt_log("rankings: all were known");
+        tt_log("rankings: there is nothing new to keep");
     else if (*why_not)
         tt_log("rankings: %u were computed, and are not kept: %s", n, why_not);
     else

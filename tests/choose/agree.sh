@@ -59,3 +59,9 @@ expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice T
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=2,1 tutti run -n 3 \
     ./differing "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
 says err 'choice: .* for bcast.*by the table'
+
+# With a network in the model, ranks on several nodes choose by estimate, too.
+{ cat mine && wires; } >network
+expect 0 env TUTTI_MACHINE="$work/network" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=2,1 tutti run -n 3 \
+    ./differing "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
+says err 'choice: .* for bcast.*by estimate\), .*predicted [0-9.]+ us'

@@ -189,6 +189,54 @@ static void history_does_not_matter(void **state)
     }
 }
 
+/* Gives the model a network in which a message takes 20 us and 1 ns for each byte. */
+static void add_network(struct tt_machine *m)
+{
+    const int64_t us_ps = 1000000, byte_ps = 1000;
+    m->network.look = us_ps / 2;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+        int64_t bytes_ps = byte_ps * tt_machine_bytes[i];
+        m->network.wire[TT_MACHINE_wire_time][i] = 20 * us_ps + bytes_ps;
+        m->network.wire[TT_MACHINE_wire_send][i] = 3 * us_ps + bytes_ps / 4;
+        m->network.wire[TT_MACHINE_wire_receive][i] = 4 * us_ps + bytes_ps / 4;
+        m->network.wire[TT_MACHINE_wire_gap][i] = 4 * us_ps + bytes_ps;
+    }
+}
+
+/* Checks that teams whose ranks are on other nodes have rankings of their own, and that no file
+ * keeps those of several nodes; and that without a network in the model the table chooses. */
+static void nodes_have_their_rankings(void **state)
+{
+    (void)state;
+    static const int nodes[][4] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}, {0, 1, 2, 3}};
+    static const char *const calls[] = {"allreduce/f64/sum/8/p4", "allreduce/f64/sum/256K/p4",
+                                        "bcast/u8/64K/p4", "alltoall/u8/8/p4", "barrier/p4"};
+    enum { MAPS = sizeof nodes / sizeof *nodes, CALLS = sizeof calls / sizeof *calls };
+    struct tt_machine near = measured_model(), m = near;
+    struct tt_rankings kept = {0};
+    uint32_t computed = 0;
+    int differ = 0;
+    add_network(&m);
+    for (int i = 0; i < 2 * MAPS * CALLS; i++) {
+        struct tt_call call = call_of(calls[i % CALLS]);
+        struct tt_map map = map_for(calls[0], &m);
+        const int *node = nodes[i / CALLS % MAPS];
+        map.node = node[3] > 0 ? node : NULL;
+        map.nodes = node[3] + 1;
+        const struct tt_algorithm *a = tt_estimate(&kept, &call, &map), *one = NULL;
+        assert_ptr_equal(a, fastest(&call, &map));
+        if (map.nodes == 1) computed = kept.computed;
+        assert_int_equal(kept.computed, computed);
+        map.machine = &near;
+        if (map.nodes > 1) assert_null(tt_estimate(&kept, &call, &map));
+        map.nodes = 1;
+        map.node = NULL;
+        one = fastest(&call, &map);
+        differ += a != one;
+    }
+    assert_true(computed > 0 && differ > 0);
+}
+
 static void table_otherwise(void **state)
 {
     (void)state;
@@ -212,9 +260,13 @@ static void table_otherwise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(least_time_wins), cmocka_unit_test(the_rest_need_not_be_followed),
-        cmocka_unit_test(costs_decide),    cmocka_unit_test(history_does_not_matter),
-        cmocka_unit_test(table_otherwise), cmocka_unit_test(a_lack_of_memory_is_forgotten),
+        cmocka_unit_test(least_time_wins),
+        cmocka_unit_test(the_rest_need_not_be_followed),
+        cmocka_unit_test(costs_decide),
+        cmocka_unit_test(history_does_not_matter),
+        cmocka_unit_test(nodes_have_their_rankings),
+        cmocka_unit_test(table_otherwise),
+        cmocka_unit_test(a_lack_of_memory_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

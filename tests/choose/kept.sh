@@ -25,11 +25,11 @@ says err 'were computed, and are kept in .*\.rankings$'
 cp "$(file)" before
 expect 0 estimates
 says err 'rankings: 2 of 2 lines are used of '
-says err 'rankings: all were known'
+says err 'rankings: there is nothing new to keep'
 says err 'choice: direct for bcast.*by estimate'
 cmp "$(file)" before || fail 'a job with nothing new changed the file'
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice tutti explain bcast/u8/1K/p3
-says err 'rankings: all were known'
+says err 'rankings: there is nothing new to keep'
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info
 says out ' rankings +2 lines, of which 2 fit:' # a long path may be on another line
 expect 0 env TUTTI_MACHINE="$work/mine" tutti info --json
@@ -41,7 +41,7 @@ threads=$TUTTI_BUILD/tests/choose-measured
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice "$threads" 3
 [ "$(computed)" -gt 0 ] || fail 'threads computed nothing'
 expect 0 env TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate TUTTI_LOG=choice "$threads" 3
-says err 'rankings: all were known'
+says err 'rankings: there is nothing new to keep'
 grep -q '/p3 .*reach=load ' "$(file)" || fail 'threads have kept nothing'
 
 # With another model, no ranking of the file is used, and new lines replace the old ones.
@@ -84,7 +84,7 @@ differing() {
 }
 expect 0 differing "$work/before" "$work/forged"
 says err 'choice: direct for bcast\(n=1024'
-says err 'rankings: all were known'
+says err 'rankings: there is nothing new to keep'
 expect 0 differing "$work/forged" "$work/before"
 says err 'choice: flat for bcast\(n=1024'
 cmp forged <(python3 forge.py before) || fail 'the file was changed'

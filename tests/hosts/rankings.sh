@@ -29,6 +29,6 @@ done
 cmp h1.rankings h2.rankings || fail 'hosts computed different rankings under one model'
 run
 for rank in 0 2; do
-    [ "$(lines "rank $rank\\] rankings: all were known")" -eq 1 ] || fail "rank $rank computed again"
+    [ "$(lines "rank $rank\\] rankings: there is nothing new to keep")" -eq 1 ] || fail "rank $rank computed again"
 done
 [ "$(lines '] rankings: ')" -eq 4 ] || fail 'other ranks have read or kept rankings'
