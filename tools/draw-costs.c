@@ -289,9 +289,10 @@ static void print_legend(const struct draw_costs *d, FILE *out)
 static void print_costs(void *arg, FILE *out)
 {
     const struct draw_costs *d = arg;
-    char title[160], about[200];
-    snprintf(title, sizeof title, "Predicted times of %s on %d ranks",
-             tt_coll_name(d->c.problem.call.coll), d->c.map.p);
+    char title[160], about[200], nodes[40] = "";
+    if (d->c.map.nodes > 1) snprintf(nodes, sizeof nodes, " of %d nodes", d->c.map.nodes);
+    snprintf(title, sizeof title, "Predicted times of %s on %d ranks%s",
+             tt_coll_name(d->c.problem.call.coll), d->c.map.p, nodes);
     snprintf(about, sizeof about,
              "by the model of this machine, over the bytes that a rank contributes; %d processors",
              d->c.map.cores);

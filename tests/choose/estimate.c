@@ -209,8 +209,8 @@ static void nodes_have_their_rankings(void **state)
 {
     (void)state;
     static const int nodes[][4] = {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}, {0, 1, 2, 3}};
-    static const char *const calls[] = {"allreduce/f64/sum/8/p4", "allreduce/f64/sum/256K/p4",
-                                        "bcast/u8/64K/p4", "alltoall/u8/8/p4", "barrier/p4"};
+    static const char *const calls[] = {"allreduce/f64/sum/8/p4", "allreduce/f64/sum/16K/p4",
+                                        "bcast/u8/8K/p4", "alltoall/u8/8/p4", "barrier/p4"};
     enum { MAPS = sizeof nodes / sizeof *nodes, CALLS = sizeof calls / sizeof *calls };
     struct tt_machine near = measured_model(), m = near;
     struct tt_rankings kept = {0};

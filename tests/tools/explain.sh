@@ -86,6 +86,10 @@ assert len(rows) > 5 and all(row["predicted_us"] > 10 for row in rows)
 assert all("wire" in row["spent_us"] for row in rows)' || fail 'not all times are predicted'
 expect 0 env TUTTI_NODES=1,1 tutti explain barrier/p2
 says out 'dissemination +1[0-9]\.[0-9]+ .*wire [0-9]'
+expect 0 env TUTTI_CHOICE=estimate tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
+says out 'It has the least predicted time'
+expect 0 tutti draw allreduce/f64/sum/8/p4@nodes:2,2 --what costs -o costs.svg
+grep -q 'allreduce on 4 ranks of 2 nodes<' costs.svg || fail 'the picture does not name the nodes'
 unset TUTTI_MACHINE
 expect 2 tutti explain nonsense
 expect 2 tutti explain
