@@ -9,7 +9,7 @@ chooses, divided by that of the fastest algorithm.
 A host may move the processors of a virtual machine, which changes the times of exchanging a cache
 line and of accesses to the caches. So the command calibrates before and after the points of each
 collective and number of ranks. If the exchange of a line took another time afterwards, it measures
-these points again, up to three times in all. It prints for how many of these groups of points the
+these points again, up to three times in all (--tries). It prints for how many of these groups of points the
 machine changed in the last measurement, too.
 
 With --nodes, the ranks act as on several nodes, which have equally many ranks and send each other messages over the
@@ -30,7 +30,6 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
 SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
 NEAR = 0.15
 STEADY = 1.3  # if two times of exchanging a line differ by less than this factor, the machine has not changed
-TRIES = 3
 SIDE = 420
 
 
@@ -52,6 +51,8 @@ def options():
     parser.add_argument("--sizes", type=command.listed(command.size("from 8 to 64M, a multiple of 8", 64 << 20, 8)),
                         default=SIZES, metavar="BYTES,...")
     parser.add_argument("--repeats", type=command.positive, default=3, help="calibrations, each with all points (3)")
+    parser.add_argument("--tries", type=command.positive, default=3,
+                        help="how often a group of points is measured at most if the machine changes meanwhile (3)")
     parser.add_argument("--time", type=float, default=0.05, help="seconds of measuring for an algorithm (0.05)")
     parser.add_argument("--batch", type=float, default=0.0005, help="seconds of a batch of calls (0.0005)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds until a program is killed (120)")
@@ -122,12 +123,12 @@ class Predictions:
         return times, {way: found["algorithm"] for way, found in ways.items()}
 
     def group(self, name, ranks):
-        for _ in range(TRIES):
+        for _ in range(self.chosen.tries):
             found = {size: self.point(name, size, ranks) for size in ([0] if name == "barrier" else self.chosen.sizes)}
             before, steady = self.line, self.calibrate()
             if steady:
                 break
-            say(f"{name} on {ranks} ranks is measured again: a line takes {self.line} ps, before {before} ps")
+            say(f"the machine changed during {name} on {ranks} ranks: a line takes {self.line} ps, before {before} ps")
         self.groups += 1
         self.unsteady += not steady
         for size, (times, picked) in found.items():
