@@ -200,7 +200,7 @@ static void print_spent(const struct tt_prediction *p)
 {
     const char *comma = "";
     for (int i = 0; i < TT_SPENT_N; i++) {
-        if (p->spent[i] * 100 < p->time_ps) continue;
+        if (p->spent[i] < p->time_ps / 100) continue;
         printf("%s%s %.2f", comma, tt_spent_text((enum tt_spent)i), us(p->spent[i]));
         comma = ", ";
     }

@@ -110,7 +110,6 @@ static tutti_status fill_nodes(struct tt_case *c)
     tt_free(node);
     c->map.nodes = nodes;
     c->map.node = c->node;
-    c->map.one_kernel = true;
     return TUTTI_OK;
 }
 

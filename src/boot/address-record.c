@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define RECORD_TAG 0x32435454u /* "TTC2" */
-#define TERMS_TAG 0x35545454u  /* "TTT5" */
+#define TERMS_TAG 0x36545454u  /* "TTT6" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes in address-record.h are upper bounds ---- */

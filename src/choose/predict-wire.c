@@ -10,6 +10,8 @@
  * limits a stream of messages, and not the processors. A signal to a rank of another node is a
  * message without data.
  */
+#include <tutti/message.h>
+
 #include "choose/predict-wait.h"
 
 /* The size for which tt_predictor.link_ps is given. */
@@ -68,12 +70,21 @@ static void find_link(struct tt_predictor *s)
     s->link_ps = link > work + work / 8 ? link * (LINK_BYTES / tt_machine_bytes[LEAST]) : 0;
 }
 
+/* Returns the most data of a message to another node that does not wait for its receive
+ * (msg/context.c). All ranks have the same s->eager_most. Whether TUTTI_EAGER is set, or its
+ * default holds, may differ between ranks, so a prediction must not depend on that. */
+static int64_t wire_eager(const struct tt_predictor *s)
+{
+    enum { USUAL = 8 << 10, MOST = 256 << 10 };
+    if (s->eager_most == USUAL) return MOST;
+    return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(s->eager_most, MOST));
+}
+
 /* A launcher gives the ranks of a machine processors in turn. The processors of a job on several
  * machines are divided evenly. If the nodes are containers of one machine, their ranks share its
  * processors. */
 void tt_wire_place(struct tt_predictor *s)
 {
-    enum { EAGER = 256 << 10 }; /* the most data of a message that does not wait for its receive */
     int cores = (int)tt_max(1, s->map->cores), placed = 0;
     bool one = !s->hosts || s->map->one_kernel;
     s->host_cores = one ? cores : (int)tt_max(1, cores / s->map->nodes);
@@ -81,7 +92,7 @@ void tt_wire_place(struct tt_predictor *s)
         if (first_of(s, r) == r) place_host(s, node_of(s, r), s->host_cores, &placed);
     if (one) place_host(s, -1, cores, &placed);
     if (!s->hosts) return;
-    s->wire_eager = tt_min(EAGER, tt_setting_int_or("TUTTI_EAGER", EAGER));
+    s->wire_eager = wire_eager(s);
     s->signal_ps = tt_machine_wire(s->machine, TT_MACHINE_wire_time, 0);
     find_link(s);
 }

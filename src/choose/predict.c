@@ -569,7 +569,8 @@ static void open_turns(struct tt_predictor *s)
 static int slots_for(const struct tt_predictor *s)
 {
     enum { STEPS_OF_CALL = 4 };
-    int64_t windows = tt_team_windows(s->p), slots = tt_team_slots(s->p, s->p > s->map->cores);
+    bool crowded = !s->hosts && s->p > s->map->cores;
+    int64_t windows = tt_team_windows(s->p), slots = tt_team_slots(s->p, crowded);
     if (s->map->win_bytes > tt_team_short_window(s->p)) slots = windows;
     while (slots > windows && ROUNDS * slots * s->p * STEPS_OF_CALL > STEPS_SOME) slots /= 2;
     return (int)slots;
@@ -580,10 +581,10 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
     s->rank = tt_calloc((size_t)s->p, sizeof *s->rank);
     s->core = tt_calloc((size_t)s->p, sizeof *s->core);
     bool good = s->rank && s->core;
+    s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
     if (good) tt_wire_place(s);
     s->slots = slots_for(s);
     s->calls = calls_for(s);
-    s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
     s->loads = s->map->mapped || s->call->shared;
     for (int r = 0; good && r < s->p; r++) good = open_rank(s, algorithm, r);
     if (good) s->flag = tt_calloc((size_t)(s->p * s->lanes), sizeof *s->flag);
@@ -616,9 +617,8 @@ static const char *unpredictable(const struct tt_map *map)
     if (!map->machine) return "there is no model of this machine (tutti calibrate makes one)";
     if (map->net) return "no times are predicted for a network that TUTTI_NETWORK describes";
     if (!tt_map_one_node(map) && !tt_machine_has_network(map->machine))
-        return "the model has no messages between nodes: run tutti calibrate --network on two "
-               "hosts "
-               "(see man tutti-calibrate)";
+        return "the model does not say what messages between nodes cost: run tutti calibrate "
+               "--network on two hosts (see man tutti-calibrate)";
     if (map->p > TT_PREDICT_RANKS) return "times are predicted for at most 64 ranks";
     return NULL;
 }

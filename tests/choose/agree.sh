@@ -65,3 +65,17 @@ says err 'choice: .* for bcast.*by the table'
 expect 0 env TUTTI_MACHINE="$work/network" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=2,1 tutti run -n 3 \
     ./differing "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
 says err 'choice: .* for bcast.*by estimate\), .*predicted [0-9.]+ us'
+
+# A rank that sets TUTTI_EAGER to its default chooses like a rank that does not set it.
+cat >eager <<'SCRIPT'
+#!/bin/bash
+[ "$TUTTI_RANK" != 1 ] || export TUTTI_EAGER=8K
+exec "$1"
+SCRIPT
+chmod +x eager
+for choice in estimate measure; do
+    for nodes in 1,1 2,1; do
+        expect 0 env TUTTI_MACHINE="$work/network" TUTTI_CHOICE=$choice TUTTI_NODES=$nodes \
+            tutti run -n $((${nodes//,/+})) ./eager "$TUTTI_BUILD/tests/choose-caller"
+    done
+done

@@ -70,11 +70,11 @@ for problem in allgatherv/u8/4K reduce_scatter/f64/sum/4K; do
     says out 'It has the least predicted time'
 done
 expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
-says out 'the model has no messages between nodes: run tutti calibrate --network'
+says out 'the model does not say what messages between nodes cost: run tutti calibrate --network'
 says out ' window +does not apply: it '
 
 # With a network in the model, times are predicted for several nodes, too. Nodes that the problem
-# names are machines of their own; those of TUTTI_NODES share the processors of this one.
+# names have as many processors as this machine each; those of TUTTI_NODES divide its processors.
 { cat "$file"; wires; } >with-network
 export TUTTI_MACHINE=$work/with-network
 expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
