@@ -38,7 +38,7 @@ static const struct effort efforts[] = {{4 << 10, 8, 32, 120},
                                         {INT64_MAX, 1, 4, 10}};
 /* All sizes are measured PASSES times, so that a disturbance which lasts for a while does not
  * affect all executions of a plan. */
-enum { PASSES = 3, REPEATS_MOST = 120 };
+enum { PASSES = 3, REPEATS_MOST = 120, REPEATS_LEAST = 3 };
 
 static const struct effort *effort_for(int64_t bytes)
 {
@@ -98,6 +98,7 @@ struct message_times {
 };
 
 struct network {
+    tutti_team *world;
     struct tt_team *team;
     struct tt_machine *machine;
     char *in, *out;
@@ -105,25 +106,29 @@ struct network {
     struct message_times trip[TT_MACHINE_POINTS], flow[TT_MACHINE_POINTS];
 };
 
-/* Executes the plan. Returns the time that this rank worked. */
+/* Executes the plan. Returns the time that this rank worked. If no message comes for two seconds,
+ * waits by tt_exec_wait, which notices if the other rank has died. */
 static int64_t work(struct network *n, struct tt_exec *exec)
 {
+    const int64_t patience_ns = 2000000000;
     struct tt_team *t = n->team;
-    int64_t begin = tt_clock_ns(), worked;
+    int64_t begin = tt_clock_ns(), worked, last = begin;
     tt_exec_start(exec);
     tt_exec_advance(exec);
     worked = tt_clock_ns() - begin;
-    while (exec->state != TT_EXEC_IDLE) {
+    while (exec->state != TT_EXEC_IDLE && begin - last < patience_ns) {
         uint64_t events = t->events;
         begin = tt_clock_ns();
         tt_team_advance_all(t);
         int64_t took = tt_clock_ns() - begin;
-        bool works = t->events != events || exec->state == TT_EXEC_IDLE || took > 2 * n->look_ns;
-        if (works)
+        bool moves = t->events != events || exec->state == TT_EXEC_IDLE;
+        if (moves) last = begin;
+        if (moves || took > 2 * n->look_ns)
             worked += took;
         else
             (void)sched_yield();
     }
+    if (exec->state != TT_EXEC_IDLE) (void)tt_exec_wait(exec);
     return worked;
 }
 
@@ -151,11 +156,24 @@ static tutti_status execute(struct network *n, struct tt_exec *exec, int repeats
         TT_TRY(tt_exec_wait(exec));
         all_ns[i] = tt_clock_ns() - begin;
         work_ns[i] = work(n, exec);
-        TT_TRY(exec->status);
+        if (exec->status != TUTTI_OK) return tt_team_error(n->team);
     }
     times->all_ns = tt_min(times->all_ns, median(all_ns, repeats));
     times->work_ns = tt_min(times->work_ns, median(work_ns, repeats));
     return TUTTI_OK;
+}
+
+/* Executes the plan once. Sets *repeats to how often to execute it then: `most` times, or fewer if
+ * the network is so slow that this would last long. Rank 0 decides. */
+static tutti_status find_repeats(struct network *n, struct tt_exec *exec, int most,
+                                 int32_t *repeats)
+{
+    const int64_t budget_ns = 500000000, begin = tt_clock_ns();
+    tt_exec_start(exec);
+    TT_TRY(tt_exec_wait(exec));
+    int64_t fit = budget_ns / tt_max(1, tt_clock_ns() - begin);
+    *repeats = (int32_t)tt_max(REPEATS_LEAST, tt_min(most, fit));
+    return tutti_bcast(n->world, repeats, 1, TUTTI_I32, 0);
 }
 
 static tutti_status measure(struct network *n, append *steps, int64_t bytes,
@@ -170,7 +188,9 @@ static tutti_status measure(struct network *n, append *steps, int64_t bytes,
         exec->bytes[TT_IN] = exec->bytes[TT_OUT] = bytes;
         exec->signature = &network_signature;
         exec->shape = 1;
-        status = execute(n, exec, effort_for(bytes)->repeats, times);
+        int32_t repeats;
+        status = find_repeats(n, exec, effort_for(bytes)->repeats, &repeats);
+        if (status == TUTTI_OK) status = execute(n, exec, repeats, times);
     }
     tt_exec_free(exec);
     tt_plan_free(plan);
@@ -201,6 +221,12 @@ static tutti_status measure_points(struct network *n)
     return TUTTI_OK;
 }
 
+/* Returns a time that the model can have. */
+static int64_t bounded(int64_t ps)
+{
+    return tt_max(1, tt_min(ps, TT_MACHINE_MOST));
+}
+
 /* Sets the entries of a size from the measured times. */
 static void set_point(struct network *n, int i)
 {
@@ -213,9 +239,10 @@ static void set_point(struct network *n, int i)
     int64_t send = n->flow[i].work_ns * PS_OF_NS / messages;
     int64_t further = n->flow[i].all_ns * PS_OF_NS - time - ack;
     wire[TT_MACHINE_wire_time][i] = time;
-    wire[TT_MACHINE_wire_send][i] = tt_max(1, send);
-    wire[TT_MACHINE_wire_receive][i] = tt_max(1, n->trip[i].work_ns * PS_OF_NS / rounds - send);
-    wire[TT_MACHINE_wire_gap][i] = tt_max(1, further / (messages - 1));
+    int64_t receive = n->trip[i].work_ns * PS_OF_NS / rounds - send;
+    wire[TT_MACHINE_wire_send][i] = bounded(send);
+    wire[TT_MACHINE_wire_receive][i] = bounded(tt_min(receive, time));
+    wire[TT_MACHINE_wire_gap][i] = bounded(further / (messages - 1));
 }
 
 /* Lets no time be less than that of fewer bytes. */
@@ -242,7 +269,8 @@ static tutti_status measure_all(struct network *n)
 tutti_status tt_calibrate_network(tutti_team *world, struct tt_machine *machine)
 {
     size_t most = (size_t)tt_machine_bytes[TT_MACHINE_POINTS - 1];
-    struct network n = {.team = &world->run,
+    struct network n = {.world = world,
+                        .team = &world->run,
                         .machine = machine,
                         .in = tt_calloc(1, most),
                         .out = tt_calloc(1, most),

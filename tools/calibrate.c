@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "command.h"
 
@@ -185,8 +186,8 @@ static bool find_path(const char *output, char path[TT_MACHINE_PATH])
 
 static int write_model(const char *path, const struct tt_machine *machine)
 {
-    print_model(machine);
     if (tt_machine_write(path, machine) != TUTTI_OK) return failed();
+    print_model(machine);
     printf("written to %s\n", path);
     return TT_EXIT_OK;
 }
@@ -199,7 +200,13 @@ static int measure(const char *output)
     if (tt_file_try(path) != TUTTI_OK) return failed();
     choose_by_table();
     if (!measure_until_credible(&machine)) return TT_EXIT_FAILED;
-    if (tt_machine_read(path, &before, why)) machine.network = before.network;
+    if (tt_machine_read(path, &before, why))
+        machine.network = before.network;
+    else if (access(path, F_OK) == 0)
+        fprintf(
+            stderr,
+            "tutti calibrate: %s is replaced, and its network, if it had one, is not kept: %s\n",
+            path, why);
     return write_model(path, &machine);
 }
 
@@ -234,15 +241,25 @@ static bool open_model(const char *output, struct tt_machine *machine, char path
     return tt_file_try(path) == TUTTI_OK;
 }
 
-/* Measures, and writes the model on rank 0. Returns the exit code. */
+/* Measures, and writes the model on rank 0. The rest of the file may have changed meanwhile, so it
+ * is read again. Returns the exit code. */
 static int add_network(tutti_team *world, const char *path, struct tt_machine *machine)
 {
     char why[TT_MACHINE_WHY];
+    struct tt_machine now;
     if (tt_calibrate_network(world, machine) != TUTTI_OK) return failed();
     if (tutti_rank(world) > 0) return TT_EXIT_OK;
-    if (tt_machine_network_credible(machine, why)) return write_model(path, machine);
-    fprintf(stderr, "tutti calibrate: the machine is too busy: %s; nothing is written\n", why);
-    return TT_EXIT_FAILED;
+    if (!tt_machine_network_credible(machine, why)) {
+        fprintf(
+            stderr,
+            "tutti calibrate: no model can have these times, because the machine is too busy or "
+            "the network too slow: %s; nothing is written\n",
+            why);
+        return TT_EXIT_FAILED;
+    }
+    if (!tt_machine_read(path, &now, why)) now = *machine;
+    now.network = machine->network;
+    return write_model(path, &now);
 }
 
 /* Measures the network as a rank of a job. All ranks return the exit code of rank 0. */
@@ -258,6 +275,10 @@ static int measure_as_rank(tutti_team *world, const char *output)
         return TT_EXIT_FAILED;
     }
     if (first && !open_model(output, &machine, path)) code = TT_EXIT_FAILED;
+    if (first && code == TT_EXIT_OK && tt_setting("TUTTI_NODES") &&
+        tt_setting_int("TUTTI_WIRE") != 1)
+        fprintf(stderr, "tutti calibrate: without TUTTI_WIRE=1, nodes that TUTTI_NODES makes send "
+                        "messages through shared memory, unlike hosts\n");
     if (tutti_bcast(world, &code, 1, TUTTI_I32, 0) != TUTTI_OK) return failed();
     if (code == TT_EXIT_OK) code = add_network(world, path, &machine);
     if (tutti_bcast(world, &code, 1, TUTTI_I32, 0) != TUTTI_OK) return failed();
@@ -269,7 +290,7 @@ static int measure_network(const char *output)
     tutti_client *client;
     if (tutti_init(&client) != TUTTI_OK) return failed();
     int code = measure_as_rank(tutti_world(client), output);
-    if (tutti_finalize(client) != TUTTI_OK) return failed();
+    if (tutti_finalize(client) != TUTTI_OK && code == TT_EXIT_OK) return failed();
     return code;
 }
 

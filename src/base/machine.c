@@ -110,7 +110,8 @@ bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_M
     const struct tt_machine_network *network = &machine->network;
     for (int i = 0; i < TT_MACHINE_POINTS; i++) {
         int64_t least = tt_max(least_number(TT_MACHINE_message), tt_machine_bytes[i]);
-        if (network->wire[TT_MACHINE_wire_time][i] < least)
+        if (network->wire[TT_MACHINE_wire_time][i] < least ||
+            network->wire[TT_MACHINE_wire_time][i] > TT_MACHINE_MOST)
             return tt_file_refuse(why, "%s is %.3f ns for %lld bytes",
                                   tt_machine_wire_name(TT_MACHINE_wire_time),
                                   ns * (double)network->wire[TT_MACHINE_wire_time][i],

@@ -105,7 +105,9 @@ static inline bool tt_machine_has_network(const struct tt_machine *machine)
  * If a measured model does not have this property, its measurement was disturbed. If the function
  * returns false, `why` says which entry is wrong. */
 bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
-/* Returns the same for the network of a model, which is known. */
+/* Returns whether the measured times of the network can be in a model: no message is faster than
+ * the fastest network, or takes longer than TT_MACHINE_MOST. Else `why` says which entry is
+ * wrong. */
 bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
 /* How a job uses the model. Rank 0 decides this, by its file and its TUTTI_CHOICE, and all other

@@ -129,7 +129,8 @@ static void network_is_optional(void **state)
     assert_memory_equal(&m, &again, sizeof m);
 }
 
-/* Checks that a message between nodes cannot be faster than any machine. */
+/* Checks that a message between nodes cannot be faster than any machine, or slower than a model can
+ * say. */
 static void network_is_credible(void **state)
 {
     (void)state;
@@ -142,6 +143,8 @@ static void network_is_credible(void **state)
     m.network.wire[TT_MACHINE_wire_time][4] = 1;
     assert_false(tt_machine_credible(&m, why));
     assert_non_null(strstr(why, "wire_time is 0.001 ns for 16384 bytes"));
+    m.network.wire[TT_MACHINE_wire_time][4] = TT_MACHINE_MOST + 1;
+    assert_false(tt_machine_network_credible(&m, why));
 }
 
 /* Replaces a text in the file of a model, and expects that the file is refused with this reason. */

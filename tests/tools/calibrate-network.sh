@@ -43,6 +43,32 @@ says out '^  wire_gap '
 expect 0 tutti info
 says out 'messages between hosts +measured'
 
-# The network is measured again, and replaces the former one.
-expect 0 tutti run -n 2 tutti calibrate --network
+# The network is measured again, over the network library, and replaces the former one. Another
+# line of the file that changes meanwhile keeps its new value.
+{ cat before && wires; } >model
+{ sleep 1 && sed 's/^line .*/line 77777/' model >new && mv new model; } &
+expect 0 env TUTTI_WIRE=1 tutti run -n 2 tutti calibrate --network
+wait
+[ ! -s err ] || fail 'a warning'
+grep -qx 'line 77777' model || fail 'an old value of another line was written'
 [ "$(grep -c '^wire_' model)" -eq 5 ] || fail 'the network is there twice'
+if grep '^wire_' model | cmp -s - <(wires); then fail 'nothing was measured'; fi
+
+# A rank whose partner dies does not wait for it for ever, and the file stays.
+cat >dies <<'SCRIPT'
+#!/bin/bash
+[ "$TUTTI_RANK" != "$1" ] || exec timeout -s KILL 1 tutti calibrate --network
+exec tutti calibrate --network
+SCRIPT
+chmod +x dies
+cp model kept
+for rank in 0 1; do
+    expect 1 env TUTTI_WIRE=1 tutti run --on-failure=continue --timeout 100 -n 2 ./dies "$rank"
+    says err "tutti calibrate: rank $rank "
+    cmp kept model || fail 'half of a measurement was written'
+done
+
+# The file of another version is replaced, and the command says that its network is lost.
+sed 's/^tutti .*/tutti 0.0.9/' model >old
+expect 0 env -u TUTTI_NODES TUTTI_MACHINE="$work/old" tutti calibrate
+says err 'old is replaced, and its network, if it had one, is not kept: '
