@@ -237,8 +237,9 @@ static bool open_model(const char *output, struct tt_machine *machine, char path
                 "tutti calibrate: %s; first measure this machine alone, by tutti calibrate\n", why);
         return false;
     }
-    if (tt_file_try(path) != TUTTI_OK) (void)failed();
-    return tt_file_try(path) == TUTTI_OK;
+    bool writable = tt_file_try(path) == TUTTI_OK;
+    if (!writable) (void)failed();
+    return writable;
 }
 
 /* Measures, and writes the model on rank 0. The rest of the file may have changed meanwhile, so it

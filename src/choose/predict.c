@@ -533,8 +533,7 @@ static uint32_t longest_loop(const struct tt_plan *plan)
 }
 
 /* Sets s->leader to the rank with the longest loop, if it is long enough to look for turns that
- * repeat. Turns are not skipped if ranks are on several nodes. Returns false if there is no memory.
- * */
+ * repeat. No turns are skipped on several nodes. Returns false if there is no memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
