@@ -10,9 +10,8 @@
  *     copy_cached_cached 3100 4200 ...
  *
  * Each name of the model is in the file exactly once; those of the network are all in the file, or
- * none of them is. `processors` is the number that the machine
- * has, not the number that this process may use, because ranks that are bound to different
- * processors must find the same file.
+ * none of them is. `processors` is the number that the machine has, not the number that this
+ * process may use, because ranks that are bound to different processors must find the same file.
  */
 #include "base/machine.h"
 

@@ -40,11 +40,6 @@ const char *tt_machine_wire_name(enum tt_machine_wire table)
     return wires[table].name;
 }
 
-const char *tt_machine_wire_text(enum tt_machine_wire table)
-{
-    return wires[table].text;
-}
-
 static bool in_bounds(int64_t time)
 {
     return time >= 1 && time <= TT_MACHINE_MOST;

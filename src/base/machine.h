@@ -80,7 +80,8 @@ enum { TT_MACHINE_POINTS = 9, TT_MACHINE_PATH = TT_FILE_PATH, TT_MACHINE_WHY = T
 /* The numbers of bytes for which the tables have times. */
 extern const int64_t tt_machine_bytes[TT_MACHINE_POINTS];
 
-/* What messages between two nodes cost. All entries are 0 if that is not known. */
+/* The network of a model says what messages between two nodes cost. All entries are 0 if that is
+ * not known. */
 struct tt_machine_network {
     /* the processor time of looking once whether a message of another node has come */
     int64_t look;
@@ -150,7 +151,6 @@ const char *tt_machine_number_text(enum tt_machine_number number);
 const char *tt_machine_table_name(enum tt_machine_table table);
 const char *tt_machine_table_text(enum tt_machine_table table);
 const char *tt_machine_wire_name(enum tt_machine_wire table);
-const char *tt_machine_wire_text(enum tt_machine_wire table);
 
 /* ---- The file (machine-file.c) ---- */
 
