@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allgather `neighbour`: each rank exchanges with the rank after it and the rank before it in turn.
- * First it sends its own piece, then always the two pieces that it got in the step before.
+ * It first sends its own piece, then this piece and the one that it got, and after that always the
+ * two pieces that it got in the step before.
  *
  *     step 0    0 <> 1   2 <> 3   4 <> 5      1 piece each way, so that both have the pair's pieces
  *     step 1    1 <> 2   3 <> 4   5 <> 0      2 pieces: the pair's own
