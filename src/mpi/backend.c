@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "mpi/again.h"
 #include "mpi/agree.h"
 #include "mpi/buffered.h"
 #include "mpi/drain.h"
@@ -394,6 +395,19 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define BY(NAME, ...) TT_MPI_BY_##NAME(__VA_ARGS__)
 #define RANK_LEFT(NAME) tt_left[TT_MPI_INDEX_##NAME].rank
 #define RANK_NOW(NAME) call.record->rank
+#define AGAIN(NAME, ...) TT_MPI_AGAIN_##NAME(__VA_ARGS__)
+
+/* Does a call at once if it agrees with the one that is kept, and returns from the function of MPI.
+ * The arguments are those that TT_MPI_AGAIN_X passes. */
+#define REPEAT(INDEX, KEY, IN, OUT, RUN)                                                           \
+    const struct tt_mpi_again *again = &record->again[INDEX];                                      \
+    if (tt_mpi_agrees(again, KEY, IN, OUT)) {                                                      \
+        tt_depth++;                                                                                \
+        tutti_status status = RUN;                                                                 \
+        tt_depth--;                                                                                \
+        return status == TUTTI_OK ? MPI_SUCCESS : failed_again(function, comm, record, status);    \
+    }
+#define KEEP_AGAIN(INDEX, KEY, IN, OUT, RUN) tt_mpi_keep_again(&call, INDEX, KEY);
 
 /* Whether the program has attached a buffer for messages (buffered.h). */
 static atomic_bool keeps_messages;
@@ -402,6 +416,11 @@ static void keep_messages(bool keeps)
 {
     atomic_store_explicit(&keeps_messages, keeps, memory_order_relaxed);
     tt_mpi_buffered_set(keeps);
+}
+
+static bool has_attached(void)
+{
+    return atomic_load_explicit(&keeps_messages, memory_order_relaxed);
 }
 
 /* The functions that attach and detach a buffer for messages. */
@@ -420,15 +439,27 @@ static void keep_messages(bool keeps)
     }
 TT_MPI_BUFFERS(KEEPS)
 
-/* The functions that take calls: Tutti does the call, or the host. While the host does it, tt_depth
+/* The functions that take calls: Tutti does the call, or the host. The second one reads the
+ * arguments of a call that is neither left nor done at once. While the host does a call, tt_depth
  * is not raised: an error handler of the program may leave that call by longjmp or an exception,
  * and tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
+    static int read_##NAME PARAMETERS;                                                             \
     static int take_##NAME PARAMETERS                                                              \
     {                                                                                              \
         if (tt_mpi_is_left(comm, BY(NAME, RANK_LEFT, TT_MPI_OPEN ARGUMENTS)) ||                    \
             stays(comm, __builtin_return_address(0)))                                              \
             return tt_host.NAME ARGUMENTS;                                                         \
+        const int function = TT_MPI_##NAME;                                                        \
+        struct tt_mpi_comm *record = tt_mpi_repeats(comm);                                         \
+        if (record && !has_attached()) {                                                           \
+            AGAIN(NAME, REPEAT, again, record, TT_MPI_OPEN ARGUMENTS)                              \
+        }                                                                                          \
+        (void)function;                                                                            \
+        return read_##NAME ARGUMENTS;                                                              \
+    }                                                                                              \
+    static __attribute__((noinline)) int read_##NAME PARAMETERS                                    \
+    {                                                                                              \
         struct tt_mpi_call call;                                                                   \
         start_call(&call, TT_MPI_##NAME, comm);                                                    \
         int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
@@ -437,12 +468,15 @@ TT_MPI_BUFFERS(KEEPS)
         if (taken && !call.record->one_node) tt_mpi_drain(call.status);                            \
         tt_depth--;                                                                                \
         int code = taken ? call.code : tt_host.NAME ARGUMENTS;                                     \
-        if (atomic_load_explicit(&keeps_messages, memory_order_relaxed)) tt_mpi_clear_host();      \
+        if (has_attached()) tt_mpi_clear_host();                                                   \
         if (call.scratches) tt_mpi_release(&call);                                                 \
         if (call.measured >= 0) tt_mpi_measured(&call);                                            \
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
         if (call.choice == TT_MPI_LEFT_SLOWER && !tt_mpi_setting.report)                           \
             tt_mpi_remember_left(&call, BY(NAME, RANK_NOW, TT_MPI_OPEN ARGUMENTS));                \
+        if (!tt_mpi_setting.report && call.plain.n >= 0) {                                         \
+            AGAIN(NAME, KEEP_AGAIN, none, call.record, TT_MPI_OPEN ARGUMENTS)                      \
+        }                                                                                          \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
         int64_t ended = tt_mpi_now_ns();                                                           \
         struct tt_mpi_costs costs = costs_of(&call);                                               \
@@ -464,8 +498,21 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->used = 0;
     call->user = false;
     call->shape = call->measured = -1;
+    call->began_ns = 0;
     call->later = NULL;
     call->prepares = false;
+    call->plain.n = -1;
+}
+
+/* Reports the error of a call that was done at once. Returns what the function of MPI returns. */
+static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
+                                                  struct tt_mpi_comm *record, tutti_status status)
+{
+    struct tt_mpi_call call;
+    start_call(&call, function, comm);
+    call.record = record;
+    call.status = status;
+    return tt_mpi_failed(&call, NULL);
 }
 
 /* Returns the costs that were measured for the call's shape, and the time that this call saves. All

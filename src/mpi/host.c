@@ -164,10 +164,12 @@ static struct tt_mpi_comm *record_of(MPI_Comm comm)
     struct {
         struct tt_mpi_comm record;
         struct tt_mpi_trials trials;
+        struct tt_mpi_again again[TT_MPI_INDEXES];
     } *both = calloc(1, sizeof *both);
     if (!both) return NULL;
     both->record = describe(comm);
     both->record.trials = &both->trials;
+    both->record.again = both->again;
     if (tt_mpi_map_set(&of_handle, TT_MPI_KEY(comm), (intptr_t)both)) return &both->record;
     free(both);
     return NULL;
@@ -181,14 +183,7 @@ struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
 
 atomic_uint tt_removed;
 
-/* The record that this thread looked up last, since most programs make many calls on one
- * communicator. Taking the lock for each call would be expensive, as an atomic exchange waits until
- * all earlier stores of the thread are in the cache. */
-static __thread struct {
-    uint64_t handle; /* 0: none */
-    unsigned removed;
-    struct tt_mpi_comm *record;
-} last __attribute__((tls_model("initial-exec")));
+__thread struct tt_mpi_last tt_last __attribute__((tls_model("initial-exec")));
 
 static struct tt_mpi_comm *look_up(MPI_Comm comm, unsigned now)
 {
@@ -198,17 +193,17 @@ static struct tt_mpi_comm *look_up(MPI_Comm comm, unsigned now)
         record = record_of(comm);
         tt_mpi_unlock();
     }
-    last.handle = record ? TT_MPI_KEY(comm) : 0;
-    last.removed = now;
-    last.record = record;
+    tt_last.handle = record ? TT_MPI_KEY(comm) : 0;
+    tt_last.removed = now;
+    tt_last.record = record;
     return record;
 }
 
 bool tt_mpi_known(struct tt_mpi_call *call)
 {
     unsigned now = atomic_load_explicit(&tt_removed, memory_order_acquire);
-    struct tt_mpi_comm *record = last.handle == TT_MPI_KEY(call->comm) && last.removed == now
-                                     ? last.record
+    struct tt_mpi_comm *record = tt_last.handle == TT_MPI_KEY(call->comm) && tt_last.removed == now
+                                     ? tt_last.record
                                      : look_up(call->comm, now);
     call->record = record;
     if (record && record->left == TT_MPI_TAKEN) return true;

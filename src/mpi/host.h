@@ -116,6 +116,31 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
     return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const int64_t *)list.at)[i];
 }
 
+/* What a call passes to Tutti's function if that function uses the program's buffers as they are: n
+ * elements of a type, and an operation. in_bytes, out_bytes: the bytes of this rank's buffers; 0:
+ * the rank uses none. */
+struct tt_mpi_plain {
+    int64_t n, in_bytes, out_bytes;
+    tutti_type type;
+    tutti_op op;
+};
+
+/* What a call is recognised by (again.h): the arguments other than the buffers. all_count and
+ * all_type belong to the buffer with a piece for each rank. An argument that this rank does not use
+ * is 0. */
+struct tt_mpi_key {
+    int64_t count, all_count;
+    uint64_t type, all_type, op;
+    int root;
+};
+
+/* The last call of a collective that Tutti did on a communicator (again.h). */
+struct tt_mpi_again {
+    bool kept; /* false: there is none */
+    struct tt_mpi_plain plain;
+    struct tt_mpi_key key;
+};
+
 /* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
     int label; /* the number of its name (tt_mpi_text); set only for a report */
@@ -141,6 +166,8 @@ struct tt_mpi_comm {
     bool keeps;                   /* whether decisions are kept for the next program */
     char layout[TT_MPI_LAYOUT];   /* if `keeps`: how the members lie on nodes (kept.h) */
     struct tt_mpi_trials *trials; /* freed with the record */
+    struct tt_mpi_again *again;   /* by collective; freed with the record */
+    bool repeats;                 /* whether a call is kept in `again` */
     /* Only later.c uses these. The record is freed when the communicator and the last request on it
      * are freed. */
     atomic_int started; /* nonblocking calls in flight */
@@ -176,6 +203,16 @@ static inline int64_t tt_mpi_now_ns(void)
  * forgets it when this number changes, because another communicator may now have that handle. */
 #define tt_removed TT_MPI_OWN(removed)
 extern atomic_uint tt_removed;
+/* The record that this thread looked up last, since most programs make many calls on one
+ * communicator. Taking the lock for each call would be expensive, as an atomic exchange waits until
+ * all earlier stores of the thread are in the cache. */
+struct tt_mpi_last {
+    uint64_t handle;  /* 0: none */
+    unsigned removed; /* tt_removed when the record was looked up */
+    struct tt_mpi_comm *record;
+};
+#define tt_last TT_MPI_OWN(last)
+extern __thread struct tt_mpi_last tt_last __attribute__((tls_model("initial-exec")));
 /* Returns a copy of the record of a communicator. The caller holds the lock. */
 #define tt_mpi_comm_value TT_MPI_OWN(comm_value)
 struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm);
@@ -203,7 +240,7 @@ struct tt_mpi_call {
     int measured;              /* the number in the trial under which its times are recorded; -1:
                                  * they are not */
     tutti_status status;       /* the status of Tutti's collective */
-    int64_t began_ns;
+    int64_t began_ns;          /* when a call of a trial began; 0: not set yet */
     /* An error code of the host, from packing data. This member does not lie beside `status`: the
      * compiler would read both at once, and a load that spans two earlier stores waits until all
      * stores of this thread have reached the cache, also a store to a line that another rank polls.
@@ -212,6 +249,7 @@ struct tt_mpi_call {
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
     size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */
+    struct tt_mpi_plain plain; /* n < 0: nothing was passed, or not the program's buffers */
     _Alignas(64) char small[2048];
 };
 _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,

@@ -92,12 +92,21 @@ static bool same_buffer(const void *in, const void *out, int64_t bytes)
 #endif
 }
 
+/* Records what is passed to Tutti's function, if that are the program's buffers (again.h). */
+static void pass(struct tt_mpi_call *call, int64_t n, int64_t in_bytes, int64_t out_bytes)
+{
+    call->plain.n = n > 0 ? n : -1;
+    call->plain.in_bytes = in_bytes;
+    call->plain.out_bytes = out_bytes;
+}
+
 /* ---- Barrier and bcast ---- */
 
 bool tt_mpi_do_barrier(struct tt_mpi_call *call)
 {
     if (!tt_mpi_known(call) || !tt_mpi_ready(call, 0)) return false;
     if (well(call)) call->status = TT_MPI_RUN(call, barrier, call->team);
+    call->plain = (struct tt_mpi_plain){0};
     return true;
 }
 
@@ -110,6 +119,8 @@ bool tt_mpi_do_bcast(struct tt_mpi_call *call, void *buffer, int64_t count, MPI_
     if (!tt_mpi_ready(call, side.bytes)) return false;
     const void *data = is_root(call, root) ? data_of(call, &side) : target_of(call, &side);
     if (!well(call)) return true;
+    bool roots = is_root(call, root);
+    pass(call, side.bytes, roots ? side.bytes : 0, roots ? 0 : side.bytes);
     call->status =
         TT_MPI_RUN(call, bcast, call->team, (void *)(uintptr_t)data, side.bytes, TUTTI_U8, root);
     if (!is_root(call, root)) deliver(call, &side, data);
@@ -199,9 +210,15 @@ static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
     return well(call) && tt_mpi_reduction_bind(call, &d->r);
 }
 
-static bool finish(struct tt_mpi_call *call, struct reduced *d, bool here, tutti_status status)
+/* Ends a reduction of n elements, or of n elements for each rank. `here`: whether this rank stores
+ * a result. */
+static bool finish(struct tt_mpi_call *call, struct reduced *d, int64_t n, bool here,
+                   tutti_status status)
 {
     call->status = status;
+    if (!d->in_place) pass(call, n, d->in.bytes, here ? d->out.bytes : 0);
+    call->plain.type = d->r.type;
+    call->plain.op = d->r.op;
     tt_mpi_reduction_release(&d->r);
     if (here && d->r.packed) deliver(call, &d->out, d->to);
     return true;
@@ -219,7 +236,7 @@ bool tt_mpi_do_reduce(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     if (!tt_mpi_ready(call, d.bytes)) return false;
     if (!prepare(call, &d, here)) return true;
     return finish(
-        call, &d, here,
+        call, &d, count, here,
         TT_MPI_RUN(call, reduce, call->team, d.from, d.to, count, d.r.type, d.r.op, root));
 }
 
@@ -235,7 +252,7 @@ static bool reduce_everywhere(struct tt_mpi_call *call, const void *sendbuf, voi
         return false;
     if (!prepare(call, &d, true)) return true;
     return finish(
-        call, &d, true,
+        call, &d, count, true,
         scan ? TT_MPI_RUN(call, scan, call->team, d.from, d.to, count, d.r.type, d.r.op)
              : TT_MPI_RUN(call, allreduce, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
@@ -264,7 +281,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
-    return finish(call, &d, call->record->rank > 0,
+    return finish(call, &d, count, call->record->rank > 0,
                   TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
@@ -280,7 +297,7 @@ bool tt_mpi_do_reduce_scatter_block(struct tt_mpi_call *call, const void *sendbu
         return false;
     if (!prepare_scattered(call, &d)) return true;
     return finish(
-        call, &d, true,
+        call, &d, count, true,
         TT_MPI_RUN(call, reduce_scatter_block, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 
@@ -311,7 +328,7 @@ bool tt_mpi_do_reduce_scatter(struct tt_mpi_call *call, const void *sendbuf, voi
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare_scattered(call, &d)) return true;
-    return finish(call, &d, true,
+    return finish(call, &d, -1, true,
                   TT_MPI_RUN(call, reduce_scatter, call->team, d.from, d.to, n, d.r.type, d.r.op));
 }
 
@@ -382,6 +399,7 @@ bool tt_mpi_do_allgather(struct tt_mpi_call *call, const void *sendbuf, int64_t 
     void *to = target_of(call, &d.pieces);
     const void *from = well(call) ? gathered_from(call, &d, to) : NULL;
     if (!well(call)) return true;
+    if (!d.in_place) pass(call, d.n, d.n, d.pieces.bytes);
     call->status = TT_MPI_RUN(call, allgather, call->team, from, to, d.n, TUTTI_U8);
     deliver(call, &d.pieces, to);
     return true;
@@ -403,8 +421,9 @@ bool tt_mpi_do_gather(struct tt_mpi_call *call, const void *sendbuf, int64_t sen
                        : here      ? gathered_from(call, &d, to)
                                    : data_of(call, &d.one);
     if (!well(call)) return true;
-    call->status =
-        TT_MPI_RUN(call, gather, call->team, from, to, here ? d.n : d.one.bytes, TUTTI_U8, root);
+    int64_t n = here ? d.n : d.one.bytes;
+    if (!d.in_place) pass(call, n, n, here ? d.pieces.bytes : 0);
+    call->status = TT_MPI_RUN(call, gather, call->team, from, to, n, TUTTI_U8, root);
     if (here) deliver(call, &d.pieces, to);
     return true;
 }
@@ -421,6 +440,7 @@ static void scatter_at_root(struct tt_mpi_call *call, const struct moved *d, int
         to = (void *)(uintptr_t)from;
         from = TUTTI_IN_PLACE;
     }
+    if (!d->in_place) pass(call, d->n, d->pieces.bytes, d->n);
     call->status = TT_MPI_RUN(call, scatter, call->team, from, to, d->n, TUTTI_U8, root);
     if (!d->in_place) deliver(call, &d->one, to);
 }
@@ -442,6 +462,7 @@ bool tt_mpi_do_scatter(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     }
     void *to = target_of(call, &d.one);
     if (!well(call)) return true;
+    pass(call, d.one.bytes, 0, d.one.bytes);
     call->status = TT_MPI_RUN(call, scatter, call->team, NULL, to, d.one.bytes, TUTTI_U8, root);
     deliver(call, &d.one, to);
     return true;
@@ -463,6 +484,7 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
         from = data_of(call, in_place ? &out.pieces : &in.pieces);
     if (well(call) && !in_place) from = apart(call, from, in.pieces.bytes, to, out.pieces.bytes);
     if (!well(call)) return true;
+    if (!in_place) pass(call, out.n, in.pieces.bytes, out.pieces.bytes);
     call->status = TT_MPI_RUN(call, alltoall, call->team, from, to, out.n, TUTTI_U8);
     deliver(call, &out.pieces, to);
     return true;

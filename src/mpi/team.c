@@ -348,6 +348,8 @@ void tt_mpi_end(void)
     tt_depth++;
     /* Another rank may need this rank's progress until all ranks have come to this function. */
     tt_mpi_meet(job.own, tt_mpi_tutti.context_at(job.client, 0), NULL);
+    /* The host would complain about messages of buffered.h that this rank has not received. */
+    if (tt_mpi_buffers) tt_mpi_clear_host();
     if (close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
     if (job.rank == 0) tt_mpi_kept_write(&job.place, &job.made);
     close_communicators();
@@ -592,6 +594,7 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
 {
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return false;
     set_shape(call, 0);
+    if (!decided(call)) call->began_ns = tt_mpi_now_ns();
     return for_host(call) && !leave(call, TT_MPI_LEFT_SLOWER);
 }
 
@@ -685,7 +688,9 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
     if (meets) meet_before_run(call);
-    if (call->measured >= 0) call->began_ns = tt_mpi_now_ns();
+    /* Tutti reads lists of counts before this, and a call that is left to the host does not */
+    bool has_begun = next == TT_MPI_NEXT_TUTTI && call->began_ns > 0;
+    if (call->measured >= 0 && !has_begun) call->began_ns = tt_mpi_now_ns();
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 

@@ -46,7 +46,8 @@ void tt_mpi_end(void);
 
 /* Returns whether the host does all calls of this collective on the communicator, because it was
  * measured to be faster; call->choice is set then. Only for collectives whose shape does not depend
- * on bytes. For other collectives, tt_mpi_ready finds this out when it knows the bytes. */
+ * on bytes, and whose lists Tutti reads before it does a call: in a trial, the call begins here.
+ * For other collectives, tt_mpi_ready finds this out when it knows the bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the

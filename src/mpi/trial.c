@@ -37,8 +37,11 @@ int tt_mpi_trial_run(int shape)
 {
     enum { RUN = 8, SHORT_MAGNITUDE = 10 }; /* of fewer than 1024 bytes */
     int magnitude = shape % TT_MPI_MAGNITUDES;
+    int index = shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES;
+    /* no rank knows how long the pieces of the others are; they may be short */
+    if (index == TT_MPI_INDEX_Gatherv || index == TT_MPI_INDEX_Scatterv) return TT_MPI_RUN_MOST;
     if (magnitude == 0 || magnitude > SHORT_MAGNITUDE) return RUN;
-    switch (shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES) {
+    switch (index) {
     case TT_MPI_INDEX_Bcast:
     case TT_MPI_INDEX_Reduce:
     case TT_MPI_INDEX_Gather:

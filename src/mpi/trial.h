@@ -94,7 +94,7 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
     if (magnitude >= TT_MPI_MAGNITUDES) magnitude = TT_MPI_MAGNITUDES - 1;
     return ((int)index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
 }
-/* Returns how many calls a run of this shape has: 8, or TT_MPI_RUN_MOST if the shape is one of
+/* Returns how many calls a run of this shape has: 8, or TT_MPI_RUN_MOST if the shape may be one of
  * short calls in which some ranks only send and others only receive. In such calls the senders run
  * ahead until the memory for their messages is full; only then a loop of calls runs at its own
  * speed. */

@@ -1,32 +1,35 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests that programs that do unusual things, which MPI allows or both Open MPI and MPICH accept
-# (odd.c), end as they do without Tutti: if Tutti takes all calls, and with the measured choice,
-# which is the default.
+# Tests that programs end as they do without Tutti, if Tutti takes all calls, and with the measured
+# choice, which is the default. odd.c does unusual things, which MPI allows or both Open MPI and
+# MPICH accept, and again.c repeats calls with small changes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 "mpicc.$host" -w "$here/odd.c" -o odd
+"mpicc.$host" -w "$here/again.c" -o again
 
-# ends PART RANKS: checks that the part prints the same lines in each mode, equally often. The order
-# of the ranks' lines may differ.
+# ends RANKS COMMAND...: checks that the command prints the same lines in each mode, equally often.
+# The order of the ranks' lines may differ.
 ends() {
-    local part=$1 ranks=$2 mode
+    local ranks=$1 mode
+    shift
     before=(timeout 100)
-    launch "$host" "$ranks" ./odd "$part"
+    launch "$host" "$ranks" "$@"
     sort out >plain
-    [ "$(grep -cx 'wrong 0' plain)" -eq "$ranks" ] || fail "$part without Tutti"
+    [ "$(grep -cx 'wrong 0' plain)" -eq "$ranks" ] || fail "$* without Tutti"
     for mode in take on; do
         before=(timeout 100 env "TUTTI_MPI=$mode" tutti mpi)
-        launch "$host" "$ranks" ./odd "$part"
-        sort out | cmp -s - plain || fail "$part with TUTTI_MPI=$mode is not as without"
+        launch "$host" "$ranks" "$@"
+        sort out | cmp -s - plain || fail "$* with TUTTI_MPI=$mode is not as without"
     done
 }
 
-for part in deletes jumps late same frees; do ends "$part" 3; done
-ends deletes 2
+for part in deletes jumps late same frees; do ends 3 ./odd "$part"; done
+ends 2 ./odd deletes
+ends 2 ./again
 
 # ---- The report is written relative to the folder in which the program started, also if it changes
 # its folder ----

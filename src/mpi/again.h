@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Calls that are recognised at once as Tutti's, because they are like the last call of the
+ * collective that Tutti did on the communicator. Most programs repeat calls that differ in nothing
+ * but their buffers, and to read all arguments of a call takes about as long as Tutti needs for a
+ * few bytes. So the record of a communicator keeps, for each collective without lists of counts,
+ * the arguments of the last call that Tutti did, and what it passed to Tutti's function. If the
+ * next call agrees with them, Tutti's function is called at once.
+ *
+ * All ranks still do the same, because Tutti would do a call that agrees in any case: it has the
+ * same shape, and a decision for Tutti holds for as long as the communicator exists (trial.h).
+ * Handles must mean what they meant before, so a call is kept only if its types and its operation
+ * are predefined. A call is not kept, or does not agree, if a buffer is MPI_IN_PLACE or MPI_BOTTOM,
+ * if two buffers overlap, or if data have to be packed: in these cases take.c reads all arguments.
+ *
+ * MPI forbids that several threads are in collectives of a communicator at the same time. So only
+ * one thread at a time uses what the record keeps.
+ */
+#ifndef TT_MPI_AGAIN_H
+#define TT_MPI_AGAIN_H
+
+#include "mpi/buffered.h"
+#include "mpi/later.h"
+
+/* Keeps a call that Tutti has just done, if later calls can be recognised by it. */
+#define tt_mpi_keep_again TT_MPI_OWN(keep_again)
+void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
+                       struct tt_mpi_key key);
+
+/* Returns the record of a communicator if it keeps calls, and if Tutti can do a call at once. NULL:
+ * the arguments of a call must be read. */
+static inline struct tt_mpi_comm *tt_mpi_repeats(MPI_Comm comm)
+{
+    struct tt_mpi_comm *record = tt_last.record;
+    if (tt_last.handle != TT_MPI_KEY(comm) ||
+        tt_last.removed != atomic_load_explicit(&tt_removed, memory_order_acquire))
+        return NULL;
+    bool can = record->repeats && !tt_mpi_buffers_are() &&
+               atomic_load_explicit(&record->started, memory_order_acquire) == 0;
+    return can ? record : NULL;
+}
+
+static inline bool tt_mpi_is_usable(const void *buffer, int64_t bytes)
+{
+    return bytes == 0 || (buffer && buffer != MPI_IN_PLACE);
+}
+
+/* Returns whether a call agrees with the one that is kept. */
+static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi_key key,
+                                 const void *in, const void *out)
+{
+    const struct tt_mpi_plain *plain = &again->plain;
+    const char *a = in, *b = out;
+    return again->kept && again->key.count == key.count && again->key.type == key.type &&
+           again->key.op == key.op && again->key.root == key.root &&
+           again->key.all_count == key.all_count && again->key.all_type == key.all_type &&
+           tt_mpi_is_usable(in, plain->in_bytes) && tt_mpi_is_usable(out, plain->out_bytes) &&
+           (plain->in_bytes == 0 || plain->out_bytes == 0 || a + plain->in_bytes <= b ||
+            b + plain->out_bytes <= a);
+}
+
+/* The struct tt_mpi_key of a call with a count and a type, with two pairs of them, of which the
+ * second counts only if ALL, and with an operation. */
+#define TT_MPI_KEY_ONE(N, T, ROOT)                                                                 \
+    ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .root = ROOT})
+#define TT_MPI_KEY_TWO(N, T, ALL, ALL_N, ALL_T, ROOT)                                              \
+    ((struct tt_mpi_key){.count = N,                                                               \
+                         .type = TT_MPI_KEY(T),                                                    \
+                         .all_count = ALL ? ALL_N : 0,                                             \
+                         .all_type = ALL ? TT_MPI_KEY(ALL_T) : 0,                                  \
+                         .root = ROOT})
+#define TT_MPI_KEY_OP(N, T, OP, ROOT)                                                              \
+    ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .op = TT_MPI_KEY(OP), .root = ROOT})
+
+/* clang-format off */
+/* For each function of MPI: TT_MPI_AGAIN_X(F, A, RECORD, arguments of MPI_X) is F(the number of the
+ * collective, the key of the call, its input, its output, a call of Tutti's function). A is the
+ * struct tt_mpi_again that is kept, and RECORD the record of the communicator. */
+#define TT_MPI_AGAIN_Barrier(F, A, RECORD, COMM) \
+    F(TT_MPI_INDEX_Barrier, (struct tt_mpi_key){0}, NULL, NULL, tt_mpi_tutti.barrier(RECORD->team))
+#define TT_MPI_AGAIN_Bcast(F, A, RECORD, B, N, T, ROOT, COMM) \
+    F(TT_MPI_INDEX_Bcast, TT_MPI_KEY_ONE(N, T, ROOT), B, B, \
+      tt_mpi_tutti.bcast(RECORD->team, B, A->plain.n, TUTTI_U8, ROOT))
+#define TT_MPI_AGAIN_OUT(A, R) (A->plain.out_bytes ? R : NULL)
+#define TT_MPI_AGAIN_IN(A, S) (A->plain.in_bytes ? S : NULL)
+#define TT_MPI_AGAIN_REDUCED(NAME, A, RECORD, S, R, ...) \
+    tt_mpi_tutti.NAME(RECORD->team, S, TT_MPI_AGAIN_OUT(A, R), A->plain.n, A->plain.type, \
+                      A->plain.op, ##__VA_ARGS__)
+#define TT_MPI_AGAIN_MOVED(NAME, A, RECORD, S, R, ...) \
+    tt_mpi_tutti.NAME(RECORD->team, TT_MPI_AGAIN_IN(A, S), TT_MPI_AGAIN_OUT(A, R), A->plain.n, \
+                      TUTTI_U8, ##__VA_ARGS__)
+#define TT_MPI_AGAIN_Reduce(F, A, RECORD, S, R, N, T, OP, ROOT, COMM) \
+    F(TT_MPI_INDEX_Reduce, TT_MPI_KEY_OP(N, T, OP, ROOT), S, R, \
+      TT_MPI_AGAIN_REDUCED(reduce, A, RECORD, S, R, ROOT))
+#define TT_MPI_AGAIN_Allreduce(F, A, RECORD, S, R, N, T, OP, COMM) \
+    F(TT_MPI_INDEX_Allreduce, TT_MPI_KEY_OP(N, T, OP, 0), S, R, \
+      TT_MPI_AGAIN_REDUCED(allreduce, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Scan(F, A, RECORD, S, R, N, T, OP, COMM) \
+    F(TT_MPI_INDEX_Scan, TT_MPI_KEY_OP(N, T, OP, 0), S, R, \
+      TT_MPI_AGAIN_REDUCED(scan, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Exscan(F, A, RECORD, S, R, N, T, OP, COMM) \
+    F(TT_MPI_INDEX_Exscan, TT_MPI_KEY_OP(N, T, OP, 0), S, R, \
+      TT_MPI_AGAIN_REDUCED(exscan, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Reduce_scatter_block(F, A, RECORD, S, R, N, T, OP, COMM) \
+    F(TT_MPI_INDEX_Reduce_scatter_block, TT_MPI_KEY_OP(N, T, OP, 0), S, R, \
+      TT_MPI_AGAIN_REDUCED(reduce_scatter_block, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Allgather(F, A, RECORD, S, SN, ST, R, RN, RT, COMM) \
+    F(TT_MPI_INDEX_Allgather, TT_MPI_KEY_TWO(SN, ST, true, RN, RT, 0), S, R, \
+      TT_MPI_AGAIN_MOVED(allgather, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Alltoall(F, A, RECORD, S, SN, ST, R, RN, RT, COMM) \
+    F(TT_MPI_INDEX_Alltoall, TT_MPI_KEY_TWO(SN, ST, true, RN, RT, 0), S, R, \
+      TT_MPI_AGAIN_MOVED(alltoall, A, RECORD, S, R))
+#define TT_MPI_AGAIN_Gather(F, A, RECORD, S, SN, ST, R, RN, RT, ROOT, COMM) \
+    F(TT_MPI_INDEX_Gather, TT_MPI_KEY_TWO(SN, ST, ROOT == RECORD->rank, RN, RT, ROOT), S, R, \
+      TT_MPI_AGAIN_MOVED(gather, A, RECORD, S, R, ROOT))
+#define TT_MPI_AGAIN_Scatter(F, A, RECORD, S, SN, ST, R, RN, RT, ROOT, COMM) \
+    F(TT_MPI_INDEX_Scatter, TT_MPI_KEY_TWO(RN, RT, ROOT == RECORD->rank, SN, ST, ROOT), S, R, \
+      TT_MPI_AGAIN_MOVED(scatter, A, RECORD, S, R, ROOT))
+/* Calls with lists of counts are not kept. */
+#define TT_MPI_AGAIN_Gatherv(...)
+#define TT_MPI_AGAIN_Scatterv(...)
+#define TT_MPI_AGAIN_Allgatherv(...)
+#define TT_MPI_AGAIN_Alltoallv(...)
+#define TT_MPI_AGAIN_Alltoallw(...)
+#define TT_MPI_AGAIN_Reduce_scatter(...)
+#define TT_MPI_AGAIN_Bcast_c TT_MPI_AGAIN_Bcast
+#define TT_MPI_AGAIN_Reduce_c TT_MPI_AGAIN_Reduce
+#define TT_MPI_AGAIN_Allreduce_c TT_MPI_AGAIN_Allreduce
+#define TT_MPI_AGAIN_Scan_c TT_MPI_AGAIN_Scan
+#define TT_MPI_AGAIN_Exscan_c TT_MPI_AGAIN_Exscan
+#define TT_MPI_AGAIN_Reduce_scatter_block_c TT_MPI_AGAIN_Reduce_scatter_block
+#define TT_MPI_AGAIN_Allgather_c TT_MPI_AGAIN_Allgather
+#define TT_MPI_AGAIN_Alltoall_c TT_MPI_AGAIN_Alltoall
+#define TT_MPI_AGAIN_Gather_c TT_MPI_AGAIN_Gather
+#define TT_MPI_AGAIN_Scatter_c TT_MPI_AGAIN_Scatter
+#define TT_MPI_AGAIN_Gatherv_c TT_MPI_AGAIN_Gatherv
+#define TT_MPI_AGAIN_Scatterv_c TT_MPI_AGAIN_Scatterv
+#define TT_MPI_AGAIN_Allgatherv_c TT_MPI_AGAIN_Allgatherv
+#define TT_MPI_AGAIN_Alltoallv_c TT_MPI_AGAIN_Alltoallv
+#define TT_MPI_AGAIN_Alltoallw_c TT_MPI_AGAIN_Alltoallw
+#define TT_MPI_AGAIN_Reduce_scatter_c TT_MPI_AGAIN_Reduce_scatter
+/* clang-format on */
+
+#endif

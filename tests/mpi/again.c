@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Repeats collectives, so that Tutti recognises them by the last one that it did (again.h), and
+ * changes one thing after the other in between: a count, a type, an operation, the root, a buffer,
+ * the communicator. Each rank prints how many results were wrong, which odd.sh compares.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MANY = 300, MOST = 4, RANKS = 8 };
+static int me, p, wrong;
+
+static void expect(int value, int wanted)
+{
+    wrong += value != wanted;
+}
+
+/* Sums up the ranks plus i, in MANY calls that are alike. */
+static void sums(MPI_Comm comm, int count)
+{
+    int rank, n, in[MOST], out[MOST];
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &n);
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < count; k++) in[k] = rank + i + k, out[k] = -1;
+        MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+        for (int k = 0; k < count; k++) expect(out[k], n * (n - 1) / 2 + n * (i + k));
+    }
+}
+
+/* Calls that differ from the calls before in their type, operation and buffers. */
+static void differs(void)
+{
+    int one = 1, most = me, all, both[2] = {me, me};
+    float f = (float)me, sum;
+    sums(MPI_COMM_WORLD, 1);
+    MPI_Allreduce(&f, &sum, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    expect((int)sum, p * (p - 1) / 2);
+    MPI_Allreduce(&most, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    expect(all, p - 1);
+    sums(MPI_COMM_WORLD, 2);
+    MPI_Allreduce(both, both + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(both[1], p * (p - 1) / 2);
+    MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(one, p);
+    sums(MPI_COMM_WORLD, 1);
+}
+
+/* Rooted collectives, each of them first many times with one root, and then with another one. */
+static void roots(int root)
+{
+    int all[RANKS], piece, word, sum;
+    for (int i = 0; i < MANY; i++) {
+        piece = me + i;
+        memset(all, -1, sizeof all);
+        MPI_Gather(&piece, 1, MPI_INT, me == root ? all : NULL, 1, MPI_INT, root, MPI_COMM_WORLD);
+        for (int r = 0; r < p; r++) expect(all[r], me == root ? r + i : -1);
+        for (int r = 0; r < p; r++) all[r] = 2 * r + i;
+        MPI_Scatter(me == root ? all : NULL, 1, MPI_INT, &piece, 1, MPI_INT, root, MPI_COMM_WORLD);
+        expect(piece, 2 * me + i);
+        word = me == root ? i : -1;
+        MPI_Bcast(&word, 1, MPI_INT, root, MPI_COMM_WORLD);
+        expect(word, i);
+        sum = -1;
+        MPI_Reduce(&me, me == root ? &sum : NULL, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+        expect(sum, me == root ? p * (p - 1) / 2 : -1);
+    }
+    all[me] = me;
+    MPI_Gather(me == root ? MPI_IN_PLACE : &all[me], 1, MPI_INT, all, 1, MPI_INT, root,
+               MPI_COMM_WORLD);
+    for (int r = 0; me == root && r < p; r++) expect(all[r], r);
+    MPI_Scatter(all, 1, MPI_INT, me == root ? MPI_IN_PLACE : &piece, 1, MPI_INT, root,
+                MPI_COMM_WORLD);
+    if (me != root) expect(piece, me);
+}
+
+/* The other collectives without lists of counts. */
+static void others(void)
+{
+    int in[RANKS], out[RANKS], last;
+    for (int i = 0; i < MANY; i++) {
+        for (int r = 0; r < p; r++) in[r] = me * p + r + i;
+        MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < p; r++) expect(out[r], r * p + me + i);
+        MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < p; r++) expect(out[r], r * p + i);
+        MPI_Scan(&me, &last, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(last, me * (me + 1) / 2);
+        last = -1;
+        MPI_Exscan(&me, &last, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(last, me > 0 ? me * (me - 1) / 2 : -1);
+        MPI_Reduce_scatter_block(in, &last, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        expect(last, p * (p - 1) / 2 * p + p * (me + i));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* Sends two of three numbers: with a type that has a gap, whose handle may be that of a type
+ * without a gap that was freed. */
+static void types(void)
+{
+    for (int i = 0; i < MANY; i++) {
+        MPI_Datatype type;
+        int words[3] = {me, me, me}, gap = i % 2;
+        if (gap)
+            MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+        else
+            MPI_Type_contiguous(2, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Bcast(words, 1, type, p - 1, MPI_COMM_WORLD);
+        MPI_Type_free(&type);
+        expect(words[0], p - 1);
+        expect(words[1], gap ? me : p - 1);
+        expect(words[2], gap ? p - 1 : me);
+    }
+}
+
+/* Communicators that are freed, so that the next one may get the same handle. The ranks have
+ * another order each time. */
+static void communicators(void)
+{
+    for (int i = 0; i < 6; i++) {
+        MPI_Comm comm;
+        int rank, word;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, i % 2 ? -me : me, &comm);
+        MPI_Comm_rank(comm, &rank);
+        for (int k = 0; k < MANY; k++) {
+            word = rank == 0 ? k : -1;
+            MPI_Bcast(&word, 1, MPI_INT, 0, comm);
+            expect(word, k);
+        }
+        sums(comm, 1);
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* A blocking call while a nonblocking one is in flight, and calls while a buffer for messages is
+ * attached. */
+static void around(void)
+{
+    char buffer[1000 + MPI_BSEND_OVERHEAD], *back;
+    int size, word = me == 0 ? 7 : -1, got = -1;
+    MPI_Request request;
+    sums(MPI_COMM_WORLD, 1);
+    MPI_Ibcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    sums(MPI_COMM_WORLD, 1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(word, 7);
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    MPI_Bsend(&me, 1, MPI_INT, (me + 1) % p, 1, MPI_COMM_WORLD);
+    sums(MPI_COMM_WORLD, 1);
+    MPI_Recv(&got, 1, MPI_INT, (me + p - 1) % p, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(got, (me + p - 1) % p);
+    MPI_Buffer_detach(&back, &size);
+    sums(MPI_COMM_WORLD, 1);
+}
+
+/* Wrong arguments after right ones: the host reports them. Debian's MPICH does not check arguments,
+ * and crashes. */
+static void mistakes(void)
+{
+#ifndef MPICH
+    int one = 1, sum;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    sums(MPI_COMM_WORLD, 1);
+    expect(MPI_Allreduce(&one, &sum, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS, 0);
+    expect(MPI_Allreduce(&one, &sum, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
+           0);
+    expect(MPI_Bcast(&one, 1, MPI_INT, p, MPI_COMM_WORLD) == MPI_SUCCESS, 0);
+    sums(MPI_COMM_WORLD, 1);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    differs();
+    roots(0);
+    roots(p - 1);
+    roots(0);
+    others();
+    types();
+    communicators();
+    around();
+    mistakes();
+    printf("wrong %d\n", wrong);
+    MPI_Finalize();
+    return 0;
+}
