@@ -88,14 +88,14 @@ def points_of(chosen):
 def start(measured, peer, ranks, chosen, folder, counts=False):
     """Starts the loop. With `counts` the loop makes few calls, and Tutti reports which calls it can
     take. A report makes Tutti read the clock twice for each call, so the starts that are timed have
-    none.
+    none. Tutti does not use decisions of earlier programs, which earlier builds may have made.
     """
     batch = 1e-4 if counts else chosen.batch * max(1.0, ranks / peers.cores())
     arguments = ["-m", str(chosen.pool), "-t", f"{batch:.6f}", "-l", f"{chosen.limit:.1f}", "-b", "1" if counts else str(chosen.batches),
                  *in_order(points_of(chosen))]
     started, setting = under.Under(chosen.build), peer.settings(ranks)[0]
     words = [started.tutti, "mpi", *peer.command("loop", ranks, setting, arguments)]
-    without = {"TUTTI_MPI": "take"} if counts else {"TUTTI_MPI": chosen.choice, "TUTTI_MPI_REPORT": ""}
+    without = {"TUTTI_MPI": "take"} if counts else {"TUTTI_MPI": chosen.choice, "TUTTI_MPI_REPORT": "", "TUTTI_MPI_WISDOM": "0"}
     result, found = started.run("on", words, chosen.limit + 60, folder, environment={"TMPDIR": folder, **without, **setting[2]})
     for line in filter(None, map(parse, [] if counts else result.lines)):
         measured.add(line)
