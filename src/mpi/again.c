@@ -20,8 +20,7 @@ void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
                        struct tt_mpi_key key)
 {
     struct tt_mpi_comm *record = call->record;
-    bool packs = call->scratches > 0 || call->used > 0;
-    if (call->choice != TT_MPI_TAKEN || packs || call->user || !record->one_node) return;
+    if (call->choice != TT_MPI_TAKEN || call->copies || call->user || !record->one_node) return;
     if (!is_settled(call) || !is_predefined(key.type) || !is_predefined(key.all_type)) return;
     record->again[index] = (struct tt_mpi_again){.kept = true, .plain = call->plain, .key = key};
     record->repeats = true;

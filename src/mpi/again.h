@@ -32,7 +32,7 @@ void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
 static inline struct tt_mpi_comm *tt_mpi_repeats(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = tt_last.record;
-    if (tt_last.handle != TT_MPI_KEY(comm) ||
+    if (!record || tt_last.handle != TT_MPI_KEY(comm) ||
         tt_last.removed != atomic_load_explicit(&tt_removed, memory_order_acquire))
         return NULL;
     bool can = record->repeats && !tt_mpi_buffers_are() &&

@@ -405,6 +405,7 @@ TT_MPI_EXTENSION(COUNTING_X)
         tt_depth++;                                                                                \
         tutti_status status = RUN;                                                                 \
         tt_depth--;                                                                                \
+        if (has_attached()) tt_mpi_clear_host();                                                   \
         return status == TUTTI_OK ? MPI_SUCCESS : failed_again(function, comm, record, status);    \
     }
 #define KEEP_AGAIN(INDEX, KEY, IN, OUT, RUN) tt_mpi_keep_again(&call, INDEX, KEY);
@@ -496,6 +497,7 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->choice = TT_MPI_TAKEN;
     call->scratches = 0;
     call->used = 0;
+    call->copies = false;
     call->user = false;
     call->shape = call->measured = -1;
     call->began_ns = 0;

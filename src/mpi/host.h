@@ -246,6 +246,7 @@ struct tt_mpi_call {
      * stores of this thread have reached the cache, also a store to a line that another rank polls.
      */
     int code;
+    bool copies;      /* whether tt_mpi_room was called: data are copied or packed */
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
     size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */

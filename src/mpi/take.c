@@ -81,15 +81,19 @@ static const void *apart(struct tt_mpi_call *call, const void *in, int64_t in_by
     return copy;
 }
 
-/* Returns whether MPICH would refuse this call because input and output have the same address. */
-static bool same_buffer(const void *in, const void *out, int64_t bytes)
+/* Returns whether the host refuses calls whose input and output have the same address. */
+static bool refuses_same_buffer(void)
 {
 #ifdef MPICH
-    return in == out && bytes > 0;
+    return true;
 #else
-    (void)in, (void)out, (void)bytes;
     return false;
 #endif
+}
+
+static bool same_buffer(const void *in, const void *out, int64_t bytes)
+{
+    return refuses_same_buffer() && in == out && bytes > 0;
 }
 
 /* Records what is passed to Tutti's function, if that are the program's buffers (again.h). */
@@ -281,7 +285,9 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
-    return finish(call, &d, count, call->record->rank > 0,
+    /* MPICH refuses equal buffers on all ranks, so rank 0 must compare them in each call, too */
+    bool compares = refuses_same_buffer() && call->record->rank == 0;
+    return finish(call, &d, compares ? -1 : count, call->record->rank > 0,
                   TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));
 }
 

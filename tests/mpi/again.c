@@ -116,6 +116,33 @@ static void types(void)
     }
 }
 
+/* Pairs with a gap, whose type is predefined, and which are packed: so many that the packed bytes
+ * fit into no buffer of a fixed size, and few. */
+static void pairs(int n)
+{
+    enum { PAIRS = 400 };
+    static struct pair {
+        double value;
+        int index;
+    } one[PAIRS], all[RANKS * PAIRS], got[RANKS * PAIRS];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < n; k++) one[k] = (struct pair){me + i + k, me};
+        for (int k = 0; k < p * n; k++) all[k] = (struct pair){me + i, k}, got[k].index = -1;
+        MPI_Allgather(one, n, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, MPI_COMM_WORLD);
+        for (int k = 0; k < p * n; k++)
+            expect(got[k].index == k / n && got[k].value == k / n + i + k % n, 1);
+        MPI_Gather(one, n, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, i % 2, MPI_COMM_WORLD);
+        for (int k = 0; me == i % 2 && k < p * n; k++) expect(got[k].index, k / n);
+        MPI_Alltoall(all, n, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, MPI_COMM_WORLD);
+        for (int k = 0; k < p * n; k++)
+            expect(got[k].index == me * n + k % n && got[k].value == k / n + i, 1);
+        MPI_Scatter(all, n, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, 0, MPI_COMM_WORLD);
+        for (int k = 0; k < n; k++) expect(got[k].index == me * n + k && got[k].value == i, 1);
+        MPI_Bcast(one, n, MPI_DOUBLE_INT, 1, MPI_COMM_WORLD);
+        for (int k = 0; k < n; k++) expect(one[k].index == 1 && one[k].value == 1 + i + k, 1);
+    }
+}
+
 /* Communicators that are freed, so that the next one may get the same handle. The ranks have
  * another order each time. */
 static void communicators(void)
@@ -156,20 +183,31 @@ static void around(void)
     sums(MPI_COMM_WORLD, 1);
 }
 
-/* Wrong arguments after right ones: the host reports them. Debian's MPICH does not check arguments,
- * and crashes. */
-static void mistakes(void)
+/* A handle that was never set, in the first call of all: the host reports it. */
+static void no_communicator(void)
 {
-#ifndef MPICH
     int one = 1, sum;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, (MPI_Comm)0) == MPI_SUCCESS, 0);
+}
+
+/* Wrong arguments after right ones: the host reports them. MPICH refuses equal buffers; Debian's
+ * MPICH does not check other arguments, and crashes. */
+static void mistakes(void)
+{
+    int one = 1, sum;
     sums(MPI_COMM_WORLD, 1);
+#ifdef MPICH
+    expect(MPI_Exscan(&one, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS, 0);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum, p);
+#else
     expect(MPI_Allreduce(&one, &sum, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS, 0);
     expect(MPI_Allreduce(&one, &sum, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
            0);
     expect(MPI_Bcast(&one, 1, MPI_INT, p, MPI_COMM_WORLD) == MPI_SUCCESS, 0);
-    sums(MPI_COMM_WORLD, 1);
 #endif
+    sums(MPI_COMM_WORLD, 1);
 }
 
 int main(int argc, char **argv)
@@ -177,7 +215,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
+    no_communicator();
     differs();
+    pairs(5);
+    pairs(400);
     roots(0);
     roots(p - 1);
     roots(0);
