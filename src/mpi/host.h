@@ -116,8 +116,8 @@ static inline int64_t tt_mpi_at(struct tt_mpi_counts list, int i)
     return list.width == sizeof(int) ? ((const int *)list.at)[i] : ((const int64_t *)list.at)[i];
 }
 
-/* What a call passes to Tutti's function if that function uses the program's buffers as they are: n
- * elements of a type, and an operation. in_bytes, out_bytes: the bytes of this rank's buffers; 0:
+/* The arguments of Tutti's function in a call for which it uses the program's buffers as they are:
+ * n elements of a type, and an operation. in_bytes, out_bytes: the bytes of this rank's buffers; 0:
  * the rank uses none. */
 struct tt_mpi_plain {
     int64_t n, in_bytes, out_bytes;
@@ -125,7 +125,7 @@ struct tt_mpi_plain {
     tutti_op op;
 };
 
-/* What a call is recognised by (again.h): the arguments other than the buffers. all_count and
+/* The arguments by which a call is recognised (again.h), all but the buffers. all_count and
  * all_type belong to the buffer with a piece for each rank. An argument that this rank does not use
  * is 0. */
 struct tt_mpi_key {
