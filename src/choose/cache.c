@@ -117,7 +117,7 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
     struct tt_map map = tt_plan_map(algorithm, c, &team->map, &is_short);
     p->windows = is_short ? TT_SHORT_WINDOWS : TT_LONG_WINDOWS;
     p->plan = tt_algorithm_plan_with(cache->builder, algorithm, c, &map, team->me);
-    if (!p->plan) return TUTTI_ERR_MEMORY;
+    if (!p->plan) return tt_error_status();
     if (tt_memory_lacks() == before) return TUTTI_OK;
     tt_plan_free(p->plan);
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to make a plan");

@@ -32,7 +32,7 @@ static struct alltoall_flat_cut cut(const struct tt_call *call, const struct tt_
     struct tt_slices s = tt_window_slices(&blocks, map, others * bytes, others * call->sz, &c.base);
     c.part = s.len / others;
     if (c.part >= WHOLE_LINES && TT_LINE % call->sz == 0) c.part -= c.part % TT_LINE;
-    c.turns = (uint32_t)(bytes / c.part);
+    c.turns = (uint32_t)tt_min(bytes / c.part, UINT32_MAX);
     c.rest = bytes % c.part;
     return c;
 }

@@ -144,13 +144,16 @@ struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit)
     len = tt_max(len / unit * unit, unit);
     if (bytes <= len) return (struct tt_slices){.len = bytes, .tail = bytes, .turns = 1};
     int64_t turns = tt_div_up(bytes, len);
-    return (struct tt_slices){
-        .len = len, .tail = bytes - (turns - 1) * len, .turns = (uint32_t)turns};
+    return (struct tt_slices){.len = len,
+                              .tail = bytes - (turns - 1) * len,
+                              .turns = (uint32_t)tt_min(turns, UINT32_MAX)};
 }
 
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise)
 {
-    return call->slice > 0 ? call->slice : otherwise;
+    if (call->slice <= 0) return otherwise;
+    int64_t least = tt_round_up(tt_div_up(tt_call_bytes(call), TT_TURNS), call->sz);
+    return tt_max(call->slice, least);
 }
 
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,

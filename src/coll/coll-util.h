@@ -106,7 +106,7 @@ int tt_pow2_below(int p); /* the greatest power of two <= p */
 
 struct tt_slices {
     int64_t len, tail;
-    uint32_t turns;
+    uint32_t turns; /* UINT32_MAX: so many or more, of which no loop is built */
 };
 /* Cuts `bytes` into slices. `len` is rounded down to a multiple of `unit`, but is at least
  * `unit`. */
@@ -116,7 +116,8 @@ struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit);
  * for two units, or for the whole message. A message that goes in one turn may use all of WIN. */
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base);
-/* Returns the slice length that the call asks for, or `otherwise` if it asks for none. */
+/* Returns the slice length that the call asks for, or `otherwise` if it asks for none. If the data
+ * of the call would have more than TT_TURNS such slices, returns a greater length. */
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise);
 
 /* Begin and end the loop over the slices. If there is one turn, these functions append nothing. */

@@ -332,6 +332,7 @@ void tt_loop(struct tt_builder *b, uint32_t turns)
         b->error = "loops nest too deep";
         return;
     }
+    if (turns > TT_TURNS) b->error = "a loop with more than 2^30 turns";
     b->loop[b->depth++] = (uint32_t)b->steps.n;
     b->plan.loops = true;
     step(b, &(struct tt_step){.kind = TT_LOOP, .value = turns});

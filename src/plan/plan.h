@@ -65,6 +65,8 @@ enum {
     TT_SET = -2,  /* signal.peer: ranks[first .. first+nops-1] */
     TT_LANES = 8, /* the most lanes of a plan */
     TT_DEPTH = 2, /* the deepest nesting of loops */
+    /* The most turns of a loop. Flag values, of 32 bits, grow by up to two in each turn. */
+    TT_TURNS = 1 << 30,
     /* A step that starts a transfer in a loop starts an instance in each turn. At most this many of
      * them are under way at a time, so a wait step names one of the last four. */
     TT_IN_FLIGHT = 4,
@@ -302,8 +304,8 @@ void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int
  * range as one of the operands. */
 void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range *from, int k,
                 int64_t len);
-/* Begins a loop of `turns` turns, which tt_end ends. If `turns` is 0, the steps of the loop are
- * dropped. */
+/* Begins a loop of `turns` <= TT_TURNS turns, which tt_end ends. If `turns` is 0, the steps of the
+ * loop are dropped. */
 void tt_loop(struct tt_builder *b, uint32_t turns);
 void tt_end(struct tt_builder *b);
 /* The next four functions change the step that was appended last, and do nothing if that step was

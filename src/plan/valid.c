@@ -247,6 +247,7 @@ static const char *loop_invalid(struct place *at, const struct tt_step *s)
 {
     if (at->depth == TT_DEPTH) return "loops that nest too deep";
     if (s->value == 0) return "a loop of no turns";
+    if (s->value > TT_TURNS) return "a loop of more than 2^30 turns";
     if (!at->plan->loops) return "a loop in a plan whose `loops` is false";
     at->loop[at->depth++] = (uint32_t)(s - at->plan->steps);
     return NULL;

@@ -221,3 +221,12 @@ if ! grep -q '^  CMA  *forbidden' out; then
 fi
 TUTTI_CMA=0 expect 0 tutti info
 says out '  CMA +forbidden \(TUTTI_CMA=0\)'
+
+# Slices that are so short that a plan could not count them are made longer, and a loop that cannot
+# be counted is an error.
+for algorithm in flat chain; do
+    expect 0 tutti plan --counts bcast/u8/4G/p2/slice=1 -a $algorithm
+    says out '^most +4294967296'
+done
+expect 1 tutti plan alltoall/u8/512G/p1000 -a flat -r 0
+says err 'cannot build a plan: a loop with more than 2\^30 turns'
