@@ -144,6 +144,7 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
     const struct tt_map map = {.p = jobs->problem[i].p,
                                .cores = jobs->cores,
                                .win_bytes = tt_team_window(),
+                               .eager = tt_setting_must_match(TT_MUST_MATCH_EAGER),
                                .reads = true,
                                .writes = true,
                                .read_cost = 1,

@@ -118,6 +118,7 @@ static bool fill_map(struct tt_case *c, const char *command)
 {
     c->map = (struct tt_map){.cores = tt_usable_cores(),
                              .win_bytes = tt_team_window(),
+                             .eager = tt_setting_must_match(TT_MUST_MATCH_EAGER),
                              .reads = allows(TT_READS),
                              .writes = allows(TT_WRITES),
                              .read_cost = tt_cost_alone()};
@@ -156,6 +157,14 @@ static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force 
     return true;
 }
 
+/* Returns the value that a setting has in the job with this record, or for this process if `job` is
+ * NULL. In the record, a setting is stored as 1 + its value (struct tt_common). */
+static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
+{
+    if (!job) return tt_setting_must_match(which);
+    return tt_max(0, atomic_load(&job->must_match[which]) - 1);
+}
+
 /* Fills in the map that the world of a job has, from the job's record of a client. Returns false
  * after printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
@@ -164,6 +173,7 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
     c->map = (struct tt_map){.p = c->problem.p,
                              .cores = world->cores,
                              .win_bytes = world->win_bytes,
+                             .eager = setting_in(common, TT_MUST_MATCH_EAGER),
                              .reads = world->reads,
                              .writes = world->writes,
                              .mapped = world->mapped,
@@ -187,11 +197,8 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job)
 {
-    /* In the record of a client, a setting is stored as 1 + its value (struct tt_common). */
-    int64_t slice = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_SLICE]) - 1)
-                        : tt_setting_must_match(TT_MUST_MATCH_SLICE);
-    int64_t radix = job ? tt_max(0, atomic_load(&job->must_match[TT_MUST_MATCH_RADIX]) - 1)
-                        : tt_setting_must_match(TT_MUST_MATCH_RADIX);
+    int64_t slice = setting_in(job, TT_MUST_MATCH_SLICE);
+    int64_t radix = setting_in(job, TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
     if (!open_with(&c->problem, text, slice, radix)) return false;
     bool filled =

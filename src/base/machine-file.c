@@ -143,9 +143,9 @@ static bool is_whole(const struct content *c)
     return whole && has_all_or_none(c) && tt_machine_valid(c->machine);
 }
 
-/* Returns whether the model in the file was measured by this version on this kind of machine, and
- * is complete. `wrong` is the number of a wrong line, or 0. The version is compared first, because
- * the files of another version may have other entries. */
+/* Returns whether the model in the file was measured by this version on this kind of machine, is
+ * complete, and may be true. `wrong` is the number of a wrong line, or 0. The version is compared
+ * first, because the files of another version may have other entries. */
 static bool fits(const struct content *c, const char *path, int wrong, char why[TT_MACHINE_WHY])
 {
     char here[TT_MACHINE_NAME] = "";
@@ -164,7 +164,10 @@ static bool fits(const struct content *c, const char *path, int wrong, char why[
         return tt_file_refuse(
             why, "%.200s was measured with %" PRId64 " processors, and this machine has %ld", path,
             c->processors, tt_machine_processors());
-    return is_whole(c) || tt_file_refuse(why, "%.200s is not complete", path);
+    if (!is_whole(c)) return tt_file_refuse(why, "%.200s is not complete", path);
+    char entry[TT_MACHINE_WHY];
+    return tt_machine_credible(c->machine, entry) ||
+           tt_file_refuse(why, "%.160s cannot be right: %.80s", path, entry);
 }
 
 bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY])

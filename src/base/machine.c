@@ -88,14 +88,25 @@ static int64_t least_number(enum tt_machine_number number)
     return 1;
 }
 
+enum { MILLE = 1000 };
+
+static bool is_per_mille(enum tt_machine_table table)
+{
+    return table == TT_MACHINE_copy_shared || table == TT_MACHINE_read_shared;
+}
+
 /* Returns the least credible entry of a table. A processor copies, reads or sums at most a byte in
  * a picosecond. In the tables with times per mille, no entry is below 1000: a copy does not become
  * faster because other processors copy at the same time. */
 static int64_t least_time(enum tt_machine_table table, int point)
 {
-    enum { MILLE = 1000 };
-    if (table == TT_MACHINE_copy_shared || table == TT_MACHINE_read_shared) return MILLE;
-    return tt_machine_bytes[point];
+    return is_per_mille(table) ? MILLE : tt_machine_bytes[point];
+}
+
+/* Returns the greatest credible entry of a table. */
+static int64_t greatest_time(enum tt_machine_table table)
+{
+    return is_per_mille(table) ? MILLE * MILLE : TT_MACHINE_MOST;
 }
 
 /* A message between nodes takes at least as long as a message or a copy within a node. */
@@ -127,7 +138,7 @@ bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++) {
             enum tt_machine_table table = (enum tt_machine_table)t;
-            if (m->table[t][i] < least_time(table, i) || m->table[t][i] > TT_MACHINE_MOST)
+            if (m->table[t][i] < least_time(table, i) || m->table[t][i] > greatest_time(table))
                 return tt_file_refuse(why, "%s is %.3f ns for %lld bytes",
                                       tt_machine_table_name(table), ns * (double)m->table[t][i],
                                       (long long)tt_machine_bytes[i]);
@@ -159,6 +170,7 @@ static int64_t time_for(const int64_t time[TT_MACHINE_POINTS], int64_t bytes)
     if (bytes <= at[0]) return bytes > 0 ? time[0] : 0;
     if (bytes >= at[LAST]) {
         int64_t whole = bytes / at[LAST], rest = bytes % at[LAST];
+        if (whole >= TT_MACHINE_LONGEST / time[LAST]) return TT_MACHINE_LONGEST;
         return whole * time[LAST] + between(0, time[LAST], rest, at[LAST]);
     }
     int i = 1;

@@ -102,9 +102,10 @@ static inline bool tt_machine_has_network(const struct tt_machine *machine)
 {
     return machine->network.look > 0;
 }
-/* Returns whether a machine can have this model: no entry is less than the fastest machine needs.
- * If a measured model does not have this property, its measurement was disturbed. If the function
- * returns false, `why` says which entry is wrong. */
+/* Returns whether a machine can have this model: no entry is less than the fastest machine needs,
+ * and no processor becomes a thousand times slower because the others are busy. If a measured model
+ * does not have this property, its measurement was disturbed. If the function returns false, `why`
+ * says which entry is wrong. */
 bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 /* Returns whether the measured times of the network can be in a model: no message is faster than
  * the fastest network, or takes longer than TT_MACHINE_MOST. Else `why` says which entry is
@@ -130,7 +131,9 @@ struct tt_machine_in_force {
 
 /* Returns the time, in picoseconds, of a step that moves `bytes` >= 0 bytes. Between two sizes of
  * the table the time is interpolated on a straight line. Below the first size it is the time of the
- * first size (0 for no bytes), and beyond the last size it is in proportion to the bytes. */
+ * first size (0 for no bytes), and beyond the last size it is in proportion to the bytes. A time of
+ * TT_MACHINE_LONGEST means so long or longer. */
+#define TT_MACHINE_LONGEST (100 * TT_MACHINE_MOST)
 int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table table,
                         int64_t bytes);
 /* Returns the time, in picoseconds, that a table of the network gives for a message of `bytes` >= 0
@@ -158,7 +161,8 @@ const char *tt_machine_wire_name(enum tt_machine_wire table);
 bool tt_machine_path(char path[TT_MACHINE_PATH], char why[TT_MACHINE_WHY]);
 /* Reads the file. Returns false, with the reason in `why`, if there is no such file, or if it does
  * not fit: it was measured by another version of Tutti, for another kind of processor or another
- * number of processors, or it is damaged. Reads regular files only, so it does not block. */
+ * number of processors, it is damaged, or no machine can have this model. Reads regular files only,
+ * so it does not block. */
 bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 /* Writes the file, and makes its folder if it does not exist. A reader sees either the old file or
  * the whole new one, even if several processes write at once. Errors: SYSTEM. */

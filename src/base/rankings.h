@@ -50,8 +50,6 @@ struct tt_ranking {
 /* Invariants: 0 <= given <= n <= TT_RANKINGS_MOST; the first `given` rankings come from a file, and
  * are not replaced by other rankings. */
 struct tt_rankings {
-    /* 1 + the bytes of the longest short message; 0: the number was not looked up yet */
-    int64_t eager;
     int32_t n, given;
     /* how many entries this process has computed in all rankings of teams on one node, those
      * replaced included */

@@ -186,12 +186,10 @@ static uint64_t nodes_of(const struct tt_map *map)
     return hash ? hash : 1;
 }
 
-static struct tt_ranking_shape shape_of(struct tt_rankings *kept, const struct tt_call *standing,
-                                        const struct tt_map *map)
+static struct tt_ranking_shape shape_of(const struct tt_call *standing, const struct tt_map *map)
 {
-    if (kept->eager == 0) kept->eager = 1 + tt_setting_must_match(TT_MUST_MATCH_EAGER);
     return (struct tt_ranking_shape){.window = map->win_bytes,
-                                     .eager = kept->eager - 1,
+                                     .eager = map->eager,
                                      .slice = standing->slice,
                                      .nodes = nodes_of(map),
                                      .radix = standing->radix,
@@ -249,7 +247,7 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
     int log2 = size_of(call, map->p);
     struct tt_call standing = stand_in(call, log2);
     if (kept) {
-        const struct tt_ranking_shape shape = shape_of(kept, &standing, map);
+        const struct tt_ranking_shape shape = shape_of(&standing, map);
         ranking = find_ranking(kept, &shape);
         best = ranking->best[log2];
     }

@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 
 #define TT_PREDICT_NEVER INT64_MAX
+#define TT_PREDICT_LATEST (INT64_MAX / 2) /* no clock goes on beyond this time */
 
 /* The times at which a lane raised its flag, in the order of the values. value: call << 32 | flag
  * value, where the first call is 0. */
@@ -216,10 +217,16 @@ static inline bool tt_predict_room(struct tt_predictor *s, void **array, int n, 
     return true;
 }
 
-/* Adds a time to the rank's processor and to what the rank spent. */
+/* Adds a time to the rank's processor and to what the rank spent. Gives the prediction up if the
+ * time is TT_MACHINE_LONGEST or longer, or if the processor's clock is beyond TT_PREDICT_LATEST. So
+ * no time overflows: a clock moves on by less than the distance from there to the largest
+ * number. */
 static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what,
                             int64_t ps)
 {
+    int64_t now = tt_core_of(s, r)->now_ps;
+    if (tt_unlikely(ps >= TT_MACHINE_LONGEST || now > TT_PREDICT_LATEST))
+        s->status = tt_fail(TUTTI_ERR_UNSUPPORTED, "it takes too long to predict its time");
     tt_core_of(s, r)->now_ps += ps;
     tt_core_of(s, r)->worked_ps += ps;
     tt_core_of(s, r)->alone_ps += ps;

@@ -321,6 +321,7 @@ bool tt_repeat_skip(struct tt_predictor *s, int64_t now, int64_t most_steps)
     if (s->channel && !s->saved.channel) s->turns = 0; /* the saved state has no messages */
     int64_t steps = s->steps - s->saved.steps, n = s->turns > 0 ? periods(s, now) : 0;
     if (n > 0) n = tt_min(n, (most_steps - s->steps) / steps);
+    if (n > 0) n = tt_min(n, (TT_PREDICT_LATEST - now) / tt_max(1, now - s->saved.now_ps));
     if (n > 0) s->turns = 0;
     if (n > 0) return pass(s, n, now);
     if (s->turns == 0 || s->turns - s->saved.turns >= PERIOD + s->saved.turns / 4) save(s, now);

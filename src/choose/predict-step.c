@@ -109,6 +109,14 @@ static int64_t time_of(struct tt_predictor *s, enum tt_machine_table table, int6
     return last->time_ps;
 }
 
+/* Returns the time of so many pieces of this length, or TT_MACHINE_LONGEST if it is longer. */
+static int64_t time_of_pieces(struct tt_predictor *s, enum tt_machine_table table, int64_t pieces,
+                              int64_t len)
+{
+    int64_t one = time_of(s, table, len);
+    return one > 0 && pieces >= TT_MACHINE_LONGEST / one ? TT_MACHINE_LONGEST : pieces * one;
+}
+
 /* Returns the time `ps` with what is added to it because other processors move bytes at the same
  * time. */
 static int64_t shared(struct tt_predictor *s, const struct tt_follow *r,
@@ -173,10 +181,11 @@ static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_pl
         enum tt_machine_table table = is_far(s, to) ? TT_MACHINE_write_memory_memory
                                                     : read_table(source, target == TT_DATA_CACHED);
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
-             pieces * time_of(s, table, row));
+             time_of_pieces(s, table, pieces, row));
     } else {
         move(s, r, TT_SPENT_copies, TT_MACHINE_copy_shared, step->len,
-             pieces * time_of(s, copy_table(source, target, is_streamed(s, to, step->len)), row));
+             time_of_pieces(s, copy_table(source, target, is_streamed(s, to, step->len)), pieces,
+                            row));
     }
 }
 
@@ -190,7 +199,7 @@ static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_pla
     int64_t piece = tt_min(step->len, BOUNCE_BYTES), pieces = tt_div_up(step->len, piece);
     if (is_far(s, from)) {
         move(s, r, TT_SPENT_reads, TT_MACHINE_read_shared, step->len,
-             pieces * time_of(s, read_table(source, true), piece));
+             time_of_pieces(s, read_table(source, true), pieces, piece));
         source = TT_DATA_CACHED;
     }
     move(s, r, TT_SPENT_sums, TT_MACHINE_copy_shared, step->len,

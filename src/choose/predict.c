@@ -451,6 +451,7 @@ static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorit
     r->own = s->call[s->is_own ? me : 0];
     r->own.in_place = false; /* ranks may differ in this */
     r->plan = tt_algorithm_plan(algorithm, &r->own, s->map, me);
+    if (!r->plan) s->status = tt_error_status();
     r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);
     r->spent_by = tt_calloc((size_t)s->calls, sizeof *r->spent_by);
     if (!r->plan || !r->ended_ps || !r->spent_by) return false;
@@ -580,7 +581,6 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
     s->rank = tt_calloc((size_t)s->p, sizeof *s->rank);
     s->core = tt_calloc((size_t)s->p, sizeof *s->core);
     bool good = s->rank && s->core;
-    s->eager_most = tt_setting_must_match(TT_MUST_MATCH_EAGER);
     if (good) tt_wire_place(s);
     s->slots = slots_for(s);
     s->calls = calls_for(s);
@@ -590,7 +590,8 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
     if (good) open_turns(s);
     good = good && s->flag && open_leader(s);
     if (good && too_many_steps(s)) return fail_long();
-    return good ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
+    if (good || s->status != TUTTI_OK) return s->status;
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
 }
 
 /* Sets *prediction to the time from the end of one call to the end of the next, and how the rank
@@ -635,6 +636,7 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .map = &with,
                              .call = call,
                              .is_own = is_own,
+                             .eager_most = map->eager,
                              .most_ps = most_ps,
                              .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,

@@ -193,11 +193,21 @@ static bool is_mapped(const struct tt_team *t)
     return mapped;
 }
 
+/* Returns the processors of the team's nodes. Of the job's machines only the sum is known, so each
+ * counts as having equally many. Nodes that are containers of one machine share its processors. */
+static int cores_of(const struct tt_team *t)
+{
+    const struct tt_fabric *f = t->fabric;
+    if (f->one_kernel || t->map.nodes >= f->nodes) return f->cores;
+    return (int)tt_max(1, (int64_t)f->cores * t->map.nodes / f->nodes);
+}
+
 static void map_machine(struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
     t->fill = tt_filling(f->stores_slow, tt_setting_int_or("TUTTI_FILL", -1) >= 0);
-    t->map.cores = f->cores;
+    t->map.cores = cores_of(t);
+    t->map.eager = f->eager_most;
     t->map.mapped = is_mapped(t);
     t->map.reads = t->map.mapped || (f->everywhere & TT_READS);
     t->map.writes = t->map.mapped || (f->everywhere & TT_WRITES);

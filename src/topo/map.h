@@ -21,13 +21,14 @@ struct tt_wisdom; /* base/wisdom.h */
  *  - line_bytes <= low_bytes <= win_bytes */
 struct tt_map {
     int p;
-    int cores;         /* processors for all ranks together; p > cores means oversubscription */
+    int cores; /* processors of all nodes that have ranks; p > cores means oversubscription */
     int64_t win_bytes; /* bytes of the window (WIN) that a rank has in one execution */
     /* In an alltoallv, gatherv or scatterv, the first low_bytes bytes of WIN are in the short
      * window, which is next to the signals, and the other bytes in the long window. A range that a
      * step uses must be in one of the two. */
     int64_t low_bytes;
     int64_t line_bytes; /* how many of the first low_bytes bytes are in the signal's cache line */
+    int64_t eager;      /* the most bytes of a message that does not wait for its receive */
     bool reads, writes;
     bool mapped;
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between

@@ -23,9 +23,11 @@ static char path[TT_MACHINE_PATH];
 static struct tt_machine some(void)
 {
     struct tt_machine m = {0};
-    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 1000 + i;
+    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 10000 + i;
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = (t + 1) * tt_machine_bytes[i];
+    for (int i = 0; i < TT_MACHINE_POINTS; i++)
+        m.table[TT_MACHINE_copy_shared][i] = m.table[TT_MACHINE_read_shared][i] = 1000;
     return m;
 }
 
@@ -52,6 +54,8 @@ static void is_bounded(void **state)
     assert_true(tt_machine_valid(&m));
     assert_int_equal(tt_machine_time(&m, 0, 5000), TT_MACHINE_MOST);
     assert_int_equal(tt_machine_time(&m, 0, 12 << 20), 3 * TT_MACHINE_MOST);
+    assert_int_equal(tt_machine_time(&m, 0, INT64_C(1) << 40), TT_MACHINE_LONGEST);
+    assert_int_equal(tt_machine_time(&m, 0, INT64_MAX), TT_MACHINE_LONGEST);
     m.table[0][3] = TT_MACHINE_MOST + 1;
     assert_false(tt_machine_valid(&m));
     m.table[0][3] = 0;
@@ -64,10 +68,7 @@ static void is_credible(void **state)
 {
     (void)state;
     char why[TT_MACHINE_WHY];
-    struct tt_machine good = some();
-    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) good.number[i] = 10000;
-    for (int i = 0; i < TT_MACHINE_POINTS; i++)
-        good.table[TT_MACHINE_copy_shared][i] = good.table[TT_MACHINE_read_shared][i] = 1000;
+    struct tt_machine good = some(), slowed = good;
     assert_true(tt_machine_credible(&good, why));
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) {
         struct tt_machine m = good;
@@ -84,6 +85,8 @@ static void is_credible(void **state)
         assert_false(tt_machine_credible(&m, why));
         assert_non_null(strstr(why, tt_machine_table_name((enum tt_machine_table)t)));
     }
+    slowed.table[TT_MACHINE_read_shared][3] = 1000001; /* a thousand times slower */
+    assert_false(tt_machine_credible(&slowed, why));
 }
 
 static void is_read_as_written(void **state)
@@ -136,9 +139,6 @@ static void network_is_credible(void **state)
     (void)state;
     char why[TT_MACHINE_WHY];
     struct tt_machine m = some_with_network();
-    for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) m.number[i] = 10000;
-    for (int i = 0; i < TT_MACHINE_POINTS; i++)
-        m.table[TT_MACHINE_copy_shared][i] = m.table[TT_MACHINE_read_shared][i] = 1000;
     assert_true(tt_machine_credible(&m, why));
     m.network.wire[TT_MACHINE_wire_time][4] = 1;
     assert_false(tt_machine_credible(&m, why));
@@ -185,11 +185,12 @@ static void others_are_refused(void **state)
     refused("\nprocessors ", "\nprocessors 9", "processors, and this machine has ");
     refused("\nline ", "\nline x", "is wrong");
     refused("\nline ", "\nlime ", "is wrong");
-    refused("\nline 1002", "\nline 1002\nline 1002", "is wrong");
-    refused("\nline 1002", "", "not complete");
-    refused("\nline 1002", "\nline 0", "is wrong");
-    refused("\nline 1002", "\nline 99999999999999999999", "is wrong");
+    refused("\nline 10002", "\nline 10002\nline 10002", "is wrong");
+    refused("\nline 10002", "", "not complete");
+    refused("\nline 10002", "\nline 0", "is wrong");
+    refused("\nline 10002", "\nline 99999999999999999999", "is wrong");
     refused("\nbytes 8", "\nbytes 16", "is wrong");
+    refused("\nline 10002", "\nline 10", "cannot be right: line is 0.010 ns");
     refused("copy_memory_memory ", "copy_memory_memory 7 ", "is wrong");
     refused_of(some_with_network(), "\nwire_look 3000", "", "not complete");
     refused_of(some_with_network(), "\nwire_send ", "\n#wire_send ", "not complete");

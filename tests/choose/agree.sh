@@ -13,8 +13,8 @@ export XDG_CACHE_HOME=$work/cache
 
 # Two models. In `mine`, reading the memory of another process is cheap and copying is expensive, so
 # that the estimate chooses another algorithm than the table. In `theirs`, copying is cheap, too.
-model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
-model '1 1 1 1 1 1 1 1 1' >theirs
+model '900000 900000 900000 900000 900000 900000 900000 1100000 4300000' >mine
+model '8 64 512 4096 16384 65536 262144 1048576 4194304' >theirs
 sed 's/^processor .*/processor Other/' mine >foreign
 
 # run NAME=VALUE...: runs a job in which rank 0 prints what is chosen for a bcast of 1 KiB. The

@@ -11,8 +11,8 @@ source "$(dirname "$0")/../tools/model.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_RANKINGS TUTTI_WISDOM TUTTI_ALGORITHM TUTTI_NODES
 export XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-caller
-model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >mine
-model '1 1 1 1 1 1 1 1 1' >other
+model '900000 900000 900000 900000 900000 900000 900000 1100000 4300000' >mine
+model '8 64 512 4096 16384 65536 262144 1048576 4194304' >other
 run() { env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
 estimates() { run TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate "$@"; }
 computed() { sed -n 's/.*rankings: \([0-9]*\) were computed.*/\1/p' err; }

@@ -25,6 +25,7 @@ static inline struct tt_map map_of(int p, int cores, const struct tt_machine *ma
     return (struct tt_map){.p = p,
                            .cores = cores,
                            .win_bytes = 128 << 10,
+                           .eager = 8 << 10,
                            .reads = true,
                            .writes = true,
                            .read_cost = 1,

@@ -335,6 +335,27 @@ static void says_what_it_cannot(void **state)
     refused(&tt_barrier_flat, &problem.call, &map, "at most 64 ranks");
 }
 
+/* Checks that no time overflows: neither of a copy of 2^50 bytes, nor of a loop of short copies
+ * that takes days, nor of a plan that cannot exist because its loop has more turns than a plan can
+ * count. */
+static void gives_up_what_takes_too_long(void **state)
+{
+    (void)state;
+    enum { SLICE = 64 };
+    struct tt_prediction prediction;
+    struct tt_machine m = model_of(1000, 1);
+    struct tt_problem problem = plans_problem(TT_COLL_bcast, 2, INT64_C(1) << 50);
+    struct tt_map map = map_of(2, 2, &m);
+    refused(&tt_bcast_direct, &problem.call, &map, "it takes too long");
+    problem.call.slice = SLICE;
+    assert_int_equal(tt_predict(&tt_bcast_flat, &problem.call, &map, &prediction), TUTTI_ERR_LIMIT);
+    assert_non_null(strstr(tutti_error(), "cannot build a plan: a loop with more than 2^30 turns"));
+    problem = plans_problem(TT_COLL_bcast, 2, INT64_C(1) << 34);
+    for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
+        for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = TT_MACHINE_MOST;
+    refused(&tt_bcast_direct, &problem.call, &map, "it takes too long");
+}
+
 /* ---- Several nodes ---- */
 
 enum { SEND_PS = 1000000, RECEIVE_PS = 2000000, TIME_PS = 10000000, BYTE_PS = 1000 };
@@ -499,6 +520,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(agrees_with_simulator),
         cmocka_unit_test(work_counts),
+        cmocka_unit_test(gives_up_what_takes_too_long),
         cmocka_unit_test(says_what_it_cannot),
         cmocka_unit_test(as_if_each_step_was_followed),
         cmocka_unit_test(steps_are_counted),

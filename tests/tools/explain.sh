@@ -134,7 +134,7 @@ expect 1 tutti draw bcast/u8/8/p2 --what costs
 says err 'no time can be predicted: there is no model'
 
 # With --job, the command shows the choice of a running job. The job logs its choice, too.
-model '1 1 1 1 1 1 1 1 1' >cheap
+model '8 64 512 4096 16384 65536 262144 1048576 4194304' >cheap
 missing=$TUTTI_BUILD/tests/test-run-missing
 waits() {
     tutti ps "$job" >out 2>err && grep -qE '^ *0 .* in (allreduce|measuring algorithms)\(' out
@@ -193,6 +193,20 @@ begins TUTTI_ALGORITHM="$long"
 agrees
 says err "^tutti explain: TUTTI_ALGORITHM of the job has ${#long} bytes, and only entries in the first 255 are"
 expect 0 tutti explain --job "$job" bcast/u8/8
+ends
+# The job's TUTTI_EAGER counts for its predicted times, not that of the command: with 0, a message
+# of 4 KiB waits for its receive.
+sed 's/^message .*/message 1000000/' cheap >dear-messages
+begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/dear-messages" TUTTI_EAGER=0
+expect 0 tutti explain --job "$job" allreduce/f64/sum/4K
+grep '^[* ] ring' out >waiting
+ends
+begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/dear-messages"
+expect 0 tutti explain --job "$job" allreduce/f64/sum/4K
+grep '^[* ] ring' out >eager
+expect 0 env TUTTI_EAGER=0 tutti explain --job "$job" allreduce/f64/sum/4K
+grep '^[* ] ring' out | cmp - eager || fail 'the predicted time depends on the TUTTI_EAGER of the command'
+cmp -s waiting eager && fail "the predicted time does not depend on the job's TUTTI_EAGER"
 ends
 # The ranks may read each other's memory, but not write it.
 under=("$TUTTI_BUILD/tests/trouble-rank" without writev)

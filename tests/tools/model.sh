@@ -19,7 +19,7 @@ model() {
         echo "add_$from $1"
     done
     for table in read_memory_cached read_memory_memory read_other_cached read_other_memory write_memory_memory; do
-        echo "$table 9 9 9 9 9 9 9 9 9"
+        echo "$table 8 64 512 4096 16384 65536 262144 1048576 4194304"
     done
     for table in copy_shared read_shared; do echo "$table 1000 1000 1000 1000 1000 1000 1000 1000 1000"; done
 }
