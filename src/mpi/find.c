@@ -178,6 +178,16 @@ void *tt_mpi_host_symbol(const char *name)
     return dlsym(found.chosen->handle, name);
 }
 
+void *tt_mpi_tool_symbol(const char *name)
+{
+    void *next = dlsym(RTLD_NEXT, name);
+    if (!next || next == tt_mpi_host_symbol(name)) return NULL;
+    const char *path = place_of(next).path;
+    for (int i = 0; i < found.n; i++)
+        if (strcmp(path, found.host[i].path) == 0) return NULL;
+    return next;
+}
+
 /* Returns the address of a variable of the host. If the program refers to a variable of a library
  * directly, the linker puts a copy of the variable into the program, and the library uses this copy
  * too, so the program is searched first. */

@@ -42,6 +42,10 @@ bool tt_mpi_find_host(void);
  * the host; NULL: the host has none with this name. */
 void *tt_mpi_host_symbol(const char *name);
 void *tt_mpi_host_variable(const char *name);
+/* Returns the function with this name (it begins with "MPI_") that the program would call without
+ * Tutti, if that is not the host's own; NULL: it is. The function then belongs to a tool, such as a
+ * profiler, that the program is linked with or that is preloaded after Tutti. */
+void *tt_mpi_tool_symbol(const char *name);
 const char *tt_mpi_host_path(void);
 /* Returns the path of this library; "": the library is a part of the program. */
 const char *tt_mpi_own_path(void);
@@ -94,8 +98,9 @@ extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 
 /* The names of the exported functions: "MPI_Init" ... */
 extern const char *const tt_mpi_names[TT_MPI_N];
-/* Finds the host and fills the table of stub.c, once in a process. */
-void tt_mpi_start(tt_mpi_function *table);
+/* Finds the host and the program's tools, and fills the two tables of stub.c, once in a process.
+ * `tools` may be NULL. */
+void tt_mpi_start(tt_mpi_function *table, tt_mpi_function *tools);
 /* Makes every entry of the table the host's function. */
 void tt_mpi_leave_all(void);
 /* Prints a line on standard error: "tutti: MPI: ...". */

@@ -94,6 +94,14 @@ void tt_mpi_leave_all(void)
     }
 }
 
+static tt_mpi_function *tools; /* the table of tools in stub.c; NULL: there is none */
+
+static void find_tools(void)
+{
+    for (int i = 0; tools && i < TT_MPI_N; i++)
+        tools[i] = (tt_mpi_function)tt_mpi_tool_symbol(tt_mpi_names[i]);
+}
+
 typedef int get_version(char *text, int *length);
 
 /* Returns the backend for the host. NULL: there is none, and a line was printed that says why. */
@@ -150,11 +158,13 @@ static void start(void)
     set_report();
     const struct tt_mpi_backend *backend = backend_of();
     if (backend) backend->take(table);
+    find_tools();
 }
 
-void tt_mpi_start(tt_mpi_function *stubs)
+void tt_mpi_start(tt_mpi_function *stubs, tt_mpi_function *tool_stubs)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     table = stubs;
+    tools = tool_stubs;
     pthread_once(&once, start);
 }

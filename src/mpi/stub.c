@@ -2,9 +2,10 @@
  *
  * The functions that libtutti_mpi.so exports: for each function X in the table of functions.h,
  * MPI_X and PMPI_X, because the Fortran layers of some MPIs call PMPI_X; and for each function of
- * Open MPI's extension, MPIX_X and PMPIX_X. Each function jumps to the address in `table`. This
- * file is compiled with optimisation in every build, so that the compiler turns the call into a
- * jump: the function in the table then sees the return address in the program.
+ * Open MPI's extension, MPIX_X and PMPIX_X. PMPI_X jumps to the address in `table`, and so does
+ * MPI_X unless a tool that the program is linked with defines MPI_X (`tools`). This file is
+ * compiled with optimisation in every build, so that the compiler turns the call into a jump: the
+ * function in the table then sees the return address in the program.
  *
  * With TT_MPI_STATIC, the file is for a program that is linked statically (static.c): it exports
  * only MPI_X, because the program's MPI defines PMPI_X.
@@ -18,44 +19,79 @@ typedef intptr_t MPI_Datatype, MPI_Op, MPI_Comm, MPI_Count, MPI_Aint, MPI_Info, 
 #define EXPORT __attribute__((visibility("default")))
 
 /* clang-format off */
-#define JUMP(NAME, PARAMETERS, ARGUMENTS) \
-    return ((int(*) PARAMETERS)table[TT_MPI_##NAME])ARGUMENTS;
+#define JUMP(FUNCTION, PARAMETERS, ARGUMENTS) \
+    return ((int(*) PARAMETERS)(FUNCTION))ARGUMENTS;
 
-/* The address to which each exported function X jumps; until the first call, that of first_X. */
+/* The address to which each exported function PMPI_X jumps; until the first call, that of
+ * first_X. */
 static tt_mpi_function table[TT_MPI_N];
 
 #define FIRST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     static int first_##NAME PARAMETERS \
     { \
-        tt_mpi_start(table); \
-        JUMP(NAME, PARAMETERS, ARGUMENTS) \
+        tt_mpi_start(table, TOOLS); \
+        JUMP(table[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) \
     }
 #define FIRST_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     FIRST(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
-TT_MPI_FUNCTIONS(FIRST)
-TT_MPI_COLLECTIVES_X(FIRST_X)
-
 #define ENTRY(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)first_##NAME,
 #define ENTRY_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)first_X_##NAME,
+
+#ifdef TT_MPI_STATIC
+
+#define TOOLS NULL
+TT_MPI_FUNCTIONS(FIRST)
+TT_MPI_COLLECTIVES_X(FIRST_X)
 static tt_mpi_function table[TT_MPI_N] = {
     TT_MPI_FUNCTIONS(ENTRY) TT_MPI_COLLECTIVES_X(ENTRY_X)};
 
 #define STUB(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     EXPORT int MPI_##NAME PARAMETERS; \
-    int MPI_##NAME PARAMETERS { JUMP(NAME, PARAMETERS, ARGUMENTS) }
-#define STUB_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
-    EXPORT int MPIX_##NAME PARAMETERS; \
-    int MPIX_##NAME PARAMETERS { JUMP(X_##NAME, PARAMETERS, ARGUMENTS) } \
-    EXPORT int PMPIX_##NAME PARAMETERS; \
-    int PMPIX_##NAME PARAMETERS { JUMP(X_##NAME, PARAMETERS, ARGUMENTS) }
-#define STUB_P(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
-    EXPORT int PMPI_##NAME PARAMETERS; \
-    int PMPI_##NAME PARAMETERS { JUMP(NAME, PARAMETERS, ARGUMENTS) }
-#ifdef TT_MPI_STATIC
+    int MPI_##NAME PARAMETERS { JUMP(table[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) }
 TT_MPI_LIFE_3(STUB)
 TT_MPI_COLLECTIVES_3(STUB)
+
 #else
+
+/* The functions MPI_X of a tool that the program is linked with: without Tutti, the program would
+ * call these and not the host's. Such a function calls PMPI_X, and so comes to `table`. NULL: no
+ * tool defines the function. Until the first call, the entry is tool_X, which finds that out. */
+#define TOOLS tools
+static tt_mpi_function tools[TT_MPI_N];
+
+#define OUTER(NUMBER, PARAMETERS, ARGUMENTS) \
+    if (tools[NUMBER]) JUMP(tools[NUMBER], PARAMETERS, ARGUMENTS) \
+    JUMP(table[NUMBER], PARAMETERS, ARGUMENTS)
+#define TOOL(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    static int tool_##NAME PARAMETERS \
+    { \
+        tt_mpi_start(table, tools); \
+        OUTER(TT_MPI_##NAME, PARAMETERS, ARGUMENTS) \
+    }
+#define TOOL_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    TOOL(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
+TT_MPI_FUNCTIONS(FIRST)
+TT_MPI_COLLECTIVES_X(FIRST_X)
+TT_MPI_FUNCTIONS(TOOL)
+TT_MPI_COLLECTIVES_X(TOOL_X)
+static tt_mpi_function table[TT_MPI_N] = {
+    TT_MPI_FUNCTIONS(ENTRY) TT_MPI_COLLECTIVES_X(ENTRY_X)};
+#define ENTRY_TOOL(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)tool_##NAME,
+#define ENTRY_TOOL_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)tool_X_##NAME,
+static tt_mpi_function tools[TT_MPI_N] = {
+    TT_MPI_FUNCTIONS(ENTRY_TOOL) TT_MPI_COLLECTIVES_X(ENTRY_TOOL_X)};
+
+#define STUB(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    EXPORT int MPI_##NAME PARAMETERS; \
+    int MPI_##NAME PARAMETERS { OUTER(TT_MPI_##NAME, PARAMETERS, ARGUMENTS) } \
+    EXPORT int PMPI_##NAME PARAMETERS; \
+    int PMPI_##NAME PARAMETERS { JUMP(table[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) }
+#define STUB_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    EXPORT int MPIX_##NAME PARAMETERS; \
+    int MPIX_##NAME PARAMETERS { OUTER(TT_MPI_X_##NAME, PARAMETERS, ARGUMENTS) } \
+    EXPORT int PMPIX_##NAME PARAMETERS; \
+    int PMPIX_##NAME PARAMETERS { JUMP(table[TT_MPI_X_##NAME], PARAMETERS, ARGUMENTS) }
 TT_MPI_FUNCTIONS(STUB)
-TT_MPI_FUNCTIONS(STUB_P)
 TT_MPI_COLLECTIVES_X(STUB_X)
+
 #endif

@@ -38,6 +38,22 @@ launch "$host" 3 ./around call
 [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail 'the tool did not see the calls that we take'
 grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool sees are not taken'
 
+# ---- A tool that the program is linked with, and that is preloaded after Tutti ----
+
+"mpicc.$host" "$here/around.c" -o linked -rdynamic -ldl -L"$work" -Wl,--no-as-needed -l:tool.so -Wl,-rpath,"$work"
+sees() { [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail "the tool $1 did not see the calls"; }
+before=(env TUTTI_MPI=off tutti mpi)
+launch "$host" 3 ./linked call
+sees 'without Tutti'
+before=(env TUTTI_MPI=take TUTTI_MPI_REPORT=1 tutti mpi)
+launch "$host" 3 ./linked call
+sees 'in the program'
+grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls of a tool in the program are not taken'
+before=(env TUTTI_MPI=take TUTTI_MPI_REPORT=1 LD_PRELOAD="$library:$work/tool.so")
+launch "$host" 3 ./around call
+sees 'after Tutti'
+grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls of a tool after Tutti are not taken'
+
 # ---- Tutti registers for membarrier(2) before the host has threads: afterwards it takes long ----
 
 before=(tutti mpi)
