@@ -3,9 +3,10 @@
  * Calls that are recognised at once as Tutti's, because they are like the last call of the
  * collective that Tutti did on the communicator. Most programs repeat calls that differ in nothing
  * but their buffers, and to read all arguments of a call takes about as long as Tutti needs for a
- * few bytes. So the record of a communicator keeps, for each collective without lists of counts,
- * the arguments of the last call that Tutti did, and what it passed to Tutti's function. If the
- * next call agrees with them, Tutti's function is called at once.
+ * few bytes. So the record of a communicator keeps, for each collective with at most one pair of
+ * lists of counts and displacements, the arguments of the last call that Tutti did, and what it
+ * passed to Tutti's function. If the next call agrees with them, Tutti's function is called at
+ * once. Lists are compared entry by entry, and kept only on small communicators.
  *
  * All ranks still do the same, because Tutti would do a call that agrees in any case: it has the
  * same shape, and a decision for Tutti holds for as long as the communicator exists (trial.h).
@@ -45,6 +46,17 @@ static inline bool tt_mpi_is_usable(const void *buffer, int64_t bytes)
     return bytes == 0 || (buffer && buffer != MPI_IN_PLACE);
 }
 
+/* Returns whether the lists of a call agree with those that are kept, or both calls have none. */
+static inline bool tt_mpi_lists_agree(const struct tt_mpi_again *again, struct tt_mpi_key key)
+{
+    if (!key.counts.at || !key.displs.at) return again->pieces == 0;
+    for (int r = 0; r < again->pieces; r++)
+        if (tt_mpi_at(key.counts, r) != again->count[r] ||
+            tt_mpi_at(key.displs, r) != again->displ[r])
+            return false;
+    return again->pieces > 0;
+}
+
 /* Returns whether a call agrees with the one that is kept. */
 static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi_key key,
                                  const void *in, const void *out)
@@ -56,11 +68,12 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
            again->key.all_count == key.all_count && again->key.all_type == key.all_type &&
            tt_mpi_is_usable(in, plain->in_bytes) && tt_mpi_is_usable(out, plain->out_bytes) &&
            (plain->in_bytes == 0 || plain->out_bytes == 0 || a + plain->in_bytes <= b ||
-            b + plain->out_bytes <= a);
+            b + plain->out_bytes <= a) &&
+           tt_mpi_lists_agree(again, key);
 }
 
-/* The struct tt_mpi_key of a call with a count and a type, with two pairs of them, of which the
- * second counts only if ALL, and with an operation. */
+/* The struct tt_mpi_key of a call with a count and a type; with two pairs of them, of which the
+ * second counts only if ALL; with lists instead of the second count; and with an operation. */
 #define TT_MPI_KEY_ONE(N, T, ROOT)                                                                 \
     ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .root = ROOT})
 #define TT_MPI_KEY_TWO(N, T, ALL, ALL_N, ALL_T, ROOT)                                              \
@@ -69,6 +82,13 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
                          .all_count = ALL ? ALL_N : 0,                                             \
                          .all_type = ALL ? TT_MPI_KEY(ALL_T) : 0,                                  \
                          .root = ROOT})
+#define TT_MPI_KEY_LISTS(N, T, ALL, COUNTS, DISPLS, ALL_T, ROOT)                                   \
+    ((struct tt_mpi_key){.count = N,                                                               \
+                         .type = TT_MPI_KEY(T),                                                    \
+                         .all_type = ALL ? TT_MPI_KEY(ALL_T) : 0,                                  \
+                         .root = ROOT,                                                             \
+                         .counts = {ALL ? COUNTS : NULL, sizeof *(COUNTS)},                        \
+                         .displs = {ALL ? DISPLS : NULL, sizeof *(DISPLS)}})
 #define TT_MPI_KEY_OP(N, T, OP, ROOT)                                                              \
     ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .op = TT_MPI_KEY(OP), .root = ROOT})
 
@@ -116,10 +136,21 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
 #define TT_MPI_AGAIN_Scatter(F, A, RECORD, S, SN, ST, R, RN, RT, ROOT, COMM) \
     F(TT_MPI_INDEX_Scatter, TT_MPI_KEY_TWO(RN, RT, ROOT == RECORD->rank, SN, ST, ROOT), S, R, \
       TT_MPI_AGAIN_MOVED(scatter, A, RECORD, S, R, ROOT))
-/* Calls with lists of counts are not kept. */
-#define TT_MPI_AGAIN_Gatherv(...)
-#define TT_MPI_AGAIN_Scatterv(...)
-#define TT_MPI_AGAIN_Allgatherv(...)
+#define TT_MPI_AGAIN_N(A) (A->pieces ? A->n : NULL)
+#define TT_MPI_AGAIN_AT(A) (A->pieces ? A->at : NULL)
+#define TT_MPI_AGAIN_Gatherv(F, A, RECORD, S, SN, ST, R, RN, D, RT, ROOT, COMM) \
+    F(TT_MPI_INDEX_Gatherv, TT_MPI_KEY_LISTS(SN, ST, ROOT == RECORD->rank, RN, D, RT, ROOT), S, R, \
+      tt_mpi_tutti.gatherv(RECORD->team, S, A->plain.n, TT_MPI_AGAIN_OUT(A, R), TT_MPI_AGAIN_N(A), \
+                           TT_MPI_AGAIN_AT(A), TUTTI_U8, ROOT))
+#define TT_MPI_AGAIN_Scatterv(F, A, RECORD, S, SN, D, ST, R, RN, RT, ROOT, COMM) \
+    F(TT_MPI_INDEX_Scatterv, TT_MPI_KEY_LISTS(RN, RT, ROOT == RECORD->rank, SN, D, ST, ROOT), S, \
+      R, \
+      tt_mpi_tutti.scatterv(RECORD->team, TT_MPI_AGAIN_IN(A, S), TT_MPI_AGAIN_N(A), \
+                            TT_MPI_AGAIN_AT(A), R, A->plain.n, TUTTI_U8, ROOT))
+#define TT_MPI_AGAIN_Allgatherv(F, A, RECORD, S, SN, ST, R, RN, D, RT, COMM) \
+    F(TT_MPI_INDEX_Allgatherv, TT_MPI_KEY_LISTS(SN, ST, true, RN, D, RT, 0), S, R, \
+      tt_mpi_tutti.allgatherv(RECORD->team, S, R, A->n, A->at, TUTTI_U8))
+/* These calls have two lists, or lists without displacements. They are not kept. */
 #define TT_MPI_AGAIN_Alltoallv(...)
 #define TT_MPI_AGAIN_Alltoallw(...)
 #define TT_MPI_AGAIN_Reduce_scatter(...)

@@ -126,19 +126,25 @@ struct tt_mpi_plain {
 };
 
 /* The arguments by which a call is recognised (again.h), all but the buffers. all_count and
- * all_type belong to the buffer with a piece for each rank. An argument that this rank does not use
- * is 0. */
+ * all_type belong to the buffer with a piece for each rank; counts and displs are its lists. An
+ * argument that this rank does not use is 0. */
 struct tt_mpi_key {
     int64_t count, all_count;
     uint64_t type, all_type, op;
     int root;
+    struct tt_mpi_counts counts, displs;
 };
 
 /* The last call of a collective that Tutti did on a communicator (again.h). */
 struct tt_mpi_again {
     bool kept; /* false: there is none */
     struct tt_mpi_plain plain;
-    struct tt_mpi_key key;
+    struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
+    /* The lists of the call, with an entry for each of `pieces` ranks (0: the call has no lists):
+     * what the program gave, and what was passed to Tutti's function, in bytes. The four lists are
+     * one piece of memory at `count`, which is freed with the record. */
+    int pieces;
+    int64_t *count, *displ, *n, *at;
 };
 
 /* The record of a communicator that was used in a call. */
@@ -246,7 +252,7 @@ struct tt_mpi_call {
      * stores of this thread have reached the cache, also a store to a line that another rank polls.
      */
     int code;
-    bool copies;      /* whether tt_mpi_room was called: data are copied or packed */
+    bool copies;      /* whether tt_mpi_room was called for data, which are copied or packed */
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
     size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */

@@ -47,8 +47,10 @@ static bool well(const struct tt_mpi_call *call)
 static bool allocate(struct tt_mpi_call *call, struct lengths *s)
 {
     int64_t p = call->record->members;
+    bool copies = call->copies;
     s->count = tt_mpi_room(call, 4 * p * (int64_t)sizeof *s->count);
     s->layout = tt_mpi_room(call, p * (int64_t)sizeof *s->layout);
+    call->copies = copies; /* the lists are no data */
     if (!s->count || !s->layout) return false;
     s->place = s->count + p;
     s->n = s->place + p;
@@ -227,6 +229,19 @@ static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct 
     return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
 }
 
+/* Records what was passed to Tutti's function by a rank whose own piece is `own`, if that are the
+ * program's buffers (again.h). At a rank that has read `s`, from the arguments `buffer` and so on,
+ * the pieces must begin at this buffer, and not before it. */
+static void pass(struct tt_mpi_call *call, const struct tt_mpi_side *own, const struct lengths *s,
+                 const void *buffer, bool sends)
+{
+    int64_t all = s->count ? reach_of(s, call->record->members) : 0;
+    if (own->bytes == 0 || (s->count && (!s->lie || s->buffer != buffer))) return;
+    call->plain = (struct tt_mpi_plain){.n = own->bytes,
+                                        .in_bytes = sends ? all : own->bytes,
+                                        .out_bytes = sends ? own->bytes : all};
+}
+
 bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t sendcount,
                           MPI_Datatype sendtype, void *recvbuf, struct tt_mpi_counts recvcounts,
                           struct tt_mpi_counts displs, MPI_Datatype recvtype)
@@ -241,6 +256,7 @@ bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t
     const void *from = gathered_from(call, &own, &s, sendbuf == MPI_IN_PLACE, to);
     if (!well(call)) return true;
     call->status = TT_MPI_RUN(call, allgatherv, call->team, from, to, s.n, s.at, TUTTI_U8);
+    pass(call, &own, &s, recvbuf, false);
     deliver(call, &s, to);
     return true;
 }
@@ -266,6 +282,7 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     if (!well(call)) return true;
     call->status =
         TT_MPI_RUN(call, gatherv, call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
+    pass(call, &own, &s, recvbuf, false);
     if (here) deliver(call, &s, to);
     return true;
 }
@@ -321,6 +338,7 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
         scatterv_at_root(call, &s, &own, in_place, root);
     else
         scatterv_elsewhere(call, &own, root);
+    pass(call, &own, &s, sendbuf, true);
     return true;
 }
 

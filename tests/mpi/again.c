@@ -96,6 +96,84 @@ static void others(void)
     }
 }
 
+/* Pieces with lists: rank r has count[r] numbers, which lie from displ[r] on in `all`. Some of all
+ * numbers lie between the pieces, and have to keep their value. */
+enum { NUMBERS = 64 };
+struct listed {
+    int count[RANKS], displ[RANKS];
+    int *all, memory[NUMBERS];
+};
+
+static struct listed listed_at(int first, int step, int begin)
+{
+    struct listed s;
+    for (int r = 0; r < p; r++) s.count[r] = 1 + (r + first) % 2, s.displ[r] = begin + step * r;
+    s.all = s.memory + NUMBERS / 2;
+    return s;
+}
+
+/* Sets all numbers to -1, or those of the pieces to numbers that name their rank, place and i. */
+static void fill(struct listed *s, int i, int pieces)
+{
+    memset(s->memory, -1, sizeof s->memory);
+    for (int r = 0; pieces && r < p; r++)
+        for (int k = 0; k < s->count[r]; k++) s->all[s->displ[r] + k] = 100 * i + 10 * r + k;
+}
+
+/* Expects the numbers of the pieces, or that all numbers are -1. */
+static void compare(const struct listed *s, int i, int pieces)
+{
+    struct listed wanted = *s;
+    wanted.all = wanted.memory + NUMBERS / 2;
+    fill(&wanted, i, pieces);
+    expect(memcmp(s->memory, wanted.memory, sizeof s->memory), 0);
+}
+
+/* Calls gatherv, scatterv and allgatherv `times` times with these lists. */
+static void with_lists(struct listed s, int root, int times)
+{
+    int own[2], n = s.count[me];
+    s.all = s.memory + NUMBERS / 2;
+    for (int i = 0; i < times; i++) {
+        for (int k = 0; k < 2; k++) own[k] = 100 * i + 10 * me + k;
+        fill(&s, i, 0);
+        MPI_Gatherv(own, n, MPI_INT, me == root ? s.all : NULL, me == root ? s.count : NULL,
+                    me == root ? s.displ : NULL, MPI_INT, root, MPI_COMM_WORLD);
+        compare(&s, i, me == root);
+        fill(&s, i, 0);
+        MPI_Allgatherv(own, n, MPI_INT, s.all, s.count, s.displ, MPI_INT, MPI_COMM_WORLD);
+        compare(&s, i, 1);
+        own[0] = own[1] = -1;
+        fill(&s, i + 1, 1);
+        MPI_Scatterv(me == root ? s.all : NULL, me == root ? s.count : NULL,
+                     me == root ? s.displ : NULL, MPI_INT, own, n, MPI_INT, root, MPI_COMM_WORLD);
+        for (int k = 0; k < 2; k++) expect(own[k], k < n ? 100 * (i + 1) + 10 * me + k : -1);
+    }
+}
+
+/* Collectives with lists, of which the counts, the displacements or the root change, and then come
+ * back: pieces with and without gaps, in descending order, before the buffer, and in place. */
+static void lists(int root)
+{
+    struct listed first = listed_at(0, 3, 0), other = first, in_place = first;
+    with_lists(first, root, MANY);
+    other.count[(root + 1) % p] = 3 - other.count[(root + 1) % p];
+    with_lists(other, root, 3);
+    with_lists(first, root, 3);
+    with_lists(listed_at(1, 3, 0), root, 3);
+    with_lists(listed_at(1, 3, 1), root, 3);
+    with_lists(listed_at(0, -3, 3 * p), root, 3);
+    with_lists(listed_at(0, 2, -5), root, 3);
+    with_lists(first, root, MANY);
+    with_lists(first, p - 1 - root, 3);
+    in_place.all = in_place.memory + NUMBERS / 2;
+    fill(&in_place, 7, 1);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, in_place.all, in_place.count, in_place.displ, MPI_INT,
+                   MPI_COMM_WORLD);
+    compare(&in_place, 7, 1);
+    with_lists(first, root, 3);
+}
+
 /* Sends two of three numbers: with a type that has a gap, whose handle may be that of a type
  * without a gap that was freed. */
 static void types(void)
@@ -125,6 +203,7 @@ static void pairs(int n)
         double value;
         int index;
     } one[PAIRS], all[RANKS * PAIRS], got[RANKS * PAIRS];
+    int counts[RANKS], displs[RANKS];
     for (int i = 0; i < 6; i++) {
         for (int k = 0; k < n; k++) one[k] = (struct pair){me + i + k, me};
         for (int k = 0; k < p * n; k++) all[k] = (struct pair){me + i, k}, got[k].index = -1;
@@ -138,6 +217,13 @@ static void pairs(int n)
             expect(got[k].index == me * n + k % n && got[k].value == k / n + i, 1);
         MPI_Scatter(all, n, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, 0, MPI_COMM_WORLD);
         for (int k = 0; k < n; k++) expect(got[k].index == me * n + k && got[k].value == i, 1);
+        for (int r = 0; r < p; r++) counts[r] = n, displs[r] = r * n;
+        MPI_Scatterv(all, counts, displs, MPI_DOUBLE_INT, got, n, MPI_DOUBLE_INT, 0,
+                     MPI_COMM_WORLD);
+        for (int k = 0; k < n; k++) expect(got[k].index == me * n + k && got[k].value == i, 1);
+        MPI_Allgatherv(one, n, MPI_DOUBLE_INT, got, counts, displs, MPI_DOUBLE_INT, MPI_COMM_WORLD);
+        for (int k = 0; k < p * n; k++)
+            expect(got[k].index == k / n && got[k].value == k / n + i + k % n, 1);
         MPI_Bcast(one, n, MPI_DOUBLE_INT, 1, MPI_COMM_WORLD);
         for (int k = 0; k < n; k++) expect(one[k].index == 1 && one[k].value == 1 + i + k, 1);
     }
@@ -223,6 +309,8 @@ int main(int argc, char **argv)
     roots(p - 1);
     roots(0);
     others();
+    lists(0);
+    lists(p - 1);
     types();
     communicators();
     around();
