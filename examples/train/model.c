@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Turns scores into probabilities; returns the most probable digit. The greatest score is
@@ -81,7 +82,9 @@ static bool write_to(const struct model *model, FILE *file)
     return fclose(file) == 0 && !bad;
 }
 
-bool model_write(const struct model *model, const char *name)
+/* Writes to a new file and then renames it to `name`, so that an existing file stays until the new
+ * one is complete. */
+static bool replace_file(const struct model *model, const char *name)
 {
     char *part;
     if (asprintf(&part, "%s.%d", name, (int)getpid()) < 0) return false;
@@ -92,4 +95,13 @@ bool model_write(const struct model *model, const char *name)
     free(part);
     errno = error;
     return ok;
+}
+
+bool model_write(const struct model *model, const char *name)
+{
+    struct stat is;
+    if (lstat(name, &is) != 0 || S_ISREG(is.st_mode)) return replace_file(model, name);
+    /* A rename would replace a device or a link itself. */
+    FILE *file = fopen(name, "we");
+    return file && write_to(model, file);
 }

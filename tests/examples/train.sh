@@ -59,6 +59,21 @@ same_model model 'no launcher'
 tutti run -n 2 -- train -q -s 2 -o other
 if cmp -s other reference; then die 'two steps make the model of 60'; fi
 
+# The model goes through a link and into a pipe or a device, which all stay what they are.
+ln -s linked link
+mkfifo pipe
+exec 3<>pipe
+for file in link pipe; do tutti run -n 2 -- train -q -s 2 -o $file || die "no model in a $file"; done
+if [ ! -L link ] || [ ! -p pipe ]; then die 'the link or the pipe was replaced'; fi
+head -n $weights <&3 >piped
+exec 3>&-
+for file in linked piped; do cmp $file other || die "another model in the file $file"; done
+if mknod null c 1 3 2>err && true >>null; then
+    tutti run -n 2 -- train -q -s 2 -o null || die 'no model in a device'
+    [ -c null ] || die 'the device was replaced'
+fi
+rm -f null link pipe
+
 # With --reproducible the models are the same to the last bit, on any number of ranks, with any
 # placement on nodes, and when ranks die.
 tutti run -n 1 -- train "${small[@]}" -q --reproducible -o exact
