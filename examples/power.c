@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tutti/tutti.h>
 
@@ -149,28 +150,41 @@ static void clear(struct power *power)
     free(power->displs);
 }
 
+static int run(struct power *power, int64_t n)
+{
+    int failed = !divide(power, n);
+    if (failed) {
+        fprintf(stderr, "power: out of memory\n");
+    } else if (iterate(power) != TUTTI_OK) {
+        fprintf(stderr, "power: %s\n", tutti_error());
+        failed = 1;
+    }
+    clear(power);
+    return failed;
+}
+
+/* Prints the usage, on rank 0 only. */
+static int print_usage(const struct power *power, int asked)
+{
+    if (tutti_rank(power->team) == 0)
+        fprintf(asked ? stdout : stderr, "Usage: power [N], N from 1 to %d (default %d)\n", N_MAX,
+                N);
+    return asked ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
     char *end = "";
     int64_t n = argc > 1 ? strtoll(argv[1], &end, 10) : N;
-    if (argc > 2 || *end || n < 1 || n > N_MAX) {
-        fprintf(stderr, "power: usage: power [N], N from 1 to %d\n", N_MAX);
-        return 2;
-    }
     tutti_client *client;
     if (tutti_init(&client) != TUTTI_OK) {
         fprintf(stderr, "power: %s\n", tutti_error());
         return 1;
     }
     struct power power = {.team = tutti_world(client)};
-    int failed = !divide(&power, n);
-    if (failed) {
-        fprintf(stderr, "power: out of memory\n");
-    } else if (iterate(&power) != TUTTI_OK) {
-        fprintf(stderr, "power: %s\n", tutti_error());
-        failed = 1;
-    }
-    clear(&power);
+    int good = argc <= 2 && !*end && n >= 1 && n <= N_MAX;
+    int status =
+        good ? run(&power, n) : print_usage(&power, argc == 2 && strcmp(argv[1], "--help") == 0);
     tutti_finalize(client);
-    return failed;
+    return status;
 }

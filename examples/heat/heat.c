@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <tutti/tutti.h>
@@ -15,13 +16,12 @@ struct tile {
     tutti_team *grid;                   /* NULL: the tile is the whole plate */
 };
 
+enum { MOST = 1000000 }; /* the largest size, and the largest number of steps */
 static int64_t size = 256, steps = 500;
 
 static void must(tutti_status status)
 {
-    if (status == TUTTI_OK) return;
-    fprintf(stderr, "heat: %s\n", tutti_error());
-    exit(2);
+    if (status != TUTTI_OK) fprintf(stderr, "heat: %s\n", tutti_error()), exit(2);
 }
 
 /* Makes a cold tile with its border; the upper edge of the plate has 100 degrees. */
@@ -82,11 +82,10 @@ static double *run(const struct tile *t)
 static int64_t compare(const struct tile *t)
 {
     double *mine = run(t), *all = run(&(struct tile){.rows = size, .columns = size});
-    int64_t differ = 0;
+    int64_t differ = 0, w = t->columns + 2;
     for (int64_t i = 1; i <= t->rows; i++)
         for (int64_t j = 1; j <= t->columns; j++)
-            differ +=
-                mine[i * (t->columns + 2) + j] != all[(t->row + i) * (size + 2) + t->column + j];
+            differ += mine[i * w + j] != all[(t->row + i) * (size + 2) + t->column + j];
     free(mine), free(all);
     return differ;
 }
@@ -95,17 +94,18 @@ int main(int argc, char **argv)
 {
     tutti_client *client;
     struct tile t;
-    int dims[2] = {0, 0}, at[2];
+    int help = argc == 2 && !strcmp(argv[1], "--help"), wrong = 0, dims[2] = {0, 0}, at[2];
     char *end;
     opterr = 0; /* getopt prints nothing: rank 0 prints one error for all ranks */
-    for (int64_t o, n; (o = getopt(argc, argv, "n:s:")) != -1;)
-        *(o == 'n' ? &size : &steps) = o != '?' && (n = strtoll(optarg, &end, 10), !*end) ? n : 0;
+    for (int o; (o = getopt(argc, argv, "n:s:")) != -1; wrong |= o == '?' || *end)
+        if (o != '?') *(o == 'n' ? &size : &steps) = strtoll(optarg, &end, 10);
     must(tutti_init(&client));
     must(tutti_cart_dims(tutti_size(tutti_world(client)), 2, dims));
-    if (optind < argc || steps < 1 || size < dims[0]) {
+    if (wrong || optind < argc || steps < 1 || steps > MOST || size < dims[0] || size > MOST) {
         if (tutti_rank(tutti_world(client)) == 0)
-            fprintf(stderr, "Usage: heat [-n SIZE (%d or more)] [-s STEPS (1 or more)]\n", dims[0]);
-        return tutti_finalize(client), 2;
+            fprintf(help ? stdout : stderr,
+                    "Usage: heat [-n SIZE (%d to %d)] [-s STEPS (1 to %d)]\n", dims[0], MOST, MOST);
+        return tutti_finalize(client), help ? 0 : 2;
     }
     must(tutti_team_cart(tutti_world(client), 2, dims, NULL, TUTTI_CART_LAST_FASTEST, &t.grid));
     must(tutti_cart_coords(t.grid, tutti_rank(t.grid), at));

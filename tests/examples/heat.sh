@@ -39,10 +39,14 @@ if [ -z "$TUTTI_SANITIZE" ]; then
     grep -qE '^[1-9][0-9]* cells differ' out || die 'no exchange, and no cell differs'
 fi
 
-for wrong in -n0 -nx -n50x -s0 -s5x -x 5 '-n 2'; do
+for wrong in -n0 -nx -n50x -s0 -s5x -x 5 '-n 2' '-x -s 5' -n1000001 -s1000001 \
+    '-n 4294967294 -s 1' -n9223372036854775807 -s99999999999999999999 '--help 5'; do
     status=0
     # shellcheck disable=SC2086
     tutti run -n 9 -- heat $wrong >out 2>err || status=$?
     [ $status -eq 2 ] || die "exit status $status: $wrong"
     [ "$(grep -c '^Usage: ' err)" -eq 1 ] || die "not one complaint: $wrong"
 done
+tutti run -n 3 -- heat --help >out 2>err || die "exit status $? of --help"
+[ "$(grep -c '^Usage: ' out)" -eq 1 ] || die 'not one help'
+[ "$(wc -l <"$TUTTI_SOURCE/examples/heat/heat.c")" -le 120 ] || die 'more lines than the README says'

@@ -39,6 +39,11 @@ done
 
 # More ranks than rows; no rows; invalid arguments.
 [[ $(tutti run -n 4 -- power 2) == 'n = 2: largest eigenvalue 2.618034 '*'it is 2.618034' ]] || die 'power 2'
-for wrong in 0 -1 x 1x 100001; do
-    if power $wrong 2>/dev/null; then die "power takes $wrong"; fi
+for wrong in 0 -1 x 1x 100001 9223372036854775808 '5 6'; do
+    status=0
+    # shellcheck disable=SC2086
+    said=$(tutti run -n 3 -- power $wrong 2>&1 >/dev/null) || status=$?
+    [ $status -eq 2 ] || die "exit status $status of power $wrong"
+    [ "$(grep -c '^Usage: power ' <<<"$said")" -eq 1 ] || die "power $wrong says '$said'"
 done
+[[ $(tutti run -n 3 -- power --help) == 'Usage: power '* ]] || die 'power --help'
