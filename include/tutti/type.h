@@ -191,7 +191,10 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  *
  * A type is ready for use when it is made; there is no commit. The function that makes it joins
  * fields that follow each other in memory, so a type is as fast as the simplest one that describes
- * the same memory. Derived types may be made of derived types in any order.
+ * the same memory. Derived types may be made of derived types in any order, and up to 32 types may
+ * be nested. A type whose basic elements fill its extent without gaps counts as a basic type here,
+ * and a type of a single element of another type, such as a resized type, counts as this other
+ * type.
  *
  * A call allocates memory to pack and unpack elements that do not lie in a row. `in` and `out` of a
  * derived type may interleave. TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
@@ -212,14 +215,15 @@ typedef struct tutti_field {
  * the later element remain. The lower bound is 0. The function copies the fields; the caller may
  * free their types afterwards. Errors: ARG (null, n < 1, no elements, a negative count,
  * overlapping, an unknown type, an extent < 1, or bytes more than 2^40 from the beginning of the
- * element), LIMIT (4096 types exist, or 32 are nested), MEMORY. Local, any thread. */
+ * element), LIMIT (4096 types exist, or it would nest more than 32), MEMORY. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_field *fields,
                                                           int64_t extent, tutti_type *type);
 
 /* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
  * after the block before it. The extent is that of (count - 1) * stride + block elements, and the
- * lower bound that of `base`. A vector counts as two of the 32 types that may be nested. Errors: as
- * for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any thread. */
+ * lower bound that of `base`. A vector counts as at most two of the 32 types that may be nested.
+ * Errors: as for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any
+ * thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);
@@ -246,10 +250,11 @@ typedef enum tutti_order {
 /* Makes a type of a part of an array of n dimensions with sizes[d] elements of `base` in dimension
  * d. The part has the elements whose index i in each dimension d is starts[d] <= i < starts[d] +
  * parts[d]. The packed form has them in the order of memory. The element begins where the array
- * begins; its extent is that of the whole array, and its lower bound 0. Each dimension counts as
- * one of the 32 types that may be nested, so an array may have 32 dimensions. The function copies
- * the arrays. Errors: as for tutti_type_struct; ARG also if a size or part < 1, a start < 0, the
- * part is not inside the array, or the order is unknown. Local, any thread. */
+ * begins; its extent is that of the whole array, and its lower bound 0. Each dimension counts as at
+ * most one of the 32 types that may be nested, so an array of a basic type may always have 32
+ * dimensions. A dimension in which the part has only one element does not count. The function
+ * copies the arrays. Errors: as for tutti_type_struct; ARG also if a size or part < 1, a start < 0,
+ * the part is not inside the array, or the order is unknown. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_subarray(int n, const int64_t *sizes,
                                                             const int64_t *parts,
                                                             const int64_t *starts,

@@ -139,7 +139,6 @@ static bool grow(struct tt_layout *l, int64_t offset, int64_t count, const struc
     l->packed += packed;
     l->begin = tt_min(l->begin, offset + inner->begin);
     l->end = tt_max(l->end, offset + steps + inner->end);
-    l->depth = (int)tt_max(l->depth, inner->depth + 1);
     l->signature = joined(l->signature, repeated(inner->signature, count));
     return l->packed <= MOST && l->begin >= -MOST && l->end <= MOST;
 }
@@ -154,6 +153,7 @@ static bool append(struct tt_layout *l, struct tt_field f)
 {
     struct tt_field *last = l->n > 0 ? &l->field[l->n - 1] : NULL;
     int64_t blocks = 1;
+    l->depth = (int)tt_max(l->depth, f.inner->depth + 1);
     if (last && last->inner == f.inner &&
         last->offset + last->count * f.inner->extent == f.offset) {
         last->count += f.count;
@@ -199,8 +199,6 @@ static tutti_status check(const struct tt_layout *l)
     if (l->lower < -MOST || l->lower > MOST)
         return tt_fail(TUTTI_ERR_ARG, "lower is not in -2^40..2^40: %lld", (long long)l->lower);
     if (l->packed == 0) return tt_fail(TUTTI_ERR_ARG, "the type has no elements");
-    if (l->depth > DEEPEST)
-        return tt_fail(TUTTI_ERR_LIMIT, "types are nested more than %d deep", DEEPEST);
     return check_apart(l);
 }
 
@@ -230,12 +228,20 @@ static tutti_status compact(struct tt_layout **layout)
     return TUTTI_OK;
 }
 
+/* Checks a simplified layout, so that only those levels count through which packing recurses. */
+static tutti_status check_depth(const struct tt_layout *l)
+{
+    if (l->depth <= DEEPEST) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_LIMIT, "types are nested more than %d deep", DEEPEST);
+}
+
 tutti_status tt_layout_end(struct tt_layout **layout, int64_t lower, int64_t extent)
 {
     (*layout)->lower = lower;
     (*layout)->extent = extent;
     tutti_status status = check(*layout);
     if (status == TUTTI_OK) status = compact(layout);
+    if (status == TUTTI_OK) status = check_depth(*layout);
     struct tt_layout *l = *layout;
     if (status != TUTTI_OK) {
         tt_layout_drop(l);

@@ -168,6 +168,48 @@ static void contiguous_fields_are_joined(void **state)
     assert_int_equal(tutti_type_free(type), TUTTI_OK);
 }
 
+/* Makes a part of an array of n dimensions, all equal but the fastest: its size is 3, and its part
+ * has 2 elements. Frees it. */
+static tutti_status part_of(int n, int64_t size, int64_t part)
+{
+    enum { MOST = 40 };
+    int64_t sizes[MOST], parts[MOST], starts[MOST] = {0};
+    tutti_type type;
+    assert_in_range(n, 1, MOST);
+    for (int d = 0; d < n; d++) sizes[d] = d > 0 ? size : 3, parts[d] = d > 0 ? part : 2;
+    tutti_status status =
+        tutti_type_subarray(n, sizes, parts, starts, TUTTI_ORDER_FORTRAN, TUTTI_I8, &type);
+    if (status == TUTTI_OK) assert_int_equal(tutti_type_free(type), TUTTI_OK);
+    return status;
+}
+
+static void only_levels_that_remain_count_as_nested(void **state)
+{
+    (void)state;
+    const int64_t ones[33] = {[0 ... 32] = 1}, twos[33] = {[0 ... 32] = 2}, zeros[33] = {0};
+    tutti_type type, wrapped;
+    assert_int_equal(part_of(32, 2, 2), TUTTI_OK);
+    assert_int_equal(part_of(33, 2, 2), TUTTI_ERR_LIMIT);
+    assert_non_null(strstr(tutti_error(), "nested more than 32 deep"));
+    assert_int_equal(part_of(38, 2, 1), TUTTI_OK);
+    assert_int_equal(part_of(40, 1, 1), TUTTI_OK);
+    const int64_t *const sizes[] = {ones, twos, twos}, *const parts[] = {ones, ones, twos};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            tutti_type_subarray(33, sizes[i], parts[i], zeros, TUTTI_ORDER_C, TUTTI_I8, &type),
+            TUTTI_OK);
+        assert_int_equal(tt_layout_find(type)->depth, 1);
+        assert_int_equal(tutti_type_free(type), TUTTI_OK);
+    }
+    assert_int_equal(tutti_type_vector(2, 1, 2, TUTTI_I8, &type), TUTTI_OK);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(tutti_type_resized(type, 0, 4 + i, &wrapped), TUTTI_OK);
+        assert_int_equal(tutti_type_free(type), TUTTI_OK);
+        type = wrapped;
+    }
+    assert_int_equal(tutti_type_free(type), TUTTI_OK);
+}
+
 /* Checks that types that pack to the same sequence have the same signature, however they are
  * made. */
 static void equal_sequences_have_equal_signatures(void **state)
@@ -270,6 +312,7 @@ int main(void)
         cmocka_unit_test(bounds_enter_into_bounds),
         cmocka_unit_test(random_nests_pack_by_their_definition),
         cmocka_unit_test(contiguous_fields_are_joined),
+        cmocka_unit_test(only_levels_that_remain_count_as_nested),
         cmocka_unit_test(equal_sequences_have_equal_signatures),
         cmocka_unit_test(wrong_blocks_are_refused),
         cmocka_unit_test(wrong_parts_are_refused),
