@@ -31,8 +31,11 @@ check_page() {
         grep -qiF -- "${line%.}" flat || fail "--help of $name does not say: $line"
     done < <(plain "$name.1" | grep -A2 '^\.TP' | grep -A1 -E '^--?[a-zA-Z]' | grep -vE '^-')
     if command -v man >/dev/null; then
-        LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$name.1" >/dev/null 2>warnings
-        [ ! -s warnings ] || fail "man warns of $name.1: $(cat warnings)"
+        # A narrow terminal shows which lines cannot be broken.
+        for width in 60 80; do
+            LC_ALL=C.UTF-8 MANWIDTH=$width man --warnings -E UTF-8 -l -Tutf8 -Z "$name.1" >/dev/null 2>warnings
+            [ ! -s warnings ] || fail "man warns of $name.1 at $width columns: $(cat warnings)"
+        done
     fi
 }
 
