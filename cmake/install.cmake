@@ -10,6 +10,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tutti)
 install(DIRECTORY include/tutti TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS tutti_shared tutti_static EXPORT TuttiTargets)
 install(EXPORT TuttiTargets NAMESPACE Tutti:: DESTINATION ${package_dir})
+# With the targets, the files that follow are a package in the build folder, too. find_package looks
+# there if its folder `bin` is in PATH, even if Tutti is installed.
+export(EXPORT TuttiTargets NAMESPACE Tutti:: FILE ${PROJECT_BINARY_DIR}/TuttiTargets.cmake)
 configure_package_config_file(cmake/TuttiConfig.cmake.in ${PROJECT_BINARY_DIR}/TuttiConfig.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TuttiConfigVersion.cmake

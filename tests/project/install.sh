@@ -53,6 +53,20 @@ env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PAT
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
 
+# find_package takes the Tutti whose folder `bin` comes first in PATH: the installed one, or a build
+# that is not installed.
+# found FOLDER: expects that find_package finds the package in FOLDER with this PATH.
+found() {
+    rm -rf "$work/build"
+    env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" >/dev/null
+    grep -qxF "Tutti_DIR:PATH=$1" "$work/build/CMakeCache.txt" ||
+        die "not $1: $(grep Tutti_DIR "$work/build/CMakeCache.txt")"
+    cmake --build "$work/build" >/dev/null
+    for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
+}
+PATH=$prefix/bin:$PATH found "$library/cmake/Tutti"
+PATH=$TUTTI_BUILD/bin:$prefix/bin:$PATH found "$TUTTI_BUILD"
+
 # The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
 printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"
 cat >"$work/barrier.c" <<'PROGRAM'
