@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The options for all compilations: the language, the warnings (all of them errors), the sanitizers.
+# The options for all compilations: the language, the warnings (errors in the presets), the
+# sanitizers.
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -32,9 +33,6 @@ endif()
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-D_GNU_SOURCE=>)
 add_compile_options(-Wall -Wextra -Wundef -Wshadow -Wvla
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes$<SEMICOLON>-Wmissing-prototypes>)
-if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
-  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
-endif()
 
 if(TUTTI_SANITIZE STREQUAL "address")
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
