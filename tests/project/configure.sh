@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# CMake makes warnings errors in each preset, and not in a plain build of a user.
+# CMake makes warnings errors in each preset, and not in a plain build of a user. It refuses to
+# build in the folder of the sources.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -34,3 +35,10 @@ presets=$(cd options && "$CMAKE" --list-presets | sed -n 's/^ *"\([a-z]*\)".*/\1
 for preset in $presets; do errors ON --preset "$preset"; done
 errors OFF --preset release -D CMAKE_COMPILE_WARNING_AS_ERROR=OFF
 errors '' -G Ninja
+
+mkdir sources
+cp "$TUTTI_SOURCE/CMakeLists.txt" sources
+if (cd sources && "$CMAKE" -G Ninja .) >out 2>&1; then die 'a build in the folder of the sources'; fi
+grep -q 'cmake -G Ninja -S . -B build/release' out || die "not what to do: $(cat out)"
+(cd sources && eval "$(sed -n 's/^ *\(rm -r .*\)/\1/p' ../out)" && [ "$(ls -A)" = CMakeLists.txt ]) ||
+    die "files stay: $(ls -A sources)"
