@@ -149,7 +149,7 @@ int tt_mpi_main(int argc, char **argv)
             "collectives: barrier, bcast, reduce, allreduce, scan, exscan, reduce_scatter(_block), "
             "gather(v), scatter(v), allgather(v) and alltoall(v, w) on communicators of several "
             "ranks, where it is measured to be faster than the program's own MPI. That MPI does "
-            "the others. With MPICH, the ranks have to be on one node.\v"
+            "the others. The ranks may be on several machines.\v"
             "TUTTI_MPI_REPORT=1 prints at MPI_Finalize which calls Tutti did, and why not the "
             "others; TUTTI_MPI_REPORT=FILE writes that into a file. TUTTI_MPI=-bcast,-scan leaves "
             "these two to the program's MPI, and TUTTI_MPI=off all. With TUTTI_MPI=take, Tutti "
