@@ -98,19 +98,35 @@ static double seconds_in_all(const struct tt_mpi_report *report)
     return seconds;
 }
 
+/* Returns whether a byte is a printable character of ASCII. */
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c < 127;
+}
+
 /* ---- Text ---- */
 
-static const char *or_dash(const char *text)
+/* Prints a text, or - for an empty one, and, if `width` is not 0, blanks up to this width, but at
+ * least one. A program may give a communicator any name, so a byte that is no printable character
+ * of ASCII is replaced by the same text as in JSON. */
+static void print_cell(FILE *out, const char *text, int width)
 {
-    return *text ? text : "-";
+    int n = 0;
+    if (!*text) text = "-";
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        n += fprintf(out, is_plain(*c) ? "%c" : "\\u%04x", *c);
+    fprintf(out, "%*s", n < width ? width - n : width > 0, "");
 }
 
 static void print_row(FILE *out, const struct tt_mpi_report *report, const struct tt_mpi_row *row)
 {
-    fprintf(out, "%-24s %5d  %-16s %-22s %-12s %10.10g %10.10g %12lld %12lld %15lld %10.6f",
-            tt_mpi_names[row->function], row->ranks, or_dash(row->communicator), or_dash(row->type),
-            or_dash(row->operation), calls_of(row), starts_of(row), (long long)row->least,
-            (long long)row->most, (long long)row->bytes, seconds_of(report, row));
+    fprintf(out, "%-24s %5d  ", tt_mpi_names[row->function], row->ranks);
+    print_cell(out, row->communicator, 17);
+    print_cell(out, row->type, 23);
+    print_cell(out, row->operation, 13);
+    fprintf(out, "%10.10g %10.10g %12lld %12lld %15lld %10.6f", calls_of(row), starts_of(row),
+            (long long)row->least, (long long)row->most, (long long)row->bytes,
+            seconds_of(report, row));
     if (report->choices && is_measured(row))
         fprintf(out, " %10.3f %10.3f %10.6f", (double)row->costs.host_ns * 1e-3,
                 (double)row->costs.tutti_ns * 1e-3, saved_by(report, row));
@@ -140,8 +156,9 @@ static void print_taken(FILE *out, const struct tt_mpi_report *report)
 
 static void print_text(FILE *out, const struct tt_mpi_report *report)
 {
-    fprintf(out, "Collective calls of %s on %d ranks over %s\n", program_invocation_short_name,
-            report->ranks, report->host);
+    fprintf(out, "Collective calls of ");
+    print_cell(out, program_invocation_short_name, 0);
+    fprintf(out, " on %d ranks over %s\n", report->ranks, report->host);
     fprintf(out,
             "%.3f s from MPI_Init to MPI_Finalize; a rank spends %.3f s of them in these calls"
             " on average\n",
@@ -149,9 +166,10 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
     if (report->choices) print_taken(out, report);
     for (size_t i = 0; i < report->n; i++) {
         const struct tt_mpi_row *row = &report->row[i];
-        if (row->function < 0)
-            fprintf(out, "%g communicator(s) of %d ranks, %s\n", calls_of(row), row->ranks,
-                    or_dash(row->communicator));
+        if (row->function >= 0) continue;
+        fprintf(out, "%g communicator(s) of %d ranks, ", calls_of(row), row->ranks);
+        print_cell(out, row->communicator, 0);
+        fprintf(out, "\n");
     }
     fprintf(out, "%-24s %5s  %-16s %-22s %-12s %10s %10s %12s %12s %15s %10s", "function", "ranks",
             "communicator", "type", "operation", "calls", "starts", "least bytes", "most bytes",
@@ -171,7 +189,7 @@ static void print_string(FILE *out, const char *text)
 {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c < ' ' || *c >= 127)
+        if (!is_plain(*c))
             fprintf(out, "\\u%04x", *c);
         else
             fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);

@@ -145,7 +145,7 @@ static void to_neighbours(void)
     const int circle = 1;
     const MPI_Aint bytes[2] = {0, sizeof(int)};
     BLOCKING(Cart_create, world, 1, &p, &circle, 0, &ring);
-    BLOCKING(Comm_set_name, ring, "ring \"of\" all");
+    BLOCKING(Comm_set_name, ring, "ring \"of\" all\n\xff");
     SCALAR(Neighbor_allgather, neighbor_allgather, in, N, MPI_DOUBLE, out, N, MPI_DOUBLE, ring);
     const int three[2] = {N, N}, apart[2] = {0, N}, same[2] = {2, 2}, beside[2] = {0, 2};
     ALL(Neighbor_allgatherv, neighbor_allgatherv, in, N, MPI_DOUBLE, out, three, apart, MPI_DOUBLE,

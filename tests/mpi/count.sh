@@ -21,6 +21,8 @@ before=(tutti mpi --count)
 launch "$1" 4 ./calls
 grep -qE '^MPI_Allreduce +4  MPI_COMM_WORLD +MPI_DOUBLE +MPI_MAX +1 +0 +24 +24 +96 ' err || fail 'the table lacks a row'
 grep -qE '^1 communicator\(s\) of 4 ranks, MPI_COMM_WORLD$' err || fail 'the table lacks the world'
+grep -qxF '1 communicator(s) of 4 ranks, ring "of" all\u000a\u00ff' err || fail 'a name is printed as it is'
+grep -qE '^MPI_Neighbor_alltoallw +4  ring "of" all.u000a.u00ff MPI_INT +- +1 ' err || fail 'the table lacks a long name'
 
 # Nothing is printed in the other modes, and a report that cannot be written does no harm.
 for setting in TUTTI_MPI=on TUTTI_MPI=off TUTTI_MPI=; do
