@@ -119,7 +119,12 @@ static const struct tt_mpi_backend *backend_of(void)
         return NULL;
     }
     version[strcspn(version, "\n,")] = '\0';
-    tt_mpi_say("off: this Tutti was not built for %s (%s)", version, tt_mpi_host_path());
+    if (*tt_mpi_own_path())
+        tt_mpi_say("off: this Tutti was not built for %s (%s)", version, tt_mpi_host_path());
+    else
+        tt_mpi_say("off: libtutti_mpi.a is for programs that are linked with MPICH 4, and this "
+                   "program uses %s: link it with libtutti_mpi.so instead",
+                   version);
     return NULL;
 }
 

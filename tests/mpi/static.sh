@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Tests that the calls of a program that is linked with MPICH statically are counted by
-# libtutti_mpi.a.
+# libtutti_mpi.a, which says that it is not for a program of Open MPI.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 need mpich
@@ -38,3 +38,11 @@ grep -qE '^MPI_Allreduce .* taken$' err || fail 'nothing is taken'
 before=(env TUTTI_MPI=count)
 launch mpich 3 ./calls
 grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +0 +8 +8 +168 ' err || fail 'no row'
+
+if command -v mpicc.openmpi >/dev/null; then
+    mpicc.openmpi calls.c "$TUTTI_BUILD/lib/libtutti_mpi.a" -o calls -lpthread -ldl
+    before=()
+    launch openmpi 3 ./calls
+    grep -qE '^tutti: MPI: off: libtutti_mpi.a is for programs that are linked with MPICH 4, and this program uses Open MPI v4[^ ]*: link it with libtutti_mpi.so instead$' err ||
+        fail 'no word about Open MPI'
+fi
