@@ -164,7 +164,7 @@ static bool is_row(MPI_Datatype type)
  * hosts refuse to pack even zero elements of such a type. */
 static bool is_committed(MPI_Datatype type)
 {
-    char none[1];
+    char none[1] = {0};
     int at = 0;
     return tt_handle.own == tt_handle.no_comm ||
            tt_host.Pack(none, 0, type, none, sizeof none, &at, tt_handle.own) == MPI_SUCCESS;
