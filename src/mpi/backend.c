@@ -42,13 +42,12 @@ static int64_t size_of(MPI_Datatype type)
 
 static int type_of(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner = MPI_COMBINER_NAMED, n;
+    int n;
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     const int64_t *known = tt_mpi_map_find(&state.type, TT_MPI_KEY(type));
     if (known) return (int)*known;
     if (type == tt_handle.no_type) return 0;
-    tt_host.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED) return state.derived;
+    if (!tt_mpi_is_predefined(type)) return state.derived;
     tt_host.Type_get_name(type, name, &n);
     int number = tt_mpi_text(name);
     tt_mpi_map_set(&state.type, TT_MPI_KEY(type), number);

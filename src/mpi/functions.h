@@ -204,8 +204,9 @@
 #define TT_MPI_BUFFERS_3(F) F(Buffer_attach, Buffer_detach, int)
 #define TT_MPI_BUFFERS_4(F) F(Buffer_attach_c, Buffer_detach_c, MPI_Count)
 
-/* Functions of the host that Tutti calls and does not export itself: F(NAME). */
-#define TT_MPI_NEEDED(F) \
+/* Functions of the host that Tutti calls and does not export itself: F(NAME). Those of the second
+ * list are called only over a host that has MPI 4. */
+#define TT_MPI_NEEDED_3(F) \
     F(Type_size_x) F(Type_get_envelope) F(Type_get_name) F(Comm_size) F(Comm_rank) \
     F(Comm_remote_size) F(Comm_test_inter) F(Comm_get_name) F(Get_library_version) F(Topo_test) \
     F(Graph_neighbors_count) F(Cartdim_get) F(Dist_graph_neighbors_count) F(Type_get_extent_x) \
@@ -217,6 +218,7 @@
     F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
     F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
     F(Publish_name) F(Lookup_name)
+#define TT_MPI_NEEDED_4(F) F(Type_get_envelope_c) F(Type_get_contents_c)
 
 /* All exported functions whose names begin with MPI_; those that begin with MPIX_ are in
  * TT_MPI_COLLECTIVES_X. */

@@ -60,6 +60,11 @@
 #define TT_MPI_PREPARED(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)
 #endif
+#if MPI_VERSION >= 4
+#define TT_MPI_NEEDED(F) TT_MPI_NEEDED_3(F) TT_MPI_NEEDED_4(F)
+#else
+#define TT_MPI_NEEDED(F) TT_MPI_NEEDED_3(F)
+#endif
 /* Functions of TT_MPI_IMMEDIATE begin a collective, and those of TT_MPI_PREPARED only prepare one.
  */
 #define TT_MPI_COLLECTIVES(F) TT_MPI_IMMEDIATE(F) TT_MPI_PREPARED(F)

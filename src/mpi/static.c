@@ -6,7 +6,10 @@
  *
  * Tutti's library then defines the functions MPI_..., and the host PMPI_... The references here
  * make the linker take the host's functions from its archive. They are functions of MPI 3, which
- * every host has; functions that MPI 4 added stay the host's own.
+ * every host has; functions that MPI 4 added stay the host's own. Tutti itself calls a few
+ * functions of MPI 4 if the host has them. These are in the same members of MPICH's archive as
+ * functions of MPI 3, so weak references find them there, and are NULL with a host that does not
+ * have them.
  */
 #include <string.h>
 
@@ -16,13 +19,16 @@
 #define DECLARE(NAME, ...) extern void PMPI_##NAME(void);
 TT_MPI_LIFE_3(DECLARE)
 TT_MPI_COLLECTIVES_3(DECLARE)
-TT_MPI_NEEDED(DECLARE)
+TT_MPI_NEEDED_3(DECLARE)
+#define DECLARE_WEAK(NAME) extern void PMPI_##NAME(void) __attribute__((weak));
+TT_MPI_NEEDED_4(DECLARE_WEAK)
 
 #define ROW(NAME, ...) {"PMPI_" #NAME, PMPI_##NAME},
 static const struct {
     const char *name;
     tt_mpi_function function;
-} functions[] = {TT_MPI_LIFE_3(ROW) TT_MPI_COLLECTIVES_3(ROW) TT_MPI_NEEDED(ROW)};
+} functions[] = {TT_MPI_LIFE_3(ROW) TT_MPI_COLLECTIVES_3(ROW) TT_MPI_NEEDED_3(ROW)
+                     TT_MPI_NEEDED_4(ROW)};
 /* clang-format on */
 
 bool tt_mpi_find_host(void)

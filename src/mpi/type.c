@@ -130,11 +130,62 @@ bool tt_mpi_read_types(void)
 
 /* ---- Layout ---- */
 
-/* Returns whether the handle of a type, which MPI_Type_get_contents returned, has to be freed. */
-static bool is_freed(int combiner)
+/* How a type was made, as MPI_Type_get_envelope says. MPICH refuses this function for a type that
+ * was made with a count of type MPI_Count, and then calls the error handler of MPI_COMM_WORLD. The
+ * functions that MPI 4 added accept all types. */
+struct making {
+#if MPI_VERSION >= 4
+    MPI_Count integers, addresses, counts, types;
+#else
+    int integers, addresses, types;
+#endif
+    int combiner;
+};
+
+static bool find_making(MPI_Datatype type, struct making *m)
 {
-    return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-           combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+#if MPI_VERSION >= 4
+    return tt_host.Type_get_envelope_c(type, &m->integers, &m->addresses, &m->counts, &m->types,
+                                       &m->combiner) == MPI_SUCCESS;
+#else
+    return tt_host.Type_get_envelope(type, &m->integers, &m->addresses, &m->types, &m->combiner) ==
+           MPI_SUCCESS;
+#endif
+}
+
+bool tt_mpi_is_predefined(MPI_Datatype type)
+{
+    struct making m;
+    return find_making(type, &m) && m.combiner == MPI_COMBINER_NAMED;
+}
+
+/* Sets *inner to the type whose elements a type has in a row. Returns false if the type was not
+ * made by MPI_Type_contiguous or MPI_Type_dup, with a count of any type. */
+static bool find_inner(MPI_Datatype type, MPI_Datatype *inner)
+{
+    struct making m;
+    int integer;
+    MPI_Aint address;
+    if (!find_making(type, &m) ||
+        (m.combiner != MPI_COMBINER_CONTIGUOUS && m.combiner != MPI_COMBINER_DUP))
+        return false;
+#if MPI_VERSION >= 4
+    MPI_Count count;
+    return tt_host.Type_get_contents_c(type, m.integers, m.addresses, m.counts, m.types, &integer,
+                                       &address, &count, inner) == MPI_SUCCESS;
+#else
+    return tt_host.Type_get_contents(type, m.integers, m.addresses, m.types, &integer, &address,
+                                     inner) == MPI_SUCCESS;
+#endif
+}
+
+/* Returns whether the handle of a type, which MPI_Type_get_contents returned, has to be freed. */
+static bool is_freed(MPI_Datatype type)
+{
+    struct making m;
+    return !tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type)) && find_making(type, &m) &&
+           m.combiner != MPI_COMBINER_NAMED && m.combiner != MPI_COMBINER_F90_REAL &&
+           m.combiner != MPI_COMBINER_F90_COMPLEX && m.combiner != MPI_COMBINER_F90_INTEGER;
 }
 
 /* Returns whether a type consists of elements of a predefined type, one after the other and without
@@ -142,20 +193,11 @@ static bool is_freed(int combiner)
 static bool is_row(MPI_Datatype type)
 {
     const int64_t *at = tt_mpi_map_find(&known.of_type, TT_MPI_KEY(type));
-    int integers, addresses, types, combiner, count;
-    MPI_Aint none;
     MPI_Datatype inner;
     if (at) return known.type[*at].bytes;
-    if (tt_host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-        (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) ||
-        tt_host.Type_get_contents(type, integers, addresses, types, &count, &none, &inner) !=
-            MPI_SUCCESS)
-        return false;
+    if (!find_inner(type, &inner)) return false;
     bool row = is_row(inner);
-    if (!tt_mpi_map_find(&known.of_type, TT_MPI_KEY(inner)) &&
-        tt_host.Type_get_envelope(inner, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-        is_freed(combiner))
-        tt_host.Type_free(&inner);
+    if (is_freed(inner)) tt_host.Type_free(&inner);
     return row;
 }
 

@@ -33,6 +33,9 @@ bool tt_mpi_read_types(void);
 /* Returns the size of the predefined type with this TT_MPI_KEY; 0: no predefined type has it. */
 #define tt_mpi_predefined_size TT_MPI_OWN(predefined_size)
 int64_t tt_mpi_predefined_size(uint64_t key);
+/* Returns whether a type is a predefined one; false also if the host does not know the type. */
+#define tt_mpi_is_predefined TT_MPI_OWN(is_predefined)
+bool tt_mpi_is_predefined(MPI_Datatype type);
 #define tt_mpi_layout_of TT_MPI_OWN(layout_of)
 bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout);
 /* Fills in *side from the arguments of a call. False: an argument is wrong, call->choice says so,

@@ -272,15 +272,26 @@ static void many(void)
     warm_up(few[2]);
 }
 
+/* Makes a type of `n` ints in a row; if `wide` and with MPI 4, with a count of type MPI_Count. */
+static void make_row(int n, int wide, MPI_Datatype *type)
+{
+#if MPI_VERSION >= 4
+    if (wide) MPI_Type_contiguous_c(n, MPI_INT, type);
+    if (wide) return;
+#endif
+    (void)wide;
+    MPI_Type_contiguous(n, MPI_INT, type);
+}
+
 /* Tests that elements of a type that consists of several ints in a row are moved where they lie: a
  * limit leaves no memory for a copy. */
-static void rows(void)
+static void rows(int wide)
 {
     enum { N = 1 << 22, ROW = 4 };
     int(*data)[ROW] = malloc(N * sizeof *data);
     MPI_Datatype four, row;
     struct rlimit limit;
-    MPI_Type_contiguous(ROW, MPI_INT, &four);
+    make_row(ROW, wide, &four);
     MPI_Type_dup(four, &row);
     MPI_Type_commit(&row);
     MPI_Type_free(&four);
@@ -422,7 +433,8 @@ int main(int argc, char **argv)
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();
     if (strcmp(part, "many") == 0) many();
-    if (strcmp(part, "rows") == 0) rows();
+    if (strcmp(part, "rows") == 0) rows(0);
+    if (strcmp(part, "wide-rows") == 0) rows(1);
     if (strcmp(part, "spawn") == 0) spawn(argv[0]);
     if (strcmp(part, "child") == 0) child();
     if (strcmp(part, "groups") == 0) groups();

@@ -30,6 +30,9 @@ under 3 threads
 under 3 churns
 under 2 many
 under 2 rows
+under 2 wide-rows
+counted "$host" 2 ./named wide-rows
+[ "$(cat out)" = 'done' ] || fail 'counting types that were made with large counts'
 under 4 groups
 choice '"MPI_Neighbor_allgather"' 'left: not taken by Tutti'
 grep -q '"ranks": 4.*"choice": "left: two groups"' calls.json || fail 'the communicator of two groups'
