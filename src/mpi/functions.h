@@ -217,7 +217,7 @@
     F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
     F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
     F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
-    F(Publish_name) F(Lookup_name)
+    F(Publish_name) F(Lookup_name) F(Type_contiguous) F(Type_create_struct) F(Type_commit)
 #define TT_MPI_NEEDED_4(F) F(Type_get_envelope_c) F(Type_get_contents_c)
 
 /* All exported functions whose names begin with MPI_; those that begin with MPIX_ are in

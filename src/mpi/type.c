@@ -265,6 +265,37 @@ static int64_t part_of(const struct tt_mpi_layout *layout, int64_t count)
     return count < part ? count : part;
 }
 
+/* Makes a type of `size` bytes, which may be more than 2^31 - 1. Returns the host's code. */
+static int make_bytes(int64_t size, MPI_Datatype *type)
+{
+    const int64_t unit = INT64_C(1) << 30;
+    int counts[2] = {(int)(size / unit), (int)(size % unit)};
+    MPI_Aint at[2] = {0, (MPI_Aint)(size - size % unit)};
+    MPI_Datatype types[2] = {tt_handle.no_type, tt_handle.byte};
+    int code = tt_host.Type_contiguous((int)unit, tt_handle.byte, &types[0]);
+    if (code != MPI_SUCCESS) return code;
+    code = tt_host.Type_create_struct(2, counts, at, types, type);
+    if (code == MPI_SUCCESS) code = tt_host.Type_commit(type);
+    tt_host.Type_free(&types[0]);
+    return code;
+}
+
+/* Packs or unpacks one element that has more bytes than the host's functions MPI_Pack and
+ * MPI_Unpack can count. A gather on MPI_COMM_SELF, whose pieces are this element and as many bytes,
+ * makes the host copy the element. With a single rank, both hosts do a gather without messages and
+ * without a state that other calls share, so other threads may be in collectives of MPI_COMM_SELF
+ * meanwhile. Returns the host's code. */
+static int convert_long(const struct tt_mpi_layout *layout, char *element, char *bytes, bool packs)
+{
+    MPI_Datatype type;
+    int code = make_bytes(layout->size, &type);
+    if (code != MPI_SUCCESS) return code;
+    code = packs ? tt_host.Gather(element, 1, layout->type, bytes, 1, type, 0, tt_handle.self)
+                 : tt_host.Gather(bytes, 1, type, element, 1, layout->type, 0, tt_handle.self);
+    tt_host.Type_free(&type);
+    return code;
+}
+
 /* Packs elements into bytes without gaps (`packs`), or unpacks bytes into elements. False:
  * call->code is the error. */
 static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, char *elements,
@@ -274,7 +305,7 @@ static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
         int n = (int)part_of(layout, count), position = 0;
         int64_t part = n * layout->size;
         if (part > INT32_MAX)
-            call->code = MPI_ERR_TYPE;
+            call->code = convert_long(layout, elements, bytes, packs);
         else if (packs)
             call->code =
                 tt_host.Pack(elements, n, layout->type, bytes, (int)part, &position, call->comm);

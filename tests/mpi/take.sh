@@ -46,6 +46,14 @@ left=$(grep -o '"MPI_[A-Za-z_]*".*"left: TUTTI_MPI"' calls.json | cut -d'"' -f2 
 [ "$left" = 'MPI_Alltoallw MPI_Bcast ' ] || fail "left are $left"
 if grep -E '"MPI_(Bcast|Alltoallw)".*"choice": "taken"' calls.json; then fail 'a function was taken that was switched off'; fi
 
+# An element of more than 2^31 - 1 bytes, which the host cannot pack by MPI_Pack. MPICH itself
+# cannot do a nonblocking bcast of such an element.
+"mpicc.$host" -Wall -Werror "$here/long.c" -o long -rdynamic -lpthread
+if [ "$host" = openmpi ]; then way=(nonblocking); else way=(); fi
+reported "$host" 2 ./long "${way[@]}"
+[ "$(grep -cx 'wrong 0' out)" -eq 2 ] || fail 'a long element'
+grep -qE '"MPI_I?[Bb]cast".*"choice": "taken"' calls.json || fail 'a long element is not taken'
+
 # The report as a table.
 before=(env TUTTI_MPI_REPORT=1 tutti mpi)
 launch "$host" 2 ./take
