@@ -239,7 +239,7 @@ void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes)
     if (room)
         call->scratch[call->scratches++] = room;
     else
-        call->status = TUTTI_ERR_MEMORY;
+        tt_mpi_no_memory(call);
     return room;
 }
 

@@ -164,7 +164,8 @@ struct tt_mpi_comm {
     int neighbours;
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
     /* Only team.c sets these. */
-    tutti_team *team; /* NULL: there is none, or none yet */
+    tutti_team *team;   /* NULL: there is none, or none yet */
+    atomic_bool failed; /* a call has failed in a way that usually breaks the team */
     /* calls left to the host before there was a team; a long call counts as several */
     int64_t calls;
     int64_t met_ns; /* the time from which a trial counts: when the ranks last met, or 0 */
@@ -252,7 +253,8 @@ struct tt_mpi_call {
                                  * they are not */
     tutti_status status;       /* the status of Tutti's collective */
     int64_t began_ns;          /* when a call of a trial began; 0: not set yet */
-    /* An error code of the host, from packing data. This member does not lie beside `status`: the
+    /* An error code of the host, from packing data; or MPI_ERR_NO_MEM, together with `status`, if
+     * the call needs more memory than there is. This member does not lie beside `status`: the
      * compiler would read both at once, and a load that spans two earlier stores waits until all
      * stores of this thread have reached the cache, also a store to a line that another rank polls.
      */
@@ -272,8 +274,14 @@ _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call,
  * call->choice says why not. Local. */
 #define tt_mpi_known TT_MPI_OWN(known)
 bool tt_mpi_known(struct tt_mpi_call *call);
+/* Records in a call that there is no memory for it. */
+static inline void tt_mpi_no_memory(struct tt_mpi_call *call)
+{
+    call->status = TUTTI_ERR_MEMORY;
+    call->code = MPI_ERR_NO_MEM;
+}
 /* Returns memory of `bytes` bytes, which lives until the call ends. NULL: there is no memory, and
- * call->status says so. */
+ * the call records it. */
 #define tt_mpi_room TT_MPI_OWN(room)
 void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes);
 /* Frees the memory that tt_mpi_room returned for this call. */

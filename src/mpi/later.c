@@ -203,7 +203,7 @@ bool tt_mpi_before_start(struct tt_mpi_call *call)
             tt_host.Grequest_start(query, free_state, cancel, later, &later->host) == MPI_SUCCESS;
         if (!later->has_host) {
             give_record(call->record);
-            call->status = TUTTI_ERR_MEMORY;
+            tt_mpi_no_memory(call);
             return false;
         }
     }
@@ -219,6 +219,8 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 
 const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
 
+/* Keeps a copy for when the call starts or has ended. If that fails in a nonblocking call, which
+ * has started, only call->code says so, and the error is reported when the program completes it. */
 static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy copy)
 {
     if (copy.count == 0 || copy.layout.size == 0) return;
@@ -227,6 +229,7 @@ static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy 
     if (larger && !copy.layout.bytes)
         call->code = tt_host.Type_dup(copy.layout.type, &copy.layout.type);
     if (!larger) call->code = MPI_ERR_NO_MEM;
+    if (!larger && call->prepares) tt_mpi_no_memory(call);
     if (call->code == MPI_SUCCESS) all->copy[all->n++] = copy;
 }
 

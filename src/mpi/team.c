@@ -459,6 +459,17 @@ static bool find_members(MPI_Comm comm, struct tt_mpi_comm *record)
     return true;
 }
 
+/* Prints why this rank has no team for a communicator, once in a process: if memory is short, other
+ * communicators get no team either. */
+static void say_no_team(int members)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
+        tt_mpi_say(
+            "no team for a communicator of %d ranks, so the program's MPI does its calls: %s",
+            members, tt_mpi_tutti.error());
+}
+
 /* Makes a team of the communicator's ranks. Returns it on all ranks, or NULL on all ranks.
  * Collective over the communicator. */
 static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
@@ -468,6 +479,7 @@ static tutti_team *make_team(MPI_Comm comm, struct tt_mpi_comm *record)
     tutti_status status = tt_mpi_tutti.team_of(tt_mpi_tutti.world(job.client), record->world,
                                                record->members, tag, &team);
     int made = status == TUTTI_OK;
+    if (!made) say_no_team(record->members);
     tt_mpi_drain(status);
     if (tt_host.Allreduce(&made, &everywhere, 1, tt_handle.integer, tt_handle.min, comm) ==
             MPI_SUCCESS &&
@@ -746,17 +758,41 @@ static void wait_for_end(void)
 static int code_of(tutti_status status)
 {
     switch (status) {
-    case TUTTI_ERR_ARG: return MPI_ERR_ARG;
+    case TUTTI_ERR_ARG:
+    case TUTTI_ERR_MISMATCH: return MPI_ERR_ARG;
     case TUTTI_ERR_MEMORY:
     case TUTTI_ERR_LIMIT: return MPI_ERR_NO_MEM;
     default: return MPI_ERR_OTHER;
     }
 }
 
+/* Returns whether a call that ends with this status has usually broken its team: the calls that
+ * follow on the team return the same status and text. */
+static bool breaks(tutti_status status)
+{
+    return status != TUTTI_ERR_ARG && status != TUTTI_ERR_TYPE && status != TUTTI_ERR_UNSUPPORTED;
+}
+
+/* Records that a call has failed. Returns whether an earlier call on the communicator had broken
+ * the team. That does not hold for a persistent call, whose team is its own. */
+static bool fails_again(const struct tt_mpi_call *call)
+{
+    if (call->prepares || !call->record) return false;
+    bool before = atomic_load_explicit(&call->record->failed, memory_order_relaxed);
+    if (breaks(call->status))
+        atomic_store_explicit(&call->record->failed, true, memory_order_relaxed);
+    return before;
+}
+
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
 {
-    if (!earlier && call->status == TUTTI_ERR_PEER) wait_for_end();
-    tt_mpi_say("%s: %s", tt_mpi_names[call->function], earlier ? earlier : tt_mpi_tutti.error());
+    const char *text = earlier                        ? earlier
+                       : call->code == MPI_ERR_NO_MEM ? "no memory for the data of this call"
+                                                      : tt_mpi_tutti.error();
+    bool again = fails_again(call);
+    if (!earlier && !again && call->status == TUTTI_ERR_PEER) wait_for_end();
+    tt_mpi_say("%s: %s%s", tt_mpi_names[call->function],
+               again ? "an earlier call on this communicator has failed: " : "", text);
     int code = code_of(call->status), depth = tt_depth;
     tt_depth = 0; /* the handler may jump out of this function, and tt_depth would stay as it is */
     if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);

@@ -71,7 +71,8 @@ void tt_mpi_drop(struct tt_mpi_comm *record);
 /* Calls the error handler of call->comm, if that is a communicator, with the code of MPI for the
  * error call->status, and returns this code. `earlier`: the text of an error that was found
  * earlier; NULL: the error was found just now, and if a rank has died, the function first gives the
- * launcher time to end the job. */
+ * launcher time to end the job. If an earlier call has broken the team of the communicator, the
+ * text is that of this earlier call, and the printed line says so. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 

@@ -174,8 +174,11 @@ done
 # An error that Tutti reports: the ranks pass different counts.
 before=(tutti mpi)
 launch "$host" 3 ./around mismatch
-[ "$(cat out)" = 'handler: class '"$(sed -n 's/^other: //p' err | head -n 1)" ] || fail 'the error handler was not called'
+class=$(sed -n 's/^argument: //p' err | head -n 1)
+printf 'handler: class %d\n' "$class" "$class" | cmp - out || fail 'the error handler was not called'
 grep -q '^tutti: MPI: MPI_Allreduce: rank [0-2] called ' err || fail 'no word about the counts'
+[ "$(grep -c '^tutti: MPI: MPI_Barrier: an earlier call on this communicator has failed: rank [0-2] called allreduce' err)" -eq 3 ] ||
+    fail 'no word about the earlier call'
 
 # ---- A rank that is killed ----
 

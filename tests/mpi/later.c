@@ -435,7 +435,7 @@ static void unlike(void)
     EXPECT(handled == 0);
     int code = MPI_Wait(&call, MPI_STATUS_IGNORE), kind = MPI_SUCCESS;
     MPI_Error_class(code, &kind);
-    EXPECT(kind == MPI_ERR_OTHER);
+    EXPECT(kind == MPI_ERR_ARG);
     EXPECT(handled == 1);
 }
 
