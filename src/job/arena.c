@@ -377,10 +377,20 @@ static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
     return insert(e, find(e, x.begin), (struct tt_extent){x.begin, x.end, -1});
 }
 
+/* Returns what in this process makes an attempt to get memory fail with this errno; "": unknown. */
+static const char *cause_of(int error)
+{
+    switch (error) {
+    case EFBIG: return " (this rank has a limit on the size of files: ulimit -f)";
+    case EBADF: return " (the program has closed the file descriptor of this memory)";
+    default: return "";
+    }
+}
+
 static tutti_status cannot_get(int64_t bytes)
 {
-    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory",
-                         (long long)bytes);
+    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of shared memory%s",
+                         (long long)bytes, cause_of(errno));
 }
 
 static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, bool bare, int64_t *offset)

@@ -280,8 +280,21 @@ static tutti_status sums_in_all_windows(tutti_team *team, int64_t n)
     return status;
 }
 
-/* full: for rank 1 the kernel reports that shared memory is full. Its tutti_alloc fails, and
- * everything else still works. */
+/* Returns the status of tutti_alloc while files must have no bytes. */
+static tutti_status alloc_without_files(tutti_client *client)
+{
+    struct rlimit before, none;
+    void *memory;
+    if (getrlimit(RLIMIT_FSIZE, &before) != 0) return TUTTI_ERR_SYSTEM;
+    none = before;
+    none.rlim_cur = 0;
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0) return TUTTI_ERR_SYSTEM;
+    tutti_status status = tutti_alloc(client, 1 << 20, &memory);
+    return setrlimit(RLIMIT_FSIZE, &before) == 0 ? status : TUTTI_ERR_SYSTEM;
+}
+
+/* full: rank 1 has a limit on the size of files, and then the kernel reports that shared memory is
+ * full. Its tutti_alloc fails both times, and everything else still works. */
 static int full(int argc, char **argv)
 {
     (void)argc;
@@ -292,6 +305,7 @@ static int full(int argc, char **argv)
     tutti_status status = sums_in_all_windows(world, 1000);
     if (tutti_rank(world) == 1) {
         void *memory;
+        print_status(alloc_without_files(client), begin);
         if (forbid(SYS_fallocate, ENOSPC)) return 77;
         print_status(tutti_alloc(client, 1 << 20, &memory), begin);
     }

@@ -57,6 +57,7 @@ says err '^tutti: .*: File too large \(a limit on the size of files: ulimit -f\)
 
 # Shared memory is full: the call that needs memory fails, and all other calls still work.
 expect 0 go full
+says out '^rank 1: out of memory .*: cannot get 1048576 bytes of shared memory \(this rank has a limit on the size of files: ulimit -f\): File too large$'
 says out '^rank 1: out of memory .*: cannot get 1048576 bytes of shared memory: No space left on device$'
 expect 0 go full-split
 says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: No space left on device$'
