@@ -409,11 +409,10 @@ int tt_sim_main(int argc, char **argv)
         .parser = parse,
         .children = children,
         .args_doc = "PROBLEM[@NETWORK]\n--plan FILE [PROBLEM[@NETWORK]]",
-        .doc = "Simulates the plans of a collective, each rank on a node of its own, and prints "
-               "how long "
-               "it would take; beside it the time by the textbook's formula, where there is "
-               "one.\v" TT_PROBLEM_HELP " " TT_NETWORK_HELP
-               " Exit status: 0 done, 1 failed, 2 wrong usage.",
+        .doc = "Simulates the plans of a collective, each rank on a node of its own unless the "
+               "problem ends with @nodes:..., and prints how long it would take; beside it the "
+               "time by the textbook's formula, where there is one.\v" TT_PROBLEM_HELP
+               " " TT_NETWORK_HELP " Exit status: 0 done, 1 failed, 2 wrong usage.",
     };
     struct sim_arguments a = {.model = tt_model_default};
     tt_arg_parse(&argp, argc, argv, 0, &a);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/simulate.h"
 
+#include <string.h>
+
 struct simulate_run {
     const struct tt_simulation *simulation;
     struct tt_builder *builder;
     int64_t *room;
+    int *node; /* for each rank: its node */
 };
 
 static struct tt_plan *plan_of(void *arg, int rank, int phase)
@@ -36,11 +39,21 @@ static void message(void *arg, const struct tt_sim_event *event)
     simulation->message(simulation->arg, event);
 }
 
+/* Copies the nodes of the ranks from the map. A map without a list of nodes has one node, but a
+ * simulator's job without such a list has a node for each rank. */
+static bool copy_nodes(struct simulate_run *run, const struct tt_map *map)
+{
+    run->node = tt_calloc((size_t)map->p, sizeof *run->node);
+    if (!run->node) return false;
+    if (map->node) memcpy(run->node, map->node, (size_t)map->p * sizeof *run->node);
+    return true;
+}
+
 static bool begin(struct simulate_run *run, const struct tt_simulation *simulation, int *phases)
 {
     *run = (struct simulate_run){.simulation = simulation};
     run->room = tt_alloc((tt_problem_room(simulation->problem) + 1) * sizeof *run->room);
-    if (!run->room) return false;
+    if (!run->room || !copy_nodes(run, simulation->map)) return false;
     struct tt_call call = tt_problem_call(simulation->problem, 0, run->room);
     *phases = tt_algorithm_phases(simulation->algorithm, &call, simulation->map);
     run->builder = tt_builder_new(simulation->map->p, 0, &call, simulation->algorithm->name);
@@ -50,6 +63,7 @@ static bool begin(struct simulate_run *run, const struct tt_simulation *simulati
 static void end(struct simulate_run *run)
 {
     tt_builder_free(run->builder);
+    tt_free(run->node);
     tt_free(run->room);
 }
 
@@ -58,7 +72,6 @@ tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_r
     struct simulate_run run;
     struct tt_sim_job job = {.model = simulation->model,
                              .net = simulation->map->net,
-                             .node = simulation->map->node,
                              .p = simulation->map->p,
                              .plan = plan_of,
                              .progress = progress,
@@ -66,7 +79,9 @@ tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_r
                              .message = simulation->message ? message : NULL,
                              .arg = &run};
     tutti_status status = TUTTI_ERR_MEMORY;
-    if (begin(&run, simulation, &job.phases))
+    bool good = begin(&run, simulation, &job.phases);
+    job.node = run.node;
+    if (good)
         status = tt_sim(&job, result);
     else
         (void)tt_fail(status, "no memory to simulate %d ranks", job.p);
@@ -148,7 +163,7 @@ int64_t tt_simulation_formula_ps(const struct tt_simulation *simulation)
     if (simulation->map->net && simulation->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
     /* no formula is for several ranks on a node */
-    bool shares = simulation->map->node && simulation->map->nodes < problem.p;
+    bool shares = simulation->map->nodes < problem.p;
     if (m->kind == TT_MODEL_loggp || !simulation->algorithm->time || !moves || shares ||
         tt_call_counts(&problem.call))
         return -1;

@@ -75,8 +75,8 @@ static void reducing_and_copying_take_their_time(void **state)
     assert_int_equal(simulated(problem, "binomial", &model).time_ps, plain + 800 * 7);
 }
 
-/* Checks that a message within a node does not use the network. Ranks 0 and 1 are on one node,
- * ranks 2 and 3 on the other. */
+/* Checks that a message within a node does not use the network. Ranks 0 and 1 are on one node, and
+ * ranks 2 and 3 on the other node or, in the last case, on the same node. */
 static void messages_within_a_node_are_local(void **state)
 {
     (void)state;
@@ -90,6 +90,9 @@ static void messages_within_a_node_are_local(void **state)
                      remote + local);
     assert_int_equal(simulated("bcast/u8/1000/p4@nodes:2,2+dealt", "binomial", &model).time_ps,
                      remote + local);
+    struct outcome one_node = simulated("bcast/u8/1000/p4@nodes:4", "binomial", &model);
+    assert_int_equal(one_node.time_ps, 2 * local);
+    assert_int_equal(one_node.formula_ps, -1);
 }
 
 /* Checks two messages that leave a node: they leave at the same time, or one after the other if the

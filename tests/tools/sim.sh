@@ -49,6 +49,10 @@ for option in '--near-ts 5us' '--near-tw 5ns' '--ports node'; do
     says err "^tutti sim: ${option%% [0-9]*} wants nodes with several ranks, as in barrier/p4@nodes:4,4\$"
 done
 expect 0 tutti sim allreduce/f64/sum/1K/p6@nodes:3,3
+# On a single node, all messages are messages within a node, and no formula holds.
+expect 0 tutti sim bcast/u8/1000/p2@nodes:2 --algorithm binomial --near-ts 5us --near-tw 3ns
+says out '^binomial +8\.000000 +- '
+expect 0 tutti sim barrier/p4@nodes:4 --ports node
 expect 0 tutti sim alltoall/u8/1K/p16@mesh:4x4 --algorithm mesh --store-and-forward
 says out '^mesh +104\.304000 +55\.152000 +49\.152000 '
 
