@@ -6,28 +6,88 @@
 
 #include <string.h>
 
-/* Returns the greatest offset in WIN at which a range with a shape ends, over all turns. Rotation
- * and stride are counted; a move without rotation is not. The text of a plan may contain any
- * numbers: an end beyond 64 bits is cut to 64 bits, and tt_plan_invalid refuses the plan. */
-static int64_t reach(const struct tt_builder *b, const struct tt_range *r, int64_t len)
+/* The turns of the innermost loop in which a step is done with one of its lengths: the first and
+ * the last of them. There are none if last < first. */
+struct pack_turns {
+    int64_t first, last;
+};
+
+/* Returns the turns in which the step has the length `tail` of its vary entry, or, if `tails` is
+ * false, those in which it has its usual length. The innermost loop has `turns` turns. */
+static struct pack_turns turns_of(const struct tt_vary *v, int64_t turns, bool tails)
 {
-    struct tt_shape s = shape_of(b, *r);
-    __int128 end = r->off;
-    if (s.mod > 0) end += (__int128)(s.mod - 1) * s.step[0];
-    end += s.block > 0 ? (__int128)(len / s.block - 1) * s.stride + s.block : len;
-    return end < INT64_MAX ? (int64_t)end : INT64_MAX;
+    struct pack_turns t = {v->from, turns - 1};
+    /* turn i has the tail if (i + phase) % period is period - 1 */
+    int64_t period = v->tail_mod > 0 ? v->tail_mod : turns;
+    int64_t first = (t.first + v->tail_phase) % period, last = (t.last + v->tail_phase) % period;
+    if (tails) {
+        t.first += period - 1 - first;
+        t.last -= (last + 1) % period;
+    } else if (v->tail >= 0) {
+        t.first += first == period - 1;
+        t.last = period == 1 ? -1 : t.last - (last == period - 1);
+    }
+    return t;
 }
 
+/* Whether the iterator of the plan resolves the shapes and vary entries (tt_iter_begin). Without
+ * loops and generators it takes each step as it is stored. */
+static bool unrolls(const struct tt_builder *b)
+{
+    return b->plan.loops || b->exchanges.n;
+}
+
+/* Returns the greatest distance by which the innermost loop moves a range in these turns, in
+ * bytes. */
+static __int128 farthest(const struct tt_shape *s, const struct pack_turns *t)
+{
+    int64_t low = t->first + s->phase, high = t->last + s->phase;
+    if (s->mod > 0) {
+        bool wraps = low / s->mod != high / s->mod;
+        low = wraps ? 0 : low % s->mod;
+        high = wraps ? s->mod - 1 : high % s->mod;
+    }
+    return (__int128)s->step[0] * (s->step[0] > 0 ? high : low);
+}
+
+/* Counts in win_bytes what a step of `len` bytes in these turns uses of WIN. `outer` is the number
+ * of turns of the outer loop. The text of a plan may contain any numbers: an end beyond 64 bits is
+ * cut to 64 bits, and tt_plan_invalid refuses the plan. */
+static void measure_turns(struct tt_builder *b, const struct tt_step *step, int64_t len,
+                          struct pack_turns t, int64_t outer)
+{
+    const struct tt_range *r = (const struct tt_range *)b->ranges.data + step->first;
+    if (len <= 0 || t.first > t.last) return;
+    for (const struct tt_range *last = r + step->nops; r < last; r++) {
+        if (r->buf != TT_WIN || r->rank != TT_SELF) continue;
+        struct tt_shape s = shape_of(b, *r);
+        __int128 end = r->off;
+        if (unrolls(b)) end += farthest(&s, &t);
+        if (s.step[1] > 0) end += (__int128)s.step[1] * (outer - 1);
+        end += s.block > 0 ? (__int128)(len / s.block - 1) * s.stride + s.block : len;
+        if (end > b->plan.win_bytes) b->plan.win_bytes = end < INT64_MAX ? (int64_t)end : INT64_MAX;
+    }
+}
+
+/* Sets win_bytes to the greatest end of all ranges in this rank's WIN, over all turns of all loops.
+ * This is an upper limit if both the range of a step and the turns of its tail rotate, and
+ * otherwise exact. */
 static void measure_window(struct tt_builder *b)
 {
+    const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;
     const struct tt_step *s = (const struct tt_step *)b->steps.data;
-    const struct tt_range *ranges = (const struct tt_range *)b->ranges.data;
-    for (size_t i = 0; i < b->steps.n; i++)
-        for (uint32_t k = 0; s[i].kind != TT_SIGNAL && k < s[i].nops; k++) {
-            const struct tt_range *r = &ranges[s[i].first + k];
-            if (r->buf == TT_WIN && r->shape && r->rank == TT_SELF)
-                b->plan.win_bytes = tt_max(b->plan.win_bytes, reach(b, r, s[i].len));
-        }
+    int64_t turns[TT_DEPTH + 2] = {1, 1}; /* of the loops around the step, from turns[2] on */
+    int depth = 0;
+    for (const struct tt_step *end = s + b->steps.n; s < end; s++) {
+        if (s->kind == TT_LOOP) turns[1 + ++depth] = s->value;
+        if (s->kind == TT_END) depth--;
+        if (s->kind == TT_SIGNAL || s->nops == 0) continue;
+        struct tt_vary v = s->vary && unrolls(b) ? varies[s->vary] : (struct tt_vary){0};
+        if (!s->vary || depth == 0) v.tail = -1;
+        int64_t inner = turns[1 + depth], outer = turns[depth];
+        measure_turns(b, s, s->len, turns_of(&v, inner, false), outer);
+        measure_turns(b, s, v.tail, turns_of(&v, inner, true), outer);
+    }
 }
 
 static void *pack(struct array *a, char **at)
@@ -75,7 +135,7 @@ struct tt_plan *tt_builder_finish(struct tt_builder *b)
                       b->error);
         return NULL;
     }
-    if (b->shapes.n) measure_window(b);
+    measure_window(b);
     size_t bytes = packed_bytes(b);
     struct tt_plan *plan = tt_alloc(bytes);
     if (!plan) {

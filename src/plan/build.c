@@ -150,16 +150,13 @@ static void step(struct tt_builder *b, const struct tt_step *s)
 }
 
 /* Converts a range of the subteam for which the plan is being built (b->part), if there is one, to
- * a range of the team. Sets the rank of the range to TT_SELF if the range belongs to this rank, and
- * records how much of this rank's WIN is used. */
+ * a range of the team. Sets the rank of the range to TT_SELF if the range belongs to this rank. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
     r = tt_build_range(b, r);
     if (r.rank == b->plan.me) r.rank = TT_SELF;
     if (r.buf == TT_WIN && r.off < b->low && r.off + len > b->low)
         b->error = "a range that is in both windows";
-    if (r.buf == TT_WIN && r.rank == TT_SELF && r.shape == 0)
-        b->plan.win_bytes = tt_max(b->plan.win_bytes, r.off + len);
     return r;
 }
 

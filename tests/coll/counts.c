@@ -2,13 +2,14 @@
  *
  * The counts of all algorithms' plans are those of their steps with the loops unrolled. No rank
  * gets or gives less than the collective needs, and algorithms cost what their sources state.
- * Plans stay small.
+ * Plans stay small, and know how much of the window they use.
  */
 #include <string.h>
 
 #include "brief.h"
 #include "coll/coll-util.h"
 #include "plans.h"
+#include "window.h"
 
 static const int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 13, 31, 64, 100, 1000, 1023, 5000, 70000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -119,6 +120,17 @@ static void same_as_unrolled(const struct plans *all, const struct tt_count *cou
     tt_free(unrolled);
 }
 
+/* Checks that the plans know how much of the window they use. */
+static void windows_are_measured(const struct plans *all)
+{
+    for (int r = 0; r < all->p; r++) {
+        int64_t used = window_unrolled(all->plans[r]);
+        if (all->plans[r]->win_bytes != used)
+            fail_msg("%s p%d rank %d: %lld bytes of the window, used are %lld", all->text, all->p,
+                     r, (long long)all->plans[r]->win_bytes, (long long)used);
+    }
+}
+
 /* Checks that all bytes that are sent are received, and that every rank sends and receives at least
  * what it must. Also checks that a sum of p vectors takes p - 1 additions (an exscan never adds all
  * p). */
@@ -133,6 +145,7 @@ static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
     assert_true(plans_make(&all, a, problem, map));
     struct tt_count *count = plans_counts(&all), sum = tt_count_sum(count, all.p);
     same_as_unrolled(&all, count);
+    windows_are_measured(&all);
     if (sum.sent != sum.received)
         fail_msg("%s p%d: sent %lld, received %lld", all.text, all.p, (long long)sum.sent,
                  (long long)sum.received);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Thousands of random plans, made by random calls of the builder, are structurally valid and parse
- * from their printed text as the same plans.
+ * Thousands of random plans, made by random calls of the builder, are structurally valid, parse
+ * from their printed text as the same plans, and know how much of the window they use.
  */
 #include "plan/text-util.h"
 
 #include "plan/words.h"
+#include "window.h"
 
 enum { PLANS = 2500, IDS = 64 };
 
@@ -215,6 +216,25 @@ static struct tt_plan *random_plan(struct tt_builder *b, uint64_t seed)
     return tt_builder_finish(b);
 }
 
+/* Whether the plan has rotating ranges and rotating tails, for which win_bytes may be an upper
+ * limit. */
+static bool rotates_twice(const struct tt_plan *plan)
+{
+    bool ranges = false, tails = false;
+    for (uint32_t i = 0; i < plan->shapes_n; i++) ranges |= plan->shapes[i].mod > 0;
+    for (uint32_t i = 0; i < plan->varies_n; i++) tails |= plan->varies[i].tail_mod > 0;
+    return ranges && tails;
+}
+
+/* Checks the number of bytes that the plan says it uses of its window. */
+static void window_is_measured(const struct tt_plan *plan, uint64_t seed)
+{
+    int64_t used = window_unrolled(plan), more = plan->win_bytes - used;
+    if (more < 0 || (more > 0 && !rotates_twice(plan)))
+        fail_msg("seed %d: %lld bytes of the window, used are %lld", (int)seed,
+                 (long long)plan->win_bytes, (long long)used);
+}
+
 static void random_plans_come_back(void **state)
 {
     (void)state;
@@ -227,6 +247,7 @@ static void random_plans_come_back(void **state)
         const char *invalid = tt_plan_invalid(plan);
         if (invalid) fail_msg("seed %d: %s", (int)seed, invalid);
         comes_back(plan);
+        window_is_measured(plan, seed);
         tt_plan_free(plan);
     }
     tt_builder_free(b);

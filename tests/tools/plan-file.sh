@@ -55,6 +55,31 @@ lane 0
   }
 END
 expect 0 tutti check --plan nobody.plan allreduce/f64/sum/64/p1
+# A range of the window moves with both loops, and the last slice is longer than the others. A
+# window that is too small for it is noticed.
+cat >moving.plan <<'END'
+tutti plan 1
+problem allreduce/f64/sum/320/p2
+plan allreduce algorithm moving rank r of p type f64 op sum
+lane 0
+  loop 2 {
+    loop 2 {
+      copy WIN[0 + i*64 + j*128] <- IN[0 + i*64 + j*128] len 64
+    }
+  }
+  loop 2 {
+    copy WIN[192 + i*64] <- IN[192 + i*64] len 8 tail 64
+  }
+  signal all 1
+  await (1-r) 1
+  reduce OUT[0] <- WIN@0..1[0] len 320
+END
+expect 0 tutti check --plan moving.plan
+says out '^moving +proven'
+expect 0 tutti check --plan moving.plan --window 320
+says out '^moving +proven'
+expect 1 tutti check --plan moving.plan --window 312
+says out '^moving +refuted: access outside a buffer'
 expect 1 tutti check --plan flat.plan allreduce/f64/sum/64/p4@nodes:2,2
 says out '^mine +refuted: memory out of reach'
 expect 1 tutti check --plan flat.plan --window 64 allreduce/f64/sum/1K/p4
