@@ -41,10 +41,18 @@ void tt_counts_head(const char *cell, int wide)
     printf("\n");
 }
 
+static void print_number(int64_t n)
+{
+    if (n < TT_COUNT_MOST)
+        printf(" %12" PRId64, n);
+    else
+        printf(" %12s", "too many");
+}
+
 void tt_counts_row(const char *cell, int wide, const struct tt_count *count)
 {
     printf("%-*s", wide, cell);
-#define NUMBER(field) printf(" %12" PRId64, count->field);
+#define NUMBER(field) print_number(count->field);
     TT_COUNT_FIELDS(NUMBER)
 #undef NUMBER
     printf("\n");

@@ -264,6 +264,15 @@ static int print_names(const struct list_arguments *a)
     return rows;
 }
 
+/* Adds the number, or null if there is no number because the count does not fit in 63 bits. */
+static void add_count(cJSON *counts, const char *name, int64_t n)
+{
+    if (n < TT_COUNT_MOST)
+        cJSON_AddNumberToObject(counts, name, (double)n);
+    else
+        cJSON_AddNullToObject(counts, name);
+}
+
 /* Adds the counts of the algorithm to the row, or null if the algorithm does not apply. */
 static void add_counts(cJSON *row, struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
@@ -273,7 +282,7 @@ static void add_counts(cJSON *row, struct list_arguments *a, const struct tt_alg
         return;
     }
     cJSON *counts = cJSON_AddObjectToObject(row, "counts");
-#define NUMBER(field) cJSON_AddNumberToObject(counts, #field, (double)most.field);
+#define NUMBER(field) add_count(counts, #field, most.field);
     TT_COUNT_FIELDS(NUMBER)
 #undef NUMBER
 }

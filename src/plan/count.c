@@ -8,11 +8,25 @@
  */
 #include "plan/count.h"
 
+/* Adds n to a number; a sum that does not fit in 63 bits becomes TT_COUNT_MOST. */
+static void add(int64_t *to, int64_t n)
+{
+    if (__builtin_add_overflow(*to, n, to)) *to = TT_COUNT_MOST;
+}
+
+/* Returns n times k, neither of which is negative; TT_COUNT_MOST if that does not fit in 63 bits.
+ * */
+static int64_t times_of(int64_t n, int64_t k)
+{
+    int64_t product;
+    return __builtin_mul_overflow(n, k, &product) ? TT_COUNT_MOST : product;
+}
+
 /* Counts `len` bytes that move from `writer` to `reader`; both may be the same rank. */
 static void moved(struct tt_count *count, int writer, int reader, int64_t len)
 {
-    count[writer].sent += len;
-    count[reader].received += len;
+    add(&count[writer].sent, len);
+    add(&count[reader].received, len);
 }
 
 static int owner(const struct tt_plan *plan, const struct tt_range *r)
@@ -34,7 +48,8 @@ struct counted_lane {
 /* A step of the lane that starts messages or puts with an id: its index, how many instances it
  * starts each time that it is done, and the loops around it. */
 struct start {
-    uint32_t at, each;
+    uint32_t at;
+    int64_t each;
     int depth;
     uint32_t begin[TT_DEPTH], turns[TT_DEPTH];
 };
@@ -88,7 +103,7 @@ static uint32_t far_operands(const struct counted_lane *c, const struct tt_step 
         moved(c->count, owner(c->plan, &range[k]), c->plan->me, bytes);
         far++;
     }
-    c->count[c->plan->me].messages += far * times;
+    add(&c->count[c->plan->me].messages, times_of(far, times));
     return far;
 }
 
@@ -97,7 +112,7 @@ static void one_sided(const struct counted_lane *c, const struct tt_step *s, int
 {
     const struct tt_range *range = c->plan->ranges + s->first;
     moved(c->count, owner(c->plan, &range[1]), owner(c->plan, &range[0]), bytes);
-    c->count[c->plan->me].messages += times;
+    add(&c->count[c->plan->me].messages, times);
 }
 
 /* Counts a step that moves `len` bytes and is done `times` times. A step of length 0 counts
@@ -106,23 +121,23 @@ static void add_moves(const struct counted_lane *c, const struct tt_step *s, int
                       int64_t times)
 {
     struct tt_count *mine = &c->count[c->plan->me];
-    int64_t bytes = len * times;
+    int64_t bytes = times_of(len, times);
     if (bytes == 0) return;
-    mine->steps += times;
+    add(&mine->steps, times);
     switch ((enum tt_kind)s->kind) {
     case TT_SEND:
-        mine->sent += bytes;
-        mine->messages += times;
+        add(&mine->sent, bytes);
+        add(&mine->messages, times);
         break;
-    case TT_RECV: mine->received += bytes; break;
+    case TT_RECV: add(&mine->received, bytes); break;
     case TT_PUT:
     case TT_GET: one_sided(c, s, bytes, times); break;
     case TT_COPY:
-        if (far_operands(c, s, bytes, times) == 0) mine->copied += bytes;
+        if (far_operands(c, s, bytes, times) == 0) add(&mine->copied, bytes);
         break;
     case TT_REDUCE:
-        if (far_operands(c, s, bytes, times) == 0 && s->nops == 2) mine->copied += bytes;
-        mine->reduced += (int64_t)(s->nops - 2) * bytes;
+        if (far_operands(c, s, bytes, times) == 0 && s->nops == 2) add(&mine->copied, bytes);
+        add(&mine->reduced, times_of((int64_t)s->nops - 2, bytes));
         break;
     case TT_WAIT:
     case TT_SIGNAL:
@@ -144,25 +159,25 @@ static void add_varying(const struct counted_lane *c, const struct tt_step *s)
 
 /* ---- Exchanges: a put and a wait for each piece ---- */
 
-static uint32_t pieces(const struct tt_plan *plan, const struct tt_exchange *how)
+static int64_t pieces(const struct tt_plan *plan, const struct tt_exchange *how)
 {
     int64_t n = 0;
     for (uint32_t i = 0; i < how->n; i++)
-        n += tt_max(1, (plan->entries[how->first + i].len + how->chunk - 1) / how->chunk);
-    return (uint32_t)n;
+        add(&n, (plan->entries[how->first + i].len - 1) / how->chunk + 1);
+    return n;
 }
 
 static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
 {
     const struct tt_plan *plan = c->plan;
     const struct tt_exchange *how = &plan->exchanges[s->first];
-    int64_t times = outer_turns(c) * inner_turns(c), puts = pieces(plan, how) * times;
+    int64_t times = outer_turns(c) * inner_turns(c), puts = times_of(pieces(plan, how), times);
     for (uint32_t i = 0; i < how->n; i++) {
         const struct tt_entry *e = &plan->entries[how->first + i];
-        moved(c->count, plan->me, e->peer, e->len * times);
+        moved(c->count, plan->me, e->peer, times_of(e->len, times));
     }
-    c->count[plan->me].messages += puts;
-    c->count[plan->me].steps += 2 * puts;
+    add(&c->count[plan->me].messages, puts);
+    add(&c->count[plan->me].steps, times_of(2, puts));
 }
 
 /* ---- Waits: left out as long as the instance was never started ---- */
@@ -183,9 +198,9 @@ static int64_t first_turn(const struct start *start, const struct tt_step *s, ui
                           int common)
 {
     int64_t started = start->each, ago = (int64_t)s->sub + s->first;
-    for (int d = common; d < start->depth; d++) started *= start->turns[d];
+    for (int d = common; d < start->depth; d++) started = times_of(started, start->turns[d]);
     if (start->at < at) ago -= started;
-    return ago > 0 ? (ago + started - 1) / started : 0;
+    return ago > 0 ? (ago - 1) / started + 1 : 0;
 }
 
 static void add_wait(const struct counted_lane *c, const struct tt_step *s, uint32_t at)
@@ -205,7 +220,7 @@ static void add_wait(const struct counted_lane *c, const struct tt_step *s, uint
         n = turns_from(c, tt_max(from, first % turns)) + turns_from(c, from) * (left - 1);
         if (left <= 0) n = 0;
     }
-    c->count[c->plan->me].steps += n;
+    add(&c->count[c->plan->me].steps, n);
 }
 
 /* ---- The steps of a lane ---- */
@@ -244,8 +259,8 @@ static void add_step(struct counted_lane *c, const struct tt_step *s, uint32_t a
     case TT_WAIT: add_wait(c, s, at); break;
     case TT_SIGNAL:
     case TT_AWAIT:
-        c->count[c->plan->me].steps +=
-            turns_from(c, s->vary ? c->plan->varies[s->vary].from : 0) * outer_turns(c);
+        add(&c->count[c->plan->me].steps,
+            turns_from(c, s->vary ? c->plan->varies[s->vary].from : 0) * outer_turns(c));
         break;
     case TT_EXCHANGE: add_exchange(c, s); break;
     case TT_LOOP:
@@ -302,7 +317,7 @@ struct tt_count tt_count_worst(const struct tt_count *count, int p)
 struct tt_count tt_count_sum(const struct tt_count *count, int p)
 {
     struct tt_count sum = {0};
-#define ADD(field) sum.field += count[r].field;
+#define ADD(field) add(&sum.field, count[r].field);
     for (int r = 0; r < p; r++) {
         TT_COUNT_FIELDS(ADD)
     }

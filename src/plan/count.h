@@ -3,12 +3,14 @@
  * The cost of a plan for a rank, counted from the steps of the plan. A byte that a rank reads
  * through X@r (buffer X of rank r) counts as received by the reader and sent by r. So the plan of a
  * rank shows what that rank receives, and the plans of all ranks together show what each of them
- * sends.
+ * sends. A number that does not fit in 63 bits is TT_COUNT_MOST.
  */
 #ifndef TT_PLAN_COUNT_H
 #define TT_PLAN_COUNT_H
 
 #include "plan/plan.h"
+
+#define TT_COUNT_MOST INT64_MAX
 
 struct tt_count {
     int64_t sent, received; /* bytes moved by send, recv, put, get and operands X@r */

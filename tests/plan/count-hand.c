@@ -151,6 +151,27 @@ static void long_loops_take_no_time(void **state)
     same(&count[0], (struct tt_count){.copied = INT64_C(8) << 46, .steps = INT64_C(1) << 46});
 }
 
+/* Checks that a number that does not fit in 63 bits becomes TT_COUNT_MOST, also in the sum over
+ * ranks. */
+static void large_numbers_stay_the_largest(void **state)
+{
+    (void)state;
+    struct tt_count count[1];
+    counted("plan bcast algorithm x rank 0 of 1 type u8\n"
+            "lane 0\n"
+            "  loop 65536 {\n"
+            "    loop 1073741824 {\n"
+            "      copy TMP[0] <- TMP[1M] len 1M\n"
+            "      copy TMP[0] <- TMP[64] len 8\n"
+            "    }\n"
+            "  }\n",
+            1, count);
+    same(&count[0], (struct tt_count){.copied = TT_COUNT_MOST, .steps = INT64_C(2) << 46});
+    struct tt_count both[] = {{.sent = INT64_MAX - 1, .steps = 1}, {.sent = 2, .steps = 1}};
+    same(&(struct tt_count[]){tt_count_sum(both, 2)}[0],
+         (struct tt_count){.sent = TT_COUNT_MOST, .steps = 2});
+}
+
 static void exchanges_are_unrolled(void **state)
 {
     (void)state;
@@ -196,6 +217,7 @@ int main(void)
         cmocka_unit_test(operands_of_others),
         cmocka_unit_test(messages_and_transfers),
         cmocka_unit_test(loops_are_unrolled),
+        cmocka_unit_test(large_numbers_stay_the_largest),
         cmocka_unit_test(exchanges_are_unrolled),
         cmocka_unit_test(waits_without_an_instance_are_left_out),
         cmocka_unit_test(long_loops_take_no_time),

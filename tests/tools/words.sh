@@ -189,6 +189,12 @@ expect 0 tutti plan --counts gather/u8/100/p4/root=1 -a flat --rank 0
 [ "$(lines out '^[0-9]')" -eq 1 ] || fail 'counts of several ranks'
 says out '^0 +100 '
 [ "$(lines out '^(most|sum) ')" -eq 0 ] || fail 'counts of other ranks'
+# A number that does not fit in 63 bits is not printed.
+expect 0 tutti plan --counts alltoall/u8/4194304G/p1000 -a pairwise
+says out '^most +4499096027743125504 +4499096027743125504 +0 +4503599627370496 +'
+says out '^sum +too many +too many +0 +4503599627370496000 +'
+expect 0 tutti list --costs alltoall/u8/4194304G/p1000 --json bruck
+says out '"sent":null'
 expect 2 tutti plan --counts barrier/p2 --unrolled
 says err '--counts prints no steps'
 expect 2 tutti plan --counts barrier/p2 --rank 2
