@@ -60,14 +60,18 @@ static bool print_rows(const cJSON *rows, FILE *file)
     return rows != NULL;
 }
 
-/* Writes the text to the file at `path`, or to standard output if the path is "-". */
+/* Writes the text to the file at `path`, or to standard output if the path is "-". When the command
+ * ends, tt_arg_finish reports errors of standard output. */
 static bool write_text(const char *text, size_t n, const char *path)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+    if (strcmp(path, "-") == 0) {
+        fwrite(text, 1, n, stdout);
+        return true;
+    }
+    FILE *file = fopen(path, "we");
     if (!file) return false;
     bool written = fwrite(text, 1, n, file) == n && fflush(file) == 0;
-    if (file != stdout) written = fclose(file) == 0 && written;
-    return written;
+    return fclose(file) == 0 && written;
 }
 
 static bool cannot(const char *path)
@@ -103,8 +107,11 @@ bool tt_json_write(cJSON *rows, const char *path)
 bool tt_json_print(cJSON *object)
 {
     char *text = make_utf8(cJSON_Print(object));
-    bool printed = text && puts(text) >= 0;
-    if (!printed) fprintf(stderr, "tutti: cannot write JSON to standard output\n");
+    bool printed = text != NULL;
+    if (printed)
+        puts(text); /* tt_arg_finish reports errors of standard output */
+    else
+        fprintf(stderr, "tutti: no memory for JSON\n");
     free(text);
     cJSON_Delete(object);
     return printed;

@@ -4,6 +4,7 @@
  * the nearest name for an unknown option. argp does the rest.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,10 @@ static const struct argp_option standard_options[] = {
 
 int tt_arg_finish(int code)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fprintf(stderr, "tutti: cannot write the output\n");
+    fprintf(stderr, "tutti: cannot write the output%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
     return code == TT_EXIT_OK ? TT_EXIT_FAILED : code;
 }
 

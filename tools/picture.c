@@ -103,10 +103,15 @@ static bool write_file(const char *text, size_t n, const char *path)
     return written;
 }
 
+/* Writes the text to the file at `path`, or to standard output if the path is "-". When the command
+ * ends, tt_arg_finish reports errors of standard output. */
 static bool write_text(const char *text, size_t n, const char *path)
 {
     struct stat is;
-    if (strcmp(path, "-") == 0) return write_all(stdout, text, n);
+    if (strcmp(path, "-") == 0) {
+        fwrite(text, 1, n, stdout);
+        return true;
+    }
     if (lstat(path, &is) != 0 || S_ISREG(is.st_mode)) return write_file(text, n, path);
     FILE *file = fopen(path, "we");
     bool written = write_all(file, text, n);

@@ -118,3 +118,7 @@ wrong 'wants a network' alltoall/u8/8/p4 --model links
 for time in 1 ns 1xs -1us 0.5ps nan 1e30s; do wrong "^.*--ts: '$time' is not a" alltoall/u8/8/p4 --ts="$time"; done
 expect 1 tutti sim --json /no/such/folder/rows barrier/p2
 says err 'cannot write JSON'
+if [ -e /dev/full ]; then
+    expect 1 bash -c 'exec tutti sim barrier/p2 --json - >/dev/full'
+    [ "$(lines err)" -eq 1 ] || fail 'the error is printed twice'
+fi
