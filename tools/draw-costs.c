@@ -286,7 +286,7 @@ static void print_legend(const struct draw_costs *d, FILE *out)
     if (has_measured(d)) tt_svg_text(x, y + 24, "minor", "start", "cross: measured", out);
 }
 
-static void print_costs(void *arg, FILE *out)
+static tutti_status print_costs(void *arg, FILE *out)
 {
     const struct draw_costs *d = arg;
     char title[160], about[200], nodes[40] = "";
@@ -302,6 +302,7 @@ static void print_costs(void *arg, FILE *out)
     for (int k = 0; k < d->curves; k++) print_points(d, k, out);
     print_legend(d, out);
     tt_svg_end(out);
+    return TUTTI_OK;
 }
 
 /* ---- Command ---- */

@@ -361,7 +361,7 @@ static void add_object(const struct draw_machine_machine *m, hwloc_obj_t object,
     for (unsigned i = 0; i < object->arity; i++) add_object(m, object->children[i], list);
 }
 
-static void print_json(const struct draw_machine_machine *m, FILE *out)
+static tutti_status print_json(const struct draw_machine_machine *m, FILE *out)
 {
     char text[512];
     cJSON *all = cJSON_CreateObject();
@@ -380,18 +380,19 @@ static void print_json(const struct draw_machine_machine *m, FILE *out)
         cJSON_AddItemToArray(ranks, row);
     }
     char *printed = cJSON_Print(all);
+    tutti_status status = printed ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for JSON");
     if (printed) fprintf(out, "%s\n", printed);
     cJSON_free(printed);
     cJSON_Delete(all);
+    return status;
 }
 
-static void print(void *arg, FILE *out)
+static tutti_status print(void *arg, FILE *out)
 {
     const struct draw_machine_machine *m = arg;
-    if (m->json)
-        print_json(m, out);
-    else
-        print_svg(m, out);
+    if (m->json) return print_json(m, out);
+    print_svg(m, out);
+    return TUTTI_OK;
 }
 
 int tt_draw_machine(const struct tt_draw *draw, int ranks)

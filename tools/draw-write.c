@@ -157,9 +157,10 @@ static tutti_status add_routes(struct tt_draw *draw)
 
 /* ---- Printing ---- */
 
-static void print_svg(struct tt_draw *draw, FILE *out)
+static tutti_status print_svg(struct tt_draw *draw, FILE *out)
 {
     char left_out[200] = "";
+    tutti_status status = TUTTI_OK;
     switch (draw->what) {
     case TT_DRAW_time: tt_svg_time(&draw->picture, draw->first, draw->last, left_out, out); break;
     case TT_DRAW_calls: tt_svg_calls(&draw->picture, draw->first, draw->last, left_out, out); break;
@@ -170,39 +171,39 @@ static void print_svg(struct tt_draw *draw, FILE *out)
     case TT_DRAW_tree: tt_svg_tree(&draw->picture, out); break;
     case TT_DRAW_network: tt_svg_network(&draw->picture, out); break;
     case TT_DRAW_routes: tt_svg_routes(&draw->picture, left_out, out); break;
-    case TT_DRAW_steps:
-        draw->picture.status = tt_svg_steps(&draw->picture, draw->net, left_out, out);
-        break;
+    case TT_DRAW_steps: status = tt_svg_steps(&draw->picture, draw->net, left_out, out); break;
     case TT_DRAW_traffic: tt_svg_traffic(&draw->picture, out); break;
     case TT_DRAW_plan:
     case TT_DRAW_costs:
     case TT_DRAW_DEFAULT: break;
     }
     if (left_out[0]) fprintf(stderr, "tutti draw: %s\n", left_out);
+    return status;
 }
 
-static void print_dot(struct tt_draw *draw, FILE *out)
+static tutti_status print_dot(struct tt_draw *draw, FILE *out)
 {
+    if (draw->what != TT_DRAW_tree && draw->what != TT_DRAW_network) return print_plans(draw, out);
     if (draw->what == TT_DRAW_tree)
         tt_picture_dot_tree(&draw->picture, out);
-    else if (draw->what == TT_DRAW_network)
-        tt_picture_dot_network(&draw->picture, out);
     else
-        draw->picture.status = print_plans(draw, out);
+        tt_picture_dot_network(&draw->picture, out);
+    return TUTTI_OK;
 }
 
-static void print(void *arg, FILE *out)
+static tutti_status print(void *arg, FILE *out)
 {
     struct tt_draw *draw = arg;
     switch (draw->format) {
-    case TT_DRAW_AS_svg: print_svg(draw, out); break;
+    case TT_DRAW_AS_svg: return print_svg(draw, out);
     case TT_DRAW_AS_html: tt_picture_html(&draw->picture, out); break;
-    case TT_DRAW_AS_dot: print_dot(draw, out); break;
+    case TT_DRAW_AS_dot: return print_dot(draw, out);
     case TT_DRAW_AS_json: tt_picture_json(&draw->picture, out); break;
     case TT_DRAW_AS_trace: tt_picture_trace(&draw->picture, out); break;
-    case TT_DRAW_AS_goal: draw->picture.status = print_plans(draw, out); break;
+    case TT_DRAW_AS_goal: return print_plans(draw, out);
     case TT_DRAW_FORMATS_N: break;
     }
+    return TUTTI_OK;
 }
 
 /* Prints how many steps, messages and routes are missing in the picture, because they exceed its
@@ -220,49 +221,34 @@ static void write_left_out(const struct tt_picture *p)
                 p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
-/* The text of an SVG, or the bytes of a PNG, in memory. */
-struct draw_write_text {
-    char *text;
-    size_t length;
-    tutti_status status;
+/* What prints an SVG, to be converted to PNG. */
+struct draw_write_svg {
+    tutti_status (*print)(void *arg, FILE *out);
+    void *arg;
 };
 
-static void print_text(void *arg, FILE *out)
+static tutti_status print_png(void *arg, FILE *out)
 {
-    const struct draw_write_text *text = arg;
-    fwrite(text->text, 1, text->length, out);
+    const struct draw_write_svg *svg = arg;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a .png");
+    tutti_status status = svg->print(svg->arg, memory);
+    bool kept = !ferror(memory);
+    kept = fclose(memory) == 0 && kept;
+    if (status == TUTTI_OK && !kept) status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a .png");
+    if (status == TUTTI_OK) status = tt_png_print(text, n, out);
+    free(text);
+    return status;
 }
 
-/* Calls `print_it`, and keeps in memory the text that it prints. */
-static bool keep(struct draw_write_text *text, void (*print_it)(void *arg, FILE *out), void *arg)
+bool tt_draw_put(const struct tt_draw *draw, tutti_status (*print_it)(void *arg, FILE *out),
+                 void *arg)
 {
-    FILE *memory = open_memstream(&text->text, &text->length);
-    if (!memory) return false;
-    print_it(arg, memory);
-    bool good = !ferror(memory);
-    return fclose(memory) == 0 && good;
-}
-
-static void print_png(void *arg, FILE *out)
-{
-    struct draw_write_text *svg = arg;
-    svg->status = tt_png_print(svg->text, svg->length, out);
-}
-
-/* Converts to PNG in memory before it opens the file, so that the file is not replaced if the
- * conversion fails. */
-bool tt_draw_put(const struct tt_draw *draw, void (*print_it)(void *arg, FILE *out), void *arg)
-{
-    struct draw_write_text svg = {.status = TUTTI_OK}, png = {.status = TUTTI_OK};
+    struct draw_write_svg svg = {print_it, arg};
     if (!draw->png) return tt_write_whole("tutti draw", draw->output, print_it, arg);
-    bool kept = keep(&svg, print_it, arg) && keep(&png, print_png, &svg);
-    if (!kept) complain(TT_EXIT_FAILED, "no memory for a .png");
-    if (kept && svg.status != TUTTI_OK) complain(TT_EXIT_FAILED, tutti_error());
-    bool written = kept && svg.status == TUTTI_OK &&
-                   tt_write_whole("tutti draw", draw->output, print_text, &png);
-    free(svg.text);
-    free(png.text);
-    return written;
+    return tt_write_whole("tutti draw", draw->output, print_png, &svg);
 }
 
 int tt_draw_write(struct tt_draw *draw)
@@ -277,7 +263,5 @@ int tt_draw_write(struct tt_draw *draw)
     if (routes && draw->net && draw->picture.net.vertices && add_routes(draw) != TUTTI_OK)
         return complain(TT_EXIT_FAILED, tutti_error());
     if (all && draw->format != TT_DRAW_AS_goal) write_left_out(&draw->picture);
-    if (!tt_draw_put(draw, print, draw)) return TT_EXIT_FAILED;
-    if (draw->picture.status == TUTTI_OK) return TT_EXIT_OK;
-    return complain(TT_EXIT_FAILED, tutti_error());
+    return tt_draw_put(draw, print, draw) ? TT_EXIT_OK : TT_EXIT_FAILED;
 }

@@ -50,10 +50,11 @@ int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_p
 enum tt_draw_format tt_draw_format_of(const char *path);
 /* Returns whether the path ends in .png. */
 bool tt_draw_is_png(const char *path);
-/* Writes to draw->output the text that `print` prints, converted to PNG if draw->png. An existing
- * regular file is replaced only when the new file is complete. Returns false after printing the
- * error. */
-bool tt_draw_put(const struct tt_draw *draw, void (*print)(void *arg, FILE *out), void *arg);
+/* Writes to draw->output the text that `print` prints, converted to PNG if draw->png. Writes
+ * nothing if `print` returns an error, and replaces an existing regular file only when the new file
+ * is complete. Returns false after printing the error. */
+bool tt_draw_put(const struct tt_draw *draw, tutti_status (*print)(void *arg, FILE *out),
+                 void *arg);
 /* Draws this machine with `ranks` ranks, or, if `ranks` is 0, with as many as `tutti run` would
  * start. Returns an exit code after printing the error. */
 int tt_draw_machine(const struct tt_draw *draw, int ranks);

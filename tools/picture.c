@@ -119,17 +119,20 @@ static bool write_text(const char *text, size_t n, const char *path)
     return written;
 }
 
-bool tt_write_whole(const char *command, const char *path, void (*print)(void *arg, FILE *out),
-                    void *arg)
+bool tt_write_whole(const char *command, const char *path,
+                    tutti_status (*print)(void *arg, FILE *out), void *arg)
 {
     char *text = NULL;
     size_t n = 0;
     FILE *memory = open_memstream(&text, &n);
-    if (memory) print(arg, memory);
+    tutti_status status = memory ? print(arg, memory) : TUTTI_OK;
     bool printed = memory && !ferror(memory);
     if (memory) printed = fclose(memory) == 0 && printed;
-    printed = printed && write_text(text, n, path);
-    if (!printed) fprintf(stderr, "%s: cannot write %s: %s\n", command, path, strerror(errno));
+    printed = printed && status == TUTTI_OK && write_text(text, n, path);
+    if (status != TUTTI_OK)
+        fprintf(stderr, "%s: %s\n", command, tutti_error());
+    else if (!printed)
+        fprintf(stderr, "%s: cannot write %s: %s\n", command, path, strerror(errno));
     free(text);
     return printed;
 }

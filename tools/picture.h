@@ -23,9 +23,9 @@ const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char
                                              const char *name);
 
 /* Writes the text that `print` prints to the file `path`, or to standard output if the path is "-".
- * An existing regular file is replaced only when the new file is complete. Returns false after
- * printing the error. */
-bool tt_write_whole(const char *command, const char *path, void (*print)(void *arg, FILE *out),
-                    void *arg);
+ * Writes nothing if `print` returns an error, and replaces an existing regular file only when the
+ * new file is complete. Returns false after printing the error. */
+bool tt_write_whole(const char *command, const char *path,
+                    tutti_status (*print)(void *arg, FILE *out), void *arg);
 
 #endif

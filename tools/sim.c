@@ -257,12 +257,14 @@ static bool can_run_all(const struct sim_arguments *a, const struct tt_case *c)
     }
 }
 
-static void print_trace(void *picture, FILE *out)
+static tutti_status print_trace(void *picture, FILE *out)
 {
     tt_picture_trace(picture, out);
+    return TUTTI_OK;
 }
 
 /* Simulates the plans of an algorithm and writes a trace of the simulation. */
+    return TUTTI_OK;
 static tutti_status simulate_traced(const struct sim_arguments *a, const struct tt_case *c,
                                     const struct tt_algorithm *algorithm,
                                     struct tt_sim_result *result)

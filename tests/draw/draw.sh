@@ -327,9 +327,14 @@ expect 1 tutti draw barrier/p4 --what tree -o no.svg
 says err 'does not go along a tree'
 expect 1 tutti draw bcast/u8/8/p4 -o /no/such/folder/picture.svg
 says err 'cannot write /no/such/folder/picture.svg: No such file'
+echo kept >no.dot
 expect 1 tutti draw alltoall/u8/8/p64 -a pairwise --what plan -o no.dot
 says err 'too many for a graph'
-if [ -e /dev/full ]; then expect 1 bash -c 'exec tutti draw barrier/p4 >/dev/full'; fi
+[ "$(cat no.dot)" = kept ] || fail 'a picture that failed has replaced a file'
+if [ -e /dev/full ]; then
+    expect 1 bash -c 'exec tutti draw barrier/p4 >/dev/full'
+    [ "$(lines err)" -eq 1 ] || fail 'the error is printed twice'
+fi
 
 # The labels of calls in a run fit into their bars, also in a wide font.
 mkdir labels
