@@ -40,7 +40,7 @@ struct draw_arguments {
     int64_t execution;
     int processes; /* the number of ranks to show on the machine; 0 if it was not given */
     struct tt_draw draw;
-    struct tt_model model;
+    struct tt_model_options model_options;
 };
 
 static const struct argp_option options[] = {
@@ -219,7 +219,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         add_word(a, arg);
         return 0;
     case ARGP_KEY_END: return parse_end(a, state);
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model_options; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -250,7 +250,7 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     struct tt_sim_result result;
     draw->algorithm = row ? row : tt_case_algorithm(c, "tutti draw", a->algorithm);
     draw->c = c;
-    draw->model = &a->model;
+    draw->model = &a->model_options.model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
     /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these ranks are
@@ -258,8 +258,8 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     bool time = draw->format == TT_DRAW_AS_svg &&
                 (draw->what == TT_DRAW_time || draw->what == TT_DRAW_DEFAULT);
     int last = (int)tt_min(draw->last, time ? draw->first + TT_SVG_RANKS - 1 : draw->last);
-    if (tt_case_picture(c, draw->algorithm, &a->model, draw->first, last, &draw->picture,
-                        &result) != TUTTI_OK) {
+    if (tt_case_picture(c, draw->algorithm, &a->model_options.model, draw->first, last,
+                        &draw->picture, &result) != TUTTI_OK) {
         fprintf(stderr, "tutti draw: %s\n", tutti_error());
         return TT_EXIT_FAILED;
     }
@@ -289,7 +289,7 @@ static int draw_problem(struct draw_arguments *a, const char *text, struct tt_pl
     struct tt_case c;
     int code = TT_EXIT_USAGE;
     if (!tt_case_apart(&c, "tutti draw", text)) return code;
-    if (tt_model_settle(&a->model, &c, "tutti draw", text) &&
+    if (tt_model_settle(&a->model_options, &c, "tutti draw", text) &&
         (!row || tt_plan_row_make(row, "tutti draw", &c.problem)))
         code = draw_case(a, &c, row ? &row->row : NULL);
     tt_case_close(&c);
@@ -383,7 +383,7 @@ int tt_draw_main(int argc, char **argv)
                "Perfetto, a .goal is for LogGOPSim. " TT_PROBLEM_HELP " " TT_NETWORK_HELP
                " Exit status: 0 done, 1 failed, 2 wrong usage or a trace that cannot be read.",
     };
-    struct draw_arguments a = {.model = tt_model_default,
+    struct draw_arguments a = {.model_options = tt_model_default,
                                .execution = -1,
                                .draw = {.output = "-",
                                         .what = TT_DRAW_DEFAULT,

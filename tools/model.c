@@ -131,12 +131,20 @@ static int64_t *time_of(struct tt_model *model, int key, const char **name)
     }
 }
 
+/* The bit of an option in the set `given` of struct tt_model_options. */
+static uint32_t bit_of(int key)
+{
+    return 1U << (key - OPTION_MODEL);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     static const char *const ports[] = {"one", "all", "node"};
-    struct tt_model *model = state->input;
+    struct tt_model_options *costs = state->input;
+    struct tt_model *model = &costs->model;
     const char *name;
     int64_t *time = time_of(model, key, &name);
+    if (key >= OPTION_MODEL && key <= OPTION_BYTE_GAP) costs->given |= bit_of(key);
     if (time) {
         *time = arg_time(state, name, arg);
         return 0;
@@ -158,16 +166,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp tt_model_argp = {.options = options, .parser = parse};
 
-const struct tt_model tt_model_default = {.kind = TT_MODELS,
-                                          .tw_both_ps = -1,
-                                          .ts_ps = 1000000,
-                                          .tw_ps = 1000,
-                                          .near_ts_ps = 100000,
-                                          .near_tw_ps = 100,
-                                          .l_ps = 1000000,
-                                          .o_ps = 200000,
-                                          .g_ps = 200000,
-                                          .big_g_ps = 100};
+const struct tt_model_options tt_model_default = {.model = {.kind = TT_MODELS,
+                                                            .tw_both_ps = -1,
+                                                            .ts_ps = 1000000,
+                                                            .tw_ps = 1000,
+                                                            .near_ts_ps = 100000,
+                                                            .near_tw_ps = 100,
+                                                            .l_ps = 1000000,
+                                                            .o_ps = 200000,
+                                                            .g_ps = 200000,
+                                                            .big_g_ps = 100}};
 
 enum { SIMPLE = 1 << TT_MODEL_simple, LOGGP = 1 << TT_MODEL_loggp, LINKS = 1 << TT_MODEL_links };
 
@@ -182,37 +190,35 @@ static bool belongs(const struct tt_model *model, unsigned of, const char *optio
     return false;
 }
 
-/* Returns whether the chosen model uses each option that differs from its default. */
-static bool options_belong(const struct tt_model *model, const char *command)
+/* Returns whether the chosen model uses each option that the user has given. */
+static bool options_belong(const struct tt_model_options *costs, const char *command)
 {
     static const struct {
         int key;
         unsigned of;
-    } times[] = {{OPTION_TS, SIMPLE | LINKS}, {OPTION_TW, SIMPLE | LINKS}, {OPTION_HOP, LINKS},
-                 {OPTION_LATENCY, LOGGP},     {OPTION_OVERHEAD, LOGGP},    {OPTION_GAP, LOGGP},
-                 {OPTION_BYTE_GAP, LOGGP}};
-    struct tt_model given = *model, usual = tt_model_default;
-    const char *name;
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        int64_t time = *time_of(&given, times[i].key, &name);
-        if (time != *time_of(&usual, times[i].key, &name) &&
-            !belongs(model, times[i].of, name, command))
+        const char *name;
+    } rows[] = {{OPTION_TS, SIMPLE | LINKS, "--ts"},  {OPTION_TW, SIMPLE | LINKS, "--tw"},
+                {OPTION_HOP, LINKS, "--hop"},         {OPTION_STORE, LINKS, "--store-and-forward"},
+                {OPTION_LATENCY, LOGGP, "--latency"}, {OPTION_OVERHEAD, LOGGP, "--overhead"},
+                {OPTION_GAP, LOGGP, "--gap"},         {OPTION_BYTE_GAP, LOGGP, "--byte-gap"}};
+    const struct tt_model *model = &costs->model;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (costs->given & bit_of(rows[i].key) &&
+            !belongs(model, rows[i].of, rows[i].name, command))
             return false;
-    }
-    if (model->stores && !belongs(model, LINKS, "--store-and-forward", command)) return false;
     if (model->node_ports && !belongs(model, SIMPLE | LOGGP, "--ports node", command)) return false;
     return !model->all_ports || belongs(model, SIMPLE | LINKS, "--ports all", command);
 }
 
 /* Returns whether the options fit the nodes of the problem: some options need nodes with several
  * ranks. If they do not fit, prints the error. */
-static bool has_nodes(const struct tt_model *m, const struct tt_case *c, const char *command,
-                      const char *text)
+static bool has_nodes(const struct tt_model_options *costs, const struct tt_case *c,
+                      const char *command, const char *text)
 {
-    const char *option = m->near_ts_ps != tt_model_default.near_ts_ps   ? "--near-ts"
-                         : m->near_tw_ps != tt_model_default.near_tw_ps ? "--near-tw"
-                         : m->node_ports                                ? "--ports node"
-                                                                        : NULL;
+    const char *option = costs->given & bit_of(OPTION_NEAR_TS)   ? "--near-ts"
+                         : costs->given & bit_of(OPTION_NEAR_TW) ? "--near-tw"
+                         : costs->model.node_ports               ? "--ports node"
+                                                                 : NULL;
     if (!option || c->map.nodes < c->map.p) return true;
     fprintf(stderr, "%s: %s wants nodes with several ranks, as in %s@nodes:4,4\n", command, option,
             text);
@@ -252,11 +258,12 @@ static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, co
     return false;
 }
 
-bool tt_model_settle(struct tt_model *model, const struct tt_case *c, const char *command,
+bool tt_model_settle(struct tt_model_options *costs, const struct tt_case *c, const char *command,
                      const char *text)
 {
+    struct tt_model *model = &costs->model;
     if (model->kind == TT_MODELS) model->kind = c->map.net ? TT_MODEL_links : TT_MODEL_simple;
-    if (!options_belong(model, command) || !has_nodes(model, c, command, text) ||
+    if (!options_belong(costs, command) || !has_nodes(costs, c, command, text) ||
         !both_directions_fit(model, command))
         return false;
     if (model->kind == TT_MODEL_links && !c->map.net) {

@@ -21,7 +21,7 @@ enum { OPTION_JSON = 256, OPTION_TRACE, OPTION_PLAN };
 
 struct sim_arguments {
     const char *text, *algorithms, *json, *trace, *plan;
-    struct tt_model model;
+    struct tt_model_options model_options;
 };
 
 static const struct argp_option options[] = {
@@ -52,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!a->text && !a->plan)
             argp_error(state, "which problem? (as in alltoall/u8/1K/p16@torus:4x4)");
         return 0;
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model_options; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -127,8 +127,10 @@ static void progress(void *arg, int ended, int64_t messages)
 static struct tt_simulation simulation_of(const struct sim_arguments *a, const struct tt_case *c,
                                           const struct tt_algorithm *algorithm)
 {
-    return (struct tt_simulation){
-        .algorithm = algorithm, .problem = &c->problem, .map = &c->map, .model = &a->model};
+    return (struct tt_simulation){.algorithm = algorithm,
+                                  .problem = &c->problem,
+                                  .map = &c->map,
+                                  .model = &a->model_options.model};
 }
 
 static tutti_status simulate(const struct sim_arguments *a, const struct tt_case *c,
@@ -168,7 +170,7 @@ static void add_row(cJSON *rows, const struct sim_arguments *a, const struct tt_
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "problem", a->text);
     cJSON_AddStringToObject(row, "algorithm", algorithm->name);
-    cJSON_AddStringToObject(row, "model", tt_model_name(a->model.kind));
+    cJSON_AddStringToObject(row, "model", tt_model_name(a->model_options.model.kind));
     cJSON_AddNumberToObject(row, "ranks", c->map.p);
     cJSON_AddNumberToObject(row, "time_ps", (double)r->time_ps);
     if (formula >= 0)
@@ -202,7 +204,8 @@ static void print_head(const struct sim_arguments *a)
 {
     printf("%-18s %14s %14s %12s %12s %8s", "algorithm", "time us", "formula us", "difference",
            "messages", "steps");
-    if (a->model.kind == TT_MODEL_links) printf(" %14s %14s", "max link bytes", "mean");
+    if (a->model_options.model.kind == TT_MODEL_links)
+        printf(" %14s %14s", "max link bytes", "mean");
     printf("\n");
     fflush(stdout);
 }
@@ -264,13 +267,13 @@ static tutti_status print_trace(void *picture, FILE *out)
 }
 
 /* Simulates the plans of an algorithm and writes a trace of the simulation. */
-    return TUTTI_OK;
 static tutti_status simulate_traced(const struct sim_arguments *a, const struct tt_case *c,
                                     const struct tt_algorithm *algorithm,
                                     struct tt_sim_result *result)
 {
     struct tt_picture picture;
-    TT_TRY(tt_case_picture(c, algorithm, &a->model, 0, c->map.p - 1, &picture, result));
+    TT_TRY(
+        tt_case_picture(c, algorithm, &a->model_options.model, 0, c->map.p - 1, &picture, result));
     bool written = tt_write_whole("tutti sim", a->trace, print_trace, &picture);
     tt_picture_free(&picture);
     if (written) return TUTTI_OK;
@@ -372,7 +375,7 @@ static bool one_algorithm(struct sim_arguments *a, const struct tt_case *c)
 
 static int check_and_run(struct sim_arguments *a, const struct tt_case *c, struct tt_plan_row *row)
 {
-    if (!tt_model_settle(&a->model, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
+    if (!tt_model_settle(&a->model_options, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
     if (row && !tt_plan_row_make(row, "tutti sim", &c->problem)) return TT_EXIT_USAGE;
     if (a->trace && !row && !one_algorithm(a, c)) return TT_EXIT_USAGE;
     if (a->algorithms && strcmp(a->algorithms, "all") != 0 && !can_run_all(a, c))
@@ -416,7 +419,7 @@ int tt_sim_main(int argc, char **argv)
                "time by the textbook's formula, where there is one.\v" TT_PROBLEM_HELP
                " " TT_NETWORK_HELP " Exit status: 0 done, 1 failed, 2 wrong usage.",
     };
-    struct sim_arguments a = {.model = tt_model_default};
+    struct sim_arguments a = {.model_options = tt_model_default};
     tt_arg_parse(&argp, argc, argv, 0, &a);
     if (!tt_plan_or_algorithm("tutti sim", a.plan, a.algorithms)) return TT_EXIT_USAGE;
     return a.plan ? simulate_file(&a) : simulate_problem(&a, NULL);
