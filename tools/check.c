@@ -48,8 +48,10 @@ static const struct argp_option options[] = {
     {"indirect", OPTION_INDIRECT, NULL, 0, "ranks cannot read each other's buffers", 1},
     {"unmapped", OPTION_UNMAPPED, NULL, 0, "ranks cannot read each other's buffers by plain loads",
      1},
-    {"gaps", OPTION_GAPS, NULL, 0, "a v-form has gaps between its pieces", 1},
-    {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N", 1},
+    {"gaps", OPTION_GAPS, NULL, 0,
+     "there are gaps between the pieces of an allgatherv, alltoallv, gatherv or scatterv", 1},
+    {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N; for a PROBLEM without @",
+     1},
     {0},
 };
 
@@ -151,6 +153,22 @@ static int check_case(const struct check_arguments *a, struct tt_check_case *c)
     return good ? TT_EXIT_OK : TT_EXIT_FAILED;
 }
 
+/* Returns whether the options for the machine fit the problem; if not, prints the error. */
+static bool machine_fits(const struct check_arguments *a, const struct tt_problem *problem)
+{
+    bool maps_twice = a->scattered && problem->map[0];
+    bool no_gaps = a->gaps && !tt_call_segments(&problem->call);
+    if (maps_twice)
+        fprintf(stderr, "tutti check: --scattered: the problem has nodes of its own, @%s\n",
+                problem->map);
+    else if (no_gaps)
+        fprintf(stderr,
+                "tutti check: --gaps: only allgatherv, alltoallv, gatherv and scatterv have pieces "
+                "with gaps between them, and %s has none\n",
+                tt_coll_name(problem->call.coll));
+    return !maps_twice && !no_gaps;
+}
+
 static int check_problem(const struct check_arguments *a, struct tt_plan_row *row)
 {
     struct tt_check_case c = {.win_bytes = a->window,
@@ -158,7 +176,7 @@ static int check_problem(const struct check_arguments *a, struct tt_plan_row *ro
                               .mapped = !a->indirect && !a->unmapped,
                               .gaps = a->gaps,
                               .scattered = a->scattered};
-    if (!tt_problem_open(&c.problem, a->what)) return TT_EXIT_USAGE;
+    if (!tt_problem_open(&c.problem, a->what) || !machine_fits(a, &c.problem)) return TT_EXIT_USAGE;
     if (a->algorithm && !tt_algorithm_named("tutti check", c.problem.call.coll, a->algorithm))
         return TT_EXIT_USAGE;
     if (row && !tt_plan_row_make(row, "tutti check", &c.problem)) return TT_EXIT_USAGE;

@@ -80,5 +80,9 @@ run 2 allreduce/i32/sum/52/p3 -p 2
 says "names its ranks"
 run 2 all --gaps
 says "one problem only"
+run 2 bcast/u8/8/p4 --gaps
+says "--gaps: only allgatherv, alltoallv, gatherv and scatterv have pieces with gaps"
+run 2 bcast/u8/8/p4@nodes:2,2 --scattered 2
+says "--scattered: the problem has nodes of its own, @nodes:2,2"
 run 2 all all
 run 0 --help
