@@ -379,7 +379,6 @@ static const char doc[] =
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY] = "";
-    struct tt_wisdom_file file = {0};
     if (output) {
         snprintf(path, TT_FILE_PATH, "%s", output);
     } else if (!tt_wisdom_path(path, why)) {
@@ -388,9 +387,8 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
     }
     bool good = tt_file_try(path) == TUTTI_OK;
     if (!good) fprintf(stderr, "tutti tune: %s\n", tutti_error());
-    if (good && !(good = tt_wisdom_read(path, &file, why)))
+    if (good && !(good = tt_wisdom_takes_lines(path, why)))
         fprintf(stderr, "tutti tune: %s\n", why);
-    tt_wisdom_close(&file);
     return good;
 }
 

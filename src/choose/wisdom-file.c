@@ -297,6 +297,23 @@ void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom)
 
 /* ---- Adding ---- */
 
+/* The lines at the beginning of a file. */
+static const char head[] =
+    "# Wisdom of Tutti: which algorithm was the fastest for a problem (tutti tune).\n"
+    "# Lines may be added, deleted and exchanged between machines of a kind.\n";
+
+bool tt_wisdom_takes_lines(const char *path, char why[TT_FILE_WHY])
+{
+    struct tt_wisdom_file file;
+    bool takes = tt_wisdom_read(path, &file, why);
+    int wise = 0;
+    for (int i = 0; i < file.n; i++) wise += file.entry[i].line.version[0] != '\0';
+    if (takes && file.n > 0 && wise == 0)
+        takes = tt_file_refuse(why, "%.300s is no file of wisdom: none of its lines is one", path);
+    tt_wisdom_close(&file);
+    return takes;
+}
+
 /* The lines that are added. */
 struct wisdom_addition {
     const struct tt_wisdom_line *line;
@@ -313,14 +330,23 @@ static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_li
            strcmp(a->layout, b->layout) == 0 && strcmp(a->machine, b->machine) == 0;
 }
 
-/* Whether an old line stays in the file. A line that cannot be parsed stays; comments are written
- * anew. */
+/* Whether the line is one of the lines of `head`, which may have \r before the newline. */
+static bool is_head(const char *text)
+{
+    size_t n = strcspn(text, "\r");
+    for (const char *line = head; *line; line = strchr(line, '\n') + 1)
+        if (strcspn(line, "\n") == n && strncmp(line, text, n) == 0) return true;
+    return false;
+}
+
+/* Whether an old line stays in the file. Comments of the user stay, and so does a line that cannot
+ * be parsed. The lines of `head` are written anew. */
 static bool stays(const char *text, void *arg)
 {
     const struct wisdom_addition *a = arg;
     struct tt_wisdom_line old;
     char why[TT_FILE_WHY];
-    if (*text == '#') return false;
+    if (*text == '#') return !is_head(text);
     if (!tt_wisdom_parse(text, &old, why)) return true;
     for (int i = 0; i < a->n; i++)
         if (same_place(&old, &a->line[i])) return false;
@@ -354,16 +380,16 @@ static struct tt_wisdom_line *sign(const struct tt_wisdom_line *line, int n)
 
 tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n)
 {
+    char why[TT_FILE_WHY] = "";
+    if (!tt_wisdom_takes_lines(path, why)) return tt_fail(TUTTI_ERR_SYSTEM, "%s", why);
     struct tt_wisdom_line *lines = sign(line, n);
     struct wisdom_addition a = {lines, n};
-    const struct tt_file_change change = {
-        .most_bytes = FILE_MOST,
-        .most_lines = LINES_MOST - n - HEAD_LINES,
-        .head = "# Wisdom of Tutti: which algorithm was the fastest for a problem (tutti tune).\n"
-                "# Lines may be added, deleted and exchanged between machines of a kind.\n",
-        .stays = stays,
-        .add = add_lines,
-        .arg = &a};
+    const struct tt_file_change change = {.most_bytes = FILE_MOST,
+                                          .most_lines = LINES_MOST - n - HEAD_LINES,
+                                          .head = head,
+                                          .stays = stays,
+                                          .add = add_lines,
+                                          .arg = &a};
     if (!lines) return tt_fail(TUTTI_ERR_MEMORY, "no memory for %d lines of wisdom", n);
     tutti_status status = tt_file_merge(path, &change);
     tt_free(lines);

@@ -101,9 +101,13 @@ void tt_wisdom_close(struct tt_wisdom_file *file);
 /* Fills in the wisdom of a job of `ranks` ranks. Lines for that many ranks go first. Warns of a
  * file that TUTTI_WISDOM names and that cannot be read; logs which lines are ignored, and why. */
 void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom);
+/* Returns whether lines may be added to the file: it does not exist, has only comments, or has at
+ * least one line of wisdom. Otherwise it is a file of another kind, which tt_wisdom_add refuses;
+ * then, or if the file cannot be read, returns false, with the reason in `why`. */
+bool tt_wisdom_takes_lines(const char *path, char why[TT_FILE_WHY]);
 /* Adds n lines to the file, in which each replaces the line for the same problem, cores, reach and
- * machine. Lines that other processes add meanwhile stay; the oldest lines go if there are too many
- * (tt_file_merge). Errors: SYSTEM, MEMORY; the file is then as it was. */
+ * machine. Comments and lines that other processes add meanwhile stay; the oldest lines go if there
+ * are too many (tt_file_merge). Errors: SYSTEM, MEMORY; the file is then as it was. */
 tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n);
 
 #endif

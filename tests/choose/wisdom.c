@@ -185,7 +185,7 @@ static void writers_at_once(void **state)
     snprintf(path, sizeof path, "%s/wisdom", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "a line of the future\n");
+    fprintf(file, "# a comment\na line of the future\n%s\n", lines[1]);
     fclose(file);
     for (int w = 0; w < WRITERS; w++) {
         pid_t pid = fork();
@@ -204,11 +204,57 @@ static void writers_at_once(void **state)
     struct tt_wisdom_file all;
     char why[TT_FILE_WHY];
     assert_true(tt_wisdom_read(path, &all, why));
-    assert_int_equal(all.n, WRITERS * EACH + 1);
+    assert_int_equal(all.n, WRITERS * EACH + 2);
     assert_string_equal(all.entry[0].text, "a line of the future");
     tt_wisdom_close(&all);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0); /* fails if another file is left in the folder */
+}
+
+static char *text_of(const char *path)
+{
+    char why[TT_FILE_WHY];
+    bool missing;
+    char *text = tt_file_read(path, 4096, &missing, why);
+    if (!text) fail_msg("%s", why);
+    return text;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Checks that comments of the user stay in the file, once, that the comments at its beginning are
+ * written once, and that a file without any line of wisdom stays as it is. */
+static void comments_stay(void **state)
+{
+    (void)state;
+    static const char other[] = "# a model\ntutti 1.0.0\n";
+    char path[] = "/tmp/tutti-wisdom-XXXXXX";
+    struct tt_wisdom_line line = {.wise = wise_of("bcast/u8/8/p2", "flat"), .time_ps = 1};
+    int fd = mkstemp(path);
+    assert_int_not_equal(fd, -1);
+    close(fd);
+    write_text(path, "# mine\n");
+    for (int i = 0; i < 2; i++) assert_int_equal(tt_wisdom_add(path, &line, 1), TUTTI_OK);
+    char *text = text_of(path), *first = strstr(text, "# mine\n");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "# mine\n"));
+    assert_ptr_equal(strstr(text, "# Wisdom"), text);
+    assert_null(strstr(text + 1, "# Wisdom"));
+    assert_int_equal(lines_that_fit(path), 1);
+    tt_free(text);
+    write_text(path, other);
+    assert_int_equal(tt_wisdom_add(path, &line, 1), TUTTI_ERR_SYSTEM);
+    assert_non_null(strstr(tutti_error(), "is no file of wisdom"));
+    text = text_of(path);
+    assert_string_equal(text, other);
+    tt_free(text);
+    assert_int_equal(unlink(path), 0);
 }
 
 int main(void)
@@ -216,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_and_back),          cmocka_unit_test(wrong_lines),
         cmocka_unit_test(parameters_are_checked), cmocka_unit_test(nearest_line_decides),
-        cmocka_unit_test(writers_at_once),
+        cmocka_unit_test(writers_at_once),        cmocka_unit_test(comments_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
