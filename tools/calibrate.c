@@ -36,7 +36,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct calibrate_arguments *a = state->input;
     switch (key) {
-    case 'o': a->output = arg; return 0;
+    case 'o':
+        a->output = arg;
+        if (strcmp(arg, "-") == 0)
+            argp_error(state, "--output: a model is written to a file; --show prints it");
+        return 0;
     case 'n': a->network = true; return 0;
     case 's': a->shows = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "there is nothing to do with '%s'", arg); return 0;

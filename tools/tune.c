@@ -19,6 +19,7 @@
 #include "launch.h"
 #include "problem.h"
 #include "text/text.h"
+#include "type/type.h"
 
 enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
 enum { CANDIDATES = 16, ROUNDS = 3, MARGIN = 3 };
@@ -55,7 +56,9 @@ static const struct argp_option options[] = {
      "2)",
      0},
     {"sizes", OPTION_SIZES, "FIRST:LAST", 0,
-     "with BYTES from FIRST to LAST (default for --ranks: 8:4M; for a PROBLEM: its own bytes)", 0},
+     "with BYTES from FIRST to LAST that are a multiple of the type (default for --ranks: 8:4M; "
+     "for a PROBLEM: its own bytes)",
+     0},
     {"step", OPTION_STEP, "K", 0, "each size is K times as large as the one before (default 4)", 0},
     {"time", OPTION_TIME, "S", 0,
      "time each candidate for about S seconds in each of three rounds (default: 0.05)", 0},
@@ -83,7 +86,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_SIZES: read_sizes(state, a, arg); return 0;
     case OPTION_STEP: a->step = tt_arg_number(state, "--step", arg, 2, 1 << 20); return 0;
     case OPTION_TIME: a->time_ns = tt_arg_seconds(state, "--time", arg); return 0;
-    case 'o': a->output = arg; return 0;
+    case 'o':
+        a->output = arg;
+        if (strcmp(arg, "-") == 0)
+            argp_error(state, "--output: lines are added to a file, not to standard output");
+        return 0;
     case ARGP_KEY_ARG: a->problem[a->problems++] = arg; return 0;
     case ARGP_KEY_END:
         if (a->problems && a->ranks) argp_error(state, "--ranks: a PROBLEM has ranks of its own");
@@ -319,9 +326,19 @@ static void tune_problem(struct tuning *t, const char *problem)
     tt_case_close(&t->c);
 }
 
-/* Tunes the problem with each size from `first` to `last`. If `first` is 0 or the problem has no
- * size, tunes it only as it is. Returns the number of problems. If `counts` is true, only counts
- * them. */
+/* Records, after printing the error, that no size of --sizes fits the type of the problem. */
+static void refuse_sizes(struct tuning *t, const char *text, const struct tt_problem *problem)
+{
+    fprintf(
+        stderr,
+        "tutti tune: %s: none of the sizes of --sizes is a multiple of %s, which has %d bytes\n",
+        text, tt_type_name(problem->call.type), (int)problem->call.sz);
+    t->failed = true;
+}
+
+/* Tunes the problem with each size from `first` to `last` that is a multiple of its type. If
+ * `first` is 0 or the problem has no size, tunes it only as it is. Returns the number of problems.
+ * If `counts` is true, only counts them. */
 static int each_size(struct tuning *t, const char *text, int64_t first, int64_t last, bool counts)
 {
     struct tt_problem problem;
@@ -339,6 +356,7 @@ static int each_size(struct tuning *t, const char *text, int64_t first, int64_t 
         if (!counts) tune_problem(t, tt_problem_print(&problem, sized));
         n++;
     }
+    if (n == 0 && !counts) refuse_sizes(t, text, &problem);
     return n;
 }
 

@@ -14,6 +14,8 @@ expect 1 env -u XDG_CACHE_HOME -u HOME tutti calibrate
 says err 'none of TUTTI_MACHINE, XDG_CACHE_HOME and HOME'
 expect 2 tutti calibrate --show --output x
 expect 2 tutti calibrate --show --network
+expect 2 tutti calibrate --output -
+says err '--output: a model is written to a file'
 expect 2 tutti calibrate nonsense
 
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a

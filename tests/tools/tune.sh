@@ -66,6 +66,15 @@ for problem in alltoallv/u8/8/p2 allreduce/f64/sum/8/p4@nodes:2,2 bcast/u8/8/p2/
 done
 expect 1 tutti tune barrier/p1 --output none
 says out '^nothing was written to none$'
+expect 1 tutti tune allreduce/f64/sum/1K/p2 --sizes 3:20 --output none
+says err '^tutti tune: allreduce/f64/sum/1K/p2: none of the sizes of --sizes is a multiple of f64, which has 8 bytes$'
+expect 2 tutti tune barrier/p2 --output -
+says err '--output: lines are added to a file'
+printf '# a model\ntutti 1.0.0\n' >model
+cp model before
+expect 1 tutti tune barrier/p2 --output model
+says err '^tutti tune: model is no file of wisdom: none of its lines is one$'
+cmp -s model before || fail 'a file of another kind has changed'
 expect 1 tutti tune barrier/p5000
 says err 'more ranks than'
 expect 2 tutti tune --ranks 5000
