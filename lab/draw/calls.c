@@ -145,8 +145,8 @@ static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int mi
 }
 
 /* Sets group->late to the rank for which the other ranks waited longest in all, or, if no rank
- * waited, to the rank that came last. caused_ps[i] is how long the other ranks waited for the rank
- * of order[i]. */
+ * waited, to the rank that came last. caused_ps[i] is how long all ranks together waited for the
+ * rank of order[i]. */
 static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const *order,
                           const int64_t *caused_ps)
 {
@@ -158,7 +158,8 @@ static void find_late_one(struct tt_call_group *group, struct tt_call_bar *const
 }
 
 /* Computes for each call of the group how long its rank waited and for which rank. order[] has the
- * calls in the order of their begin. caused_ps has room for one number for each call. */
+ * calls in the order of their begin. Sets caused_ps[i], for each of them, to the time that all
+ * ranks together waited for the rank of order[i]. */
 static void find_waits(struct tt_call_group *group, struct tt_call_bar *const *order,
                        int64_t *caused_ps)
 {

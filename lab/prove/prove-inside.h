@@ -275,8 +275,9 @@ static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct
 bool tt_prove_values_begin(struct tt_prover *p);
 uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
                        int execution);
-/* Returns the node for the combination of k >= 2 operands, one[0] op one[1] op ... op one[k - 1].
- * Returns 0 if the proof is over. */
+/* Returns the index of the struct tt_node for the bytes one[0] op one[1] op ... op one[k - 1], k >=
+ * 2. If these operands must not be combined, or memory runs out, records that, which ends the
+ * proof, and returns 0. */
 uint32_t tt_prove_combine(struct tt_prover *p, const struct tt_proof_run *one, uint32_t k);
 static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t node)
 {

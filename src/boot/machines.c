@@ -664,12 +664,12 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
     return t;
 }
 
-/* Returns the error for a leader whose published terms are those of an older client. PMIx completes
- * a fence although a rank has died, so the leader may have died before it published its terms. This
- * rank may find out later than PMIx that a rank has died, by the end of the rank's process or by a
- * notice of another node. So this function waits until it knows that a rank has died. If it knows
- * of none within the timeout, it returns that the leader is at another client than this rank. No
- * other thread uses the client. */
+/* Returns the error for a node whose lowest rank, `leader`, has published its terms (struct
+ * tt_terms) only for an older client. PMIx completes a fence although a rank has died, so the
+ * leader may have died before it published the new terms. This rank may find out later than PMIx
+ * that a rank has died, by the end of the rank's process or by a notice of another node. So this
+ * function waits until it knows of a rank that has died, and returns that. If it knows of none in
+ * time, it returns that the leader is at another client. No other thread uses the client. */
 static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client)
 {
     char text[160];

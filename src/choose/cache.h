@@ -37,8 +37,10 @@ struct tt_prepared {
                               * match */
     struct tt_trial *trial;  /* the trial that measures this plan (measure.h); NULL: none does */
     struct tt_call_signature signature;
-    int64_t *lists; /* the lists of a call with counts that is kept (struct tt_repeat); NULL:
-                     * none */
+    /* If the cache keeps a call with this plan in a struct tt_repeat: the memory that holds copies
+     * of the call's lists of counts and displacements, and is freed with the plan. NULL: the cache
+     * keeps no such call. */
+    int64_t *lists;
 };
 
 /* The key under which the cache keeps a plan. */

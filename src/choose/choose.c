@@ -542,8 +542,8 @@ static const char *forcing(void)
 /* Returns the name that TUTTI_ALGORITHM gives for the call's collective: NAME of COLLECTIVE=NAME,
  * or else the first NAME without a collective, which is for every collective that has such an
  * algorithm. NULL: TUTTI_ALGORITHM gives none, or the call is a step of a call such as
- * tutti_team_split, which the setting does not concern. A NAME without a collective that no
- * collective has is returned for every collective, so that it is reported. */
+ * tutti_team_split, which the setting does not concern. If NAME stands alone and is the name of no
+ * algorithm at all, it is returned for every collective, and the caller reports it as unknown. */
 static const char *forced_name(const struct tt_call *call, size_t *length)
 {
     enum tt_coll coll = call->coll;

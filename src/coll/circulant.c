@@ -4,7 +4,7 @@
  */
 #include "coll/circulant.h"
 
-/* ---- Positions ---- */
+/* ---- Positions: a rank keeps the block of rank me + i (mod p) at position i ---- */
 
 /* Whether each block may have any place in the buffer, as in an allgatherv. */
 static bool is_list(const struct tt_circulant *c)
@@ -100,16 +100,17 @@ static void add_to_input(struct tt_builder *b, const struct tt_circulant *c, int
     }
 }
 
-/* Returns the most bytes that a rank receives in a round. In the first round it receives the first
- * half of the positions, and in later rounds fewer of them. */
+/* Returns the most bytes that a rank receives in a round. In the first round it receives half of
+ * the p blocks (rounded down), and in later rounds fewer. */
 static int64_t most_bytes(const struct tt_circulant *c)
 {
     return bytes_of(c, 0, c->p - c->skip[c->rounds - 1]);
 }
 
-/* Appends the rounds that reduce. The first round reads IN and leaves the sums in scratch. So a
- * rank copies to the scratch only those positions that it sends in this round, or to which it adds
- * nothing. */
+/* Appends the rounds that reduce. In the first round, a rank adds the blocks that it receives to
+ * blocks of IN, and stores the sums in the scratch. So it copies from IN to the scratch only the
+ * other blocks: those that it sends in this round, and the one that it neither sends nor adds to if
+ * p is odd. */
 void tt_circulant_reduce(struct tt_builder *b, const struct tt_circulant *c, struct tt_range result)
 {
     struct tt_range come = tt_scratch(b, most_bytes(c));

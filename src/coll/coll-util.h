@@ -37,9 +37,11 @@ static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t le
     return len <= parts->high ? parts->high_at + i * parts->high : -1;
 }
 
-/* A piece that is longer than `high` may still pass through the window, slice by slice, through the
- * two halves of its `high` bytes. That is faster where reading another rank's buffer is very dear
- * or forbidden, unless the slices are short or many. The last slice has `tail` bytes. */
+/* A piece that is longer than `high` may still go through the window, in slices: slice after slice
+ * is copied into one of the two halves of the piece's place in the long window, by turns, and out
+ * of it. This is faster than reading the other rank's buffer where such reading is very dear
+ * (TT_VERY_DEAR) or forbidden, unless the slices are short or many. The last slice has `tail`
+ * bytes. */
 struct tt_part_slices {
     int n; /* 0: the piece is copied from buffer to buffer */
     int64_t len, tail;

@@ -2,7 +2,7 @@
  *
  * Gatherv `flat`: every rank copies its piece into its window, and the root copies it out. A rank
  * whose piece is longer than the window puts it into the root's buffer itself, or where that is
- * dear, passes it through its window slice by slice.
+ * very dear, passes it through its window slice by slice.
  *
  *     1  IN -> WIN ==\
  *     2  IN -> WIN ===> root: OUT[1] OUT[2] OUT[3]

@@ -2,7 +2,7 @@
  *
  * Scatterv `flat`: the root copies the pieces of the others into its window, and each of them
  * copies its own piece out. A rank gets a piece that is longer than its part of the window out of
- * the root's own buffer, or where reading is dear, slice by slice through its part.
+ * the root's own buffer, or where reading is very dear, slice by slice through its part.
  *
  *     root   IN -> WIN [to 1][to 2][    ] ====> OUT of 1
  *                                         ====> OUT of 2

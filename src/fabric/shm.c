@@ -105,9 +105,10 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
     return TUTTI_ERR_UNSUPPORTED;
 }
 
-/* Waits for the record of the launcher's guard, since the kernel knows that a process is gone
- * before the guard does. A process stays in the process table until its parent, the guard, has
- * collected it, which may take long on a busy machine. The record comes soon after that. */
+/* Waits until the launcher's guard (the parent of the ranks) has recorded how the rank ended, since
+ * the kernel knows that a process is gone before the guard does. A process stays in the process
+ * table until the guard has collected it, which may take long on a busy machine. The guard records
+ * the end soon after that. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank)
 {
     enum { MOST_MS = 10000, SHORT_MS = 1000 };

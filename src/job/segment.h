@@ -176,14 +176,15 @@ struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
     /* ranks of this node that have left the client and do not access this entry any more */
     _Atomic uint32_t gone;
-    /* counter of round one (boot.c): ranks that have published their pids and probe words */
+    /* the counters of the three rounds in which the ranks of this node join the client (boot.c);
+     * joined: ranks that have published their pids and probe words */
     _Alignas(TT_LINE) _Atomic uint32_t joined;
-    /* counter of round two: ranks that have tried to access each other's memory */
+    /* second round: ranks that have tried to access the memory of all ranks */
     _Atomic uint32_t ready;
     /* the bits of TT_ACCESSES for which some rank cannot access another rank's memory */
     _Atomic uint32_t forbidden;
     _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
-    /* counter of round three: ranks that have set `fences` if they need it */
+    /* third round: ranks that have set `fences` if they need it */
     _Atomic uint32_t settled;
     /* block: the offset of the memory with which the cost of reading is measured (tt_cost_begin);
      * 0: there is none. taking_stored and taking_streamed: the times that the second rank measured

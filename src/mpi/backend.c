@@ -249,9 +249,9 @@ struct persistent {
     struct tt_mpi_later *later; /* Tutti's call; NULL: the host does the collective */
 };
 
-/* Records a persistent request in state.persistent. Does nothing if `request` is NULL, because the
- * function prepares no persistent request. `later`: Tutti's call, or NULL if the host does the
- * call. The caller holds the lock. False: there is no memory. */
+/* Records in state.persistent the persistent request that a function of MPI has made. `request` is
+ * NULL if that function makes no persistent request; nothing is recorded then. `later`: Tutti's
+ * call, or NULL if the host does the call. The caller holds the lock. False: there is no memory. */
 static bool keep_persistent(const MPI_Request *request, int function, enum tt_mpi_choice choice,
                             const struct fact *f, struct tt_mpi_later *later)
 {
@@ -505,7 +505,8 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->plain.n = -1;
 }
 
-/* Reports the error of a call that was done at once. Returns what the function of MPI returns. */
+/* Calls the communicator's error handler for the error of a call that REPEAT has done. Returns the
+ * code that the function of MPI returns to the program. */
 static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
                                                   struct tt_mpi_comm *record, tutti_status status)
 {

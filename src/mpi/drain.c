@@ -23,8 +23,8 @@ static struct {
     bool ends;   /* whether the thread is to end */
 } at = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Waits until this time has passed, packets are left behind, or the thread is to end. The caller
- * holds the mutex. */
+/* Waits until `ns` nanoseconds have passed, a call of Tutti has ended before all its packets were
+ * sent, or the thread is to end. The caller holds the mutex. */
 static void pause_for(long ns)
 {
     struct timespec until;

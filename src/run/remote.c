@@ -41,7 +41,8 @@ static struct tt_team *team_of(const struct tt_remote_teams *remote_teams, uint3
 
 /* ---- What a member calls ---- */
 
-/* Clears what an older execution opened in this slot of the mirror. */
+/* Clears, in the mirror (this rank's copy of the state of a member on another node), the addresses
+ * of the buffers that the member has opened in this slot in an older execution. */
 static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
 {
     memset(tt_team_opening(t, m->rank, slot), 0, sizeof(struct tt_opening));

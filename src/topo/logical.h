@@ -79,9 +79,10 @@ struct tt_logical_place {
     int child[TT_LOGICAL_CHILDREN + 1]; /* local roots of other nodes, in ascending order */
 };
 struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me);
-/* Returns, for a tree in rank order, the lowest of the ranks whose operands the local root `local`
- * combines. A global root that sends two operands (`runs`) combines two groups of ranks, and `run`
- * says which: 0 or 1. */
+/* Returns, for a tree in rank order, the lowest of the ranks whose operands `local`, the local root
+ * of a node, combines into the operand that it sends. `run` is 0, except for the second of the two
+ * operands that the global root sends if tree->runs is 2: that one combines the ranks after those
+ * of the caller's root, and `run` is 1. */
 int tt_logical_first(const struct tt_logical *tree, int local, int run);
 
 #endif
