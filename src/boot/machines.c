@@ -731,8 +731,8 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
-/* Gives the whole job one stamp, the stamp of node 0: the leader of each node stores it in the job
- * page of the node, before the second fence. */
+/* Gives the whole job one stamp (segment.h), that of node 0: the leader of each node stores it in
+ * the job page of the node, before the second fence. */
 static void set_stamp(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;

@@ -26,8 +26,8 @@ struct bundles {
     struct tt_nodes nodes;
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
-    int64_t *row; /* row[i]: where in `rows` the row of mate i begins; one more entry: the end */
-    /* part[i * n + k], for n nodes: where in the row of mate i the part for node k begins */
+    int64_t *row; /* row[i]: where in `rows` the row of mates[i] begins; one more entry: the end */
+    /* part[i * n + k], for n nodes: where in the row of mates[i] the part for node k begins */
     int64_t *part;
     int64_t *from; /* for each rank: where in TMP its next piece for this node begins */
     struct tt_range rows;

@@ -65,7 +65,8 @@ static inline const struct tt_neighbour *tt_forest_neighbours(const struct tt_fo
     return forest->neighbour + (int64_t)v * (forest->ports + 1);
 }
 
-/* Returns the place of rank v, which must have a column, in the tree of source s. */
+/* Returns the place of rank v in the tree of source s. The forest must keep the places of v: v is
+ * the rank for which it was made, or a neighbour of that rank. */
 static inline const struct tt_tree_place *tt_forest_place(const struct tt_forest *forest, int s,
                                                           int v)
 {
@@ -73,7 +74,7 @@ static inline const struct tt_tree_place *tt_forest_place(const struct tt_forest
 }
 
 /* Whether the tree of source s contains the link between the neighbours `from` and `to`, with `to`
- * at this depth. `to` has a column. */
+ * at this depth. The forest must keep the places of `to`, as for tt_forest_place. */
 static inline bool tt_forest_passes(const struct tt_forest *forest, int s, int from, int to,
                                     int depth)
 {

@@ -18,7 +18,7 @@
 
 /* The part that one rank takes in the gather. */
 struct part {
-    bool stands; /* represents its place: it receives the other piece of a pair */
+    bool stands; /* represents its place (halving.h): it receives the other piece of a pair */
     struct tt_swap swap[TT_HALVING_SWAPS];
     int swaps;
     bool passes; /* passes pieces of other ranks on, and is not the root */

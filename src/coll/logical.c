@@ -49,8 +49,9 @@ static int root_of(const struct tt_call *call)
     return tt_coll_has_root(call->coll) ? call->root : -1;
 }
 
-/* Returns the length of the longest slice if WIN has to hold, for each direction and slot, one
- * slice (`halves` = 1) or two (2). */
+/* Returns the length of the longest slice if WIN has one half (`halves` = 1) or two (2), and a half
+ * has room for w->slots slices that go up and one slice that goes down, as far as the call has
+ * these directions. */
 static int64_t room(const struct tt_call *call, const struct logical_layout *w, int64_t win,
                     unsigned directions, int halves)
 {
@@ -159,8 +160,8 @@ static void tail(struct tt_builder *b, const struct logical_part *part)
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
-/* Returns the place in the window of `rank` of a slice that goes up. A slice has a slot in the half
- * of the window that this turn uses. */
+/* Returns the place in the window of `rank` of the slice number `slot` of the slices that go up in
+ * this turn, which lie side by side in one half of the window. */
 static struct tt_range up_window(struct tt_builder *b, const struct logical_part *part, int rank,
                                  int slot)
 {

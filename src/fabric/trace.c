@@ -220,7 +220,8 @@ static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, c
 
 /* ---- Steps ---- */
 
-/* Returns the track of the call that a step belongs to; 0 if it belongs to none. */
+/* Returns the track of the call that a step belongs to, which selects the lines of the picture on
+ * which the step is drawn (trace-part.c); 0 if it belongs to no call. */
 static uint8_t place_step(struct trace *trace, const struct tt_trace_record *event, uint16_t *team)
 {
     for (int i = 0; i < TT_PART_TRACKS; i++) {
