@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recursive halving: the arithmetic of places, runs of blocks and slices; the reduce-scatter phase
- * by direct access and by messages; and the formula of its time.
+ * by direct access and by messages; and the formula of its time. halving.h says what a place, a
+ * pair and its `rep` are.
  */
 #include "coll/halving.h"
 

@@ -21,8 +21,8 @@
 
 /* ---- The gather by messages ---- */
 
-/* Sets the swaps of this rank in the gather, in order, and returns their number. The root takes the
- * part of its place, even if it is not the rep. */
+/* Sets swap[] to the steps of this rank in the gather, in order, and returns their number. At the
+ * root's place the root takes part, even if another rank, the `rep` of the place, did so before. */
 static int moves(const struct tt_halving *h, struct tt_swap *swap)
 {
     int root = h->call->root, at = tt_halving_place(h, root), n = 0;

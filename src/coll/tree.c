@@ -144,8 +144,8 @@ struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *
     return t;
 }
 
-/* Whether operands come from two chains, one of the ranks below the base and one of the ranks above
- * the base, so that they can be combined in rank order. */
+/* Whether operands come to the base (the root of the tree) by two chains, one of the ranks before
+ * it and one of the ranks after it, so that they can be combined in rank order. */
 static bool is_two_chains(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce && !call->commutes;

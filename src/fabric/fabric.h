@@ -281,7 +281,8 @@ tutti_status tt_trace_wrap(struct tt_fabric *f);
 void tt_trace_ended(const struct tt_segment *segment, int rank);
 tutti_status tt_tally_wrap(struct tt_fabric *f);
 
-/* The cost of reading 64 KiB from another process, compared; each number is at least 1. */
+/* The cost of reading 64 KiB from another process, compared with moving them through shared memory.
+ * Each number is at least 1. */
 struct tt_cost {
     /* Reading takes so many times as long as moving the bytes through the windows of collectives.
      * The number is rounded up from a quarter above a whole number on, so 3 means 2.25 to 3.25

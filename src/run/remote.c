@@ -143,7 +143,7 @@ void tt_remote_begin(struct tt_exec *exec)
         if (m->early.first) look_through(t, m);
 }
 
-/* Completion callback of the payload of a signal, for which the signal waits. */
+/* Called when the payload of a signal that waits has come: the opening of its sender. */
 static void opening_came(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_arrival *a = arg;

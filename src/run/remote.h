@@ -132,8 +132,8 @@ bool tt_remote_has_left(const struct tt_team *t, int rank);
 /* Whether a message of the remote rank has come that says which buffers the remote rank opens to
  * this rank in execution `number`. */
 bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number);
-/* Notifies the remote members that know this rank as a partner that the team broke because of rank
- * t->culprit of the job. */
+/* Notifies the remote members with which this rank has exchanged messages, and which have not left
+ * the team, that the team broke because of rank t->culprit of the job. */
 void tt_remote_broke(struct tt_team *t);
 
 #endif

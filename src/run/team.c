@@ -73,8 +73,8 @@ static struct tt_block layout(int p, int64_t slots)
     return b;
 }
 
-/* Returns the layout of the mirror of a member's block in a team of p ranks. A team with mirrors is
- * not crowded. */
+/* Returns the layout of the mirror of a member's block in a team of p ranks. The team is on several
+ * nodes, so it is not crowded, and has as many slots as windows (tt_team_slots). */
 static struct tt_block layout_of_mirror(int p)
 {
     const int64_t windows = tt_team_windows(p);
