@@ -26,8 +26,8 @@ static int64_t bytes(const struct tt_forward *f, int s, int v)
     return tt_forest_place(&f->forest, s, v)->size * tt_call_bytes(f->call);
 }
 
-/* Packs the blocks of source s for neighbour v and the ranks behind v, in the order of the tree of
- * s, in which this rank has also received them. */
+/* Packs the blocks of source s for neighbour v and the ranks behind v (the ranks below v in the
+ * tree of s). They are in the order of this tree, in which this rank has also received them. */
 static void pack(struct tt_forward *f, int s, int v)
 {
     int64_t m = tt_call_bytes(f->call);

@@ -40,8 +40,8 @@ static int64_t bytes(const struct tt_forward *f, int s, int v)
     return bytes_for(f, s, to->at, to->at + to->size);
 }
 
-/* Packs the pieces of source s for neighbour v and the ranks behind v, in the order of the tree of
- * s, in which this rank has also received them. */
+/* Packs the pieces of source s for neighbour v and the ranks behind v (the ranks below v in the
+ * tree of s). They are in the order of this tree, in which this rank has also received them. */
 static void pack(struct tt_forward *f, int s, int v)
 {
     const struct tt_tree_place *to = tt_forest_place(&f->forest, s, v);

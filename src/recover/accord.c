@@ -82,9 +82,9 @@ static struct tt_say go_up(struct tt_accord *a)
     return say(TT_SAY_ALL, TT_ACCORD_END);
 }
 
-/* Moves the leader up as many levels as the answers allow, and returns its next message. A leader
- * that is not alone moves up at most one level, because it has yet to receive the answers to its
- * next message, so one message is enough. */
+/* Moves the leader up as many levels (enum tt_accord_level) as the answers allow, and returns its
+ * next message. A leader that is not alone moves up at most one level, because it has yet to
+ * receive the answers to its next message, so one message is enough. */
 static struct tt_say lead(struct tt_accord *a)
 {
     struct tt_say last = nothing;

@@ -199,7 +199,8 @@ struct tt_remote_teams {
  * MEMORY. */
 tutti_status tt_remote_new(struct tt_team *t, const struct tt_block *layout);
 void tt_remote_free(struct tt_team *t);
-/* Returns the view of a remote member that has no mirror yet, which is all zero. */
+/* Returns the view (struct tt_view) of a remote member that has no mirror yet: that of a mirror
+ * which is all zero. */
 struct tt_view tt_remote_unknown(const struct tt_team *t);
 /* Returns the member's mirror. Makes the mirror if the member has none. NULL: no memory. */
 struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank);
