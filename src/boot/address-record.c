@@ -320,15 +320,17 @@ size_t tt_address_records_add(uint8_t *to, int client, const uint8_t *record, si
     return (size_t)(put_bytes(at, record, bytes) - to);
 }
 
-bool tt_address_records_find(const uint8_t *list, size_t n, int client, const uint8_t **record,
-                             size_t *bytes)
+tutti_status tt_address_records_find(const uint8_t *list, size_t n, int client,
+                                     const uint8_t **record, size_t *bytes)
 {
+    int64_t newest = TT_ANY_CLIENT;
     struct reader r = {list, n, true};
     while (r.good && r.left > 0) {
-        uint64_t number = get(&r, 4);
+        int64_t number = (int64_t)get(&r, 4);
         *bytes = get(&r, 4);
         *record = take(&r, *bytes);
-        if (r.good && (client == TT_ANY_CLIENT || number == (uint64_t)client)) return true;
+        if (r.good && (client == TT_ANY_CLIENT || number == client)) return TUTTI_OK;
+        newest = tt_max(newest, number);
     }
-    return false;
+    return r.good && newest < client ? TUTTI_AGAIN : TUTTI_ERR_PEER;
 }

@@ -102,9 +102,12 @@ bool tt_notice_read(struct tt_notice *notice, uint64_t token, const uint8_t *byt
  * written. */
 size_t tt_address_records_add(uint8_t *to, int client, const uint8_t *record, size_t bytes);
 enum { TT_ANY_CLIENT = -1 };
-/* Finds the address record of a client, or of any client (TT_ANY_CLIENT), in a list of n bytes.
- * Returns false if the list has no such record, or if the bytes are no list of address records. */
-bool tt_address_records_find(const uint8_t *list, size_t n, int client, const uint8_t **record,
-                             size_t *bytes);
+/* Finds the address record of a client, or of any client (TT_ANY_CLIENT), in a list of n bytes. A
+ * rank publishes a list only when it adds a client, and clients have rising numbers. So a list
+ * whose highest number is lower than that of the client was published before the client was made.
+ * Returns AGAIN for such a list. Errors: PEER (a newer list has no such record, because the rank
+ * has left the client; or the bytes are no list of address records). */
+tutti_status tt_address_records_find(const uint8_t *list, size_t n, int client,
+                                     const uint8_t **record, size_t *bytes);
 
 #endif

@@ -673,7 +673,7 @@ static void ask(const struct tt_fabric *f, int rank, struct tt_asked *asked)
     if (asked->until_ns == 0)
         asked->until_ns = now + tt_machines_peer_timeout() * INT64_C(1000000000);
     asked->again_ns = now + AGAIN_NS;
-    asked->reply = tt_machines_ask_record(f, rank);
+    asked->reply = tt_machines_ask_record(f, rank, asked->anew);
     if (asked->reply) (void)tt_reply_answered(asked->reply, now + ANSWER_NS);
 }
 
@@ -713,10 +713,16 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (asked->refused) return unreachable(f, rank);
     if (is_not_yet_there(f, rank, asked) && tt_clock_ns() >= asked->again_ns)
         tt_boot_address_end(asked);
+    if (!asked->reply && asked->anew && tt_clock_ns() < asked->again_ns) return TUTTI_AGAIN;
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_reply_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_not_yet_there(f, rank, asked)) return TUTTI_AGAIN;
     tutti_status status = tt_machines_end_record(f->client, asked->reply, rank, &record);
+    asked->anew = status == TUTTI_AGAIN && tt_clock_ns() < asked->until_ns;
+    if (asked->anew) {
+        asked->reply = NULL;
+        return TUTTI_AGAIN;
+    }
     bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};
     if (!reachable) return unreachable(f, rank);

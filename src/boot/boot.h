@@ -43,6 +43,7 @@ struct tt_asked {
     int64_t until_ns;
     /* the time at which to ask again for an address that the server does not know yet */
     int64_t again_ns;
+    bool anew;        /* the last answer was older than the client, so the next request asks anew */
     int64_t pause_ns; /* the last pause before asking again */
     bool refused;     /* there is no address, and no further request is made */
 };

@@ -21,8 +21,9 @@ enum tt_scope { TT_SCOPE_LOCAL, TT_SCOPE_REMOTE, TT_SCOPE_ALL };
 struct tt_reply;
 
 /* A provider. Over the caller's allgather, `open`, `fence` and `refuse` wait for the other ranks,
- * and no other function waits. Over PMIx, `open`, `put` and `leave` may wait for the server of this
- * host, and no function waits for another rank or for a server on another host. */
+ * and no other function waits. Over PMIx, `open`, `put`, `leave`, and `ask` with `anew` may wait
+ * for the server of this host, and no function waits for another rank or for a server on another
+ * host. */
 struct tt_directory {
     /* true: other ranks can get a value soon after `put`. false: they can get it after the next
      * fence, which all ranks must call. */
@@ -38,10 +39,16 @@ struct tt_directory {
     /* Publishes n bytes, which are copied. Errors: BOOT, MEMORY. */
     tutti_status (*put)(enum tt_scope scope, const char *key, const void *bytes, size_t n);
     /* Asks for the value that `rank` has published under a key, or for the name of its host (key
-     * "pmix.hname"). Returns NULL if there is no memory, or if the server is gone. */
-    struct tt_reply *(*ask)(int rank, const char *key);
+     * "pmix.hname"). Returns NULL if there is no memory, or if the server is gone.
+     *
+     * If a rank publishes another value under a key, PMIx may go on to return the older value,
+     * which its library reads in memory shared with the server (PMIx 4.2: at times, if the lengths
+     * of the values differ). So values that change must contain how new they are. anew: the value
+     * is fetched from the server itself, which has the newer value. A rank asks anew only after it
+     * has got an older value, because older versions of PMIx do not know this request. */
+    struct tt_reply *(*ask)(int rank, const char *key, bool anew);
     /* Starts a barrier of all ranks of the job, and returns its reply. All published values are
-     * available when the reply is there. */
+     * available when the reply is there, although `ask` may have to ask anew for them. */
     struct tt_reply *(*fence)(void);
     /* A rank that cannot go on calls this function instead of `fence`: the fence in which the other
      * ranks wait, or their next fence, fails on all of them with this text. NULL if `at_once`. */

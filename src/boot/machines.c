@@ -35,24 +35,6 @@
 #include "boot/watch-net.h"
 #include "boot/watch.h"
 
-/* ---- Processors ---- */
-
-/* Each node publishes which kernel it runs on, because nodes that are containers with the same
- * kernel share the processors of one machine. */
-
-/* Returns a number that identifies the running kernel, equal in all of its namespaces; 0: not
- * known. The number is the first 64 bits of the random number that the kernel drew when it
- * booted. */
-static uint64_t machines_kernel(void)
-{
-    unsigned high, middle, low;
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!file) return 0;
-    int got = fscanf(file, "%8x-%4x-%4x", &high, &middle, &low);
-    fclose(file);
-    return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
-}
-
 /* ---- Address records ---- */
 
 /* An address record says how a client of a rank can be reached. Under one key, a rank publishes the
@@ -125,14 +107,15 @@ void tt_machines_hide(int client)
     pthread_mutex_unlock(&records.lock);
 }
 
-struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank)
+struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank, bool anew)
 {
     if (!tt_machines_has(f->job)) return NULL;
     if (kept.of)
         return tt_reply_known("", kept.of[rank].n ? NULL : "the rank had no address", false,
                               kept.of[rank].bytes, kept.of[rank].n);
-    if (tt_log_on(TT_LOG_boot)) tt_log("asks for the address record of rank %d", rank);
-    return tt_directory()->ask(rank, RECORDS_KEY);
+    if (tt_log_on(TT_LOG_boot))
+        tt_log("asks%s for the address record of rank %d", anew ? " anew" : "", rank);
+    return tt_directory()->ask(rank, RECORDS_KEY, anew);
 }
 
 static tutti_status read_record(int client, int rank, const uint8_t *bytes, size_t n,
@@ -140,8 +123,9 @@ static tutti_status read_record(int client, int rank, const uint8_t *bytes, size
 {
     const uint8_t *its;
     size_t its_bytes;
-    if (!tt_address_records_find(bytes, n, client, &its, &its_bytes))
-        return tt_fail(TUTTI_ERR_PEER, "rank %d has left client %d", rank, client);
+    tutti_status found = tt_address_records_find(bytes, n, client, &its, &its_bytes);
+    if (found == TUTTI_ERR_PEER) return tt_fail(found, "rank %d has left client %d", rank, client);
+    if (found != TUTTI_OK) return found;
     if (tt_address_record_read(record, its, its_bytes)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_BOOT,
                    "rank %d published an invalid address record of %zu bytes: does its host run "
@@ -169,19 +153,32 @@ tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank
  * finalizes PMIx. After that, ranks get the addresses of contexts other than context 0 by messages,
  * as for later clients. */
 
+/* Asks for the address records of a rank, and stores them in `room` and their length in record->n.
+ * Returns AGAIN if there are none yet, or (*anew) if they are older than the client. */
+static tutti_status ask_for_records(int client, int rank, uint8_t *room, struct kept *record,
+                                    bool *anew, int64_t until_ns)
+{
+    const uint8_t *its;
+    size_t its_bytes;
+    struct tt_reply *reply = tt_directory()->ask(rank, RECORDS_KEY, *anew);
+    bool lacks = reply && tt_reply_answered(reply, until_ns) && tt_reply_lacks(reply);
+    tutti_status status = tt_reply_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n);
+    *anew = status == TUTTI_OK &&
+            tt_address_records_find(room, record->n, client, &its, &its_bytes) == TUTTI_AGAIN;
+    return (lacks || *anew) && tt_clock_ns() < until_ns ? TUTTI_AGAIN : status;
+}
+
 /* Fetches the address records of a rank into *record; `room` is scratch memory. Under an older
  * Slurm a fence may not bring the records at once, so this function asks again until until_ns. */
-static tutti_status fetch_record(int rank, uint8_t *room, struct kept *record, int64_t until_ns)
+static tutti_status fetch_record(int client, int rank, uint8_t *room, struct kept *record,
+                                 int64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = 1000000};
-    struct tt_reply *reply = tt_directory()->ask(rank, RECORDS_KEY);
-    while (reply && tt_reply_answered(reply, until_ns) && tt_reply_lacks(reply) &&
-           tt_clock_ns() < until_ns) {
-        (void)tt_reply_end(reply, NULL, 0, NULL);
+    bool anew = false;
+    tutti_status status;
+    while ((status = ask_for_records(client, rank, room, record, &anew, until_ns)) == TUTTI_AGAIN)
         (void)nanosleep(&pause, NULL);
-        reply = tt_directory()->ask(rank, RECORDS_KEY);
-    }
-    TT_TRY(tt_reply_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n));
+    if (status != TUTTI_OK) return status;
     record->bytes = tt_alloc(record->n);
     if (!record->bytes)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for the address of rank %d", rank);
@@ -196,7 +193,7 @@ static tutti_status fetch_records(const struct tt_fabric *f, struct kept *of)
     tutti_status status = room ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for addresses");
     for (int r = 0; r < f->size && status == TUTTI_OK; r++)
         if (f->job->rank[r].node != f->job->rank[f->me].node)
-            status = fetch_record(r, room, &of[r], until_ns);
+            status = fetch_record(f->client, r, room, &of[r], until_ns);
     tt_free(room);
     return status;
 }
@@ -250,7 +247,7 @@ struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, in
     if (!tt_machines_has(f->job) || f->client > 0 || kept.of || !tt_directory()->at_once)
         return NULL;
     if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
-    return tt_directory()->ask(rank, context_key(key, context));
+    return tt_directory()->ask(rank, context_key(key, context), false);
 }
 
 #define SECOND INT64_C(1000000000)
@@ -300,8 +297,8 @@ static int64_t boot_deadline(void)
  * its process again with each commit and each fence that collects data. If each of Tutti's clients
  * had keys of its own, the cost of a client would grow with the number of clients before it. So
  * each rank has one key for its terms, and one for the address records of all its clients that have
- * not ended; the value contains the number of the client. If a rank publishes a new value under a
- * key, all ranks see the new value after the next fence that collects data. */
+ * not ended. The value contains the number of the client: a reader that gets an older value asks
+ * anew (directory.h). */
 #define TERMS_KEY "tutti.terms"
 
 bool tt_machines_has(const struct tt_job_page *job)
@@ -315,10 +312,11 @@ static void set_stage(enum stage stage)
 }
 
 /* Waits for the value that the rank has published under the key. Stores its length in *n, and its
- * bytes in to[], which has room for `room` bytes. Errors: BOOT. */
-static tutti_status await_value(int rank, const char *key, void *to, size_t room, size_t *n)
+ * bytes in to[], which has room for `room` bytes. `anew`: directory.h. Errors: BOOT. */
+static tutti_status await_value(int rank, const char *key, bool anew, void *to, size_t room,
+                                size_t *n)
 {
-    struct tt_reply *reply = tt_directory()->ask(rank, key);
+    struct tt_reply *reply = tt_directory()->ask(rank, key, anew);
     if (reply) (void)tt_reply_answered(reply, boot_deadline());
     return tt_reply_end(reply, to, room, n);
 }
@@ -331,7 +329,7 @@ static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
     size_t n = 0;
-    TT_TRY(await_value(rank, "pmix.hname", text, sizeof text, &n));
+    TT_TRY(await_value(rank, "pmix.hname", false, text, sizeof text, &n));
     if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the host of rank %d", rank);
     memset(host, 0, TT_JOB_HOST);
     memcpy(host, text, (size_t)tt_min((int64_t)n, TT_JOB_HOST - 1));
@@ -497,7 +495,7 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
     size_t n = 0;
     int fds[TT_SHARE_MOST] = {-1, -1};
     TT_TRY(bring_names(m));
-    TT_TRY(await_value(m->first, SOCKET_KEY, name, sizeof name - 1, &n));
+    TT_TRY(await_value(m->first, SOCKET_KEY, false, name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT,
                        "rank %d could not make the memory for the ranks of this node: %s", m->first,
@@ -642,7 +640,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .accesses = f->everywhere,
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
-                         .kernel = machines_kernel(),
+                         .kernel = tt_host_kernel(),
                          .ranks = f->job->arenas,
                          .token = joined.member.token,
                          .inbox = tt_inbox_port(joined.member.inbox)};
@@ -696,10 +694,12 @@ static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client
 static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms *terms)
 {
     uint8_t bytes[sizeof(uint32_t) + TT_TERMS_BYTES];
-    uint32_t number = 0;
+    uint32_t number = UINT32_MAX;
     size_t n = 0;
-    TT_TRY(await_value(leader, TERMS_KEY, bytes, sizeof bytes, &n));
-    if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
+    for (int anew = 0; anew < 2 && number != (uint32_t)f->client; anew++) {
+        TT_TRY(await_value(leader, TERMS_KEY, anew, bytes, sizeof bytes, &n));
+        if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
+    }
     if (n >= sizeof number && number != (uint32_t)f->client) return older_terms(f, leader, number);
     if (n >= sizeof number && tt_terms_read(terms, bytes + sizeof number, n - sizeof number))
         return TUTTI_OK;

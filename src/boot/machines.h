@@ -44,8 +44,9 @@ tutti_status tt_machines_detach(const struct tt_fabric *f);
 
 /* tt_machines_ask_record asks for the address records of a rank. When the reply has come,
  * tt_machines_end_record reads from it the record of one client, or, for TT_ANY_CLIENT, of any
- * client. */
-struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank);
+ * client. It returns AGAIN if the records are older than the client: the caller then asks anew
+ * (directory.h). Errors: PEER (the rank has left the client), BOOT. */
+struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank, bool anew);
 tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
                                     struct tt_address_record *record);
 /* Removes the address record of this rank's client number `client`, which has ended, from the

@@ -182,13 +182,20 @@ static struct tt_reply *begun(struct pmix_request *r, struct tt_reply *reply, pm
     return reply;
 }
 
-static struct tt_reply *pmix_ask(int rank, const char *key)
+/* PMIx 3 ignores the attribute, because it does not know it and the attribute is not required. */
+#ifndef PMIX_GET_REFRESH_CACHE
+#define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
+#endif
+
+static struct tt_reply *pmix_ask(int rank, const char *key, bool anew)
 {
+    static const pmix_info_t refresh = {.key = PMIX_GET_REFRESH_CACHE,
+                                        .value = {.type = PMIX_BOOL, .data.flag = true}};
     if (session.left) return tt_reply_known("", LEFT, false, NULL, 0);
     struct pmix_request *r = request_new(rank, key);
     if (!r) return NULL;
     struct tt_reply *reply = r->reply; /* the request may end before the call returns */
-    return begun(r, reply, pmix.Get_nb(&r->who, r->key, NULL, 0, got, r));
+    return begun(r, reply, pmix.Get_nb(&r->who, r->key, anew ? &refresh : NULL, anew, got, r));
 }
 
 /* The barrier must collect values: with some launchers (Slurm), a barrier that collects nothing
@@ -222,7 +229,7 @@ static tutti_status pmix_put(enum tt_scope scope, const char *key, const void *b
 static tutti_status job_size(int *size)
 {
     uint32_t n = 0;
-    struct tt_reply *reply = pmix_ask(-1, PMIX_JOB_SIZE);
+    struct tt_reply *reply = pmix_ask(-1, PMIX_JOB_SIZE, false);
     if (reply) (void)tt_reply_answered(reply, tt_clock_ns() + INT64_C(60) * 1000000000);
     TT_TRY(tt_reply_end(reply, &n, sizeof n, NULL));
     if (n < 1 || n > INT32_MAX || session.me.rank >= n)
@@ -336,9 +343,9 @@ static tutti_status pmix_put(enum tt_scope scope, const char *key, const void *b
     return not_built();
 }
 
-static struct tt_reply *pmix_ask(int rank, const char *key)
+static struct tt_reply *pmix_ask(int rank, const char *key, bool anew)
 {
-    (void)rank, (void)key;
+    (void)rank, (void)key, (void)anew;
     return NULL;
 }
 

@@ -13,13 +13,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { MAPPED = 12 }; /* bytes of an IPv6 address before the IPv4 address that it maps */
 
-/* ---- The addresses of this host ---- */
+/* ---- This host ---- */
 
 static bool write_address(const struct sockaddr *from, uint8_t to[16])
 {
@@ -54,6 +55,16 @@ int tt_host_addresses(uint8_t address[TT_RECORD_ADDRESSES][16])
     if (n == 0) n = collect(all, true, address);
     freeifaddrs(all);
     return n;
+}
+
+uint64_t tt_host_kernel(void)
+{
+    unsigned high, middle, low;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file) return 0;
+    int got = fscanf(file, "%8x-%4x-%4x", &high, &middle, &low);
+    fclose(file);
+    return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
 }
 
 /* ---- Listening ---- */

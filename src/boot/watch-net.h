@@ -12,6 +12,12 @@
  * number. */
 int tt_host_addresses(uint8_t address[TT_RECORD_ADDRESSES][16]);
 
+/* Returns a number that identifies the running kernel, equal in all of its namespaces: the first 64
+ * bits of the random number that the kernel drew when it booted. 0: not known. Nodes publish this
+ * number, because nodes that are containers with the same kernel share the processors of one
+ * machine. */
+uint64_t tt_host_kernel(void);
+
 /* Opens a socket that listens on all interfaces, on a free port. Errors: LIMIT, SYSTEM. */
 tutti_status tt_listener_open(int *fd, uint16_t *port);
 

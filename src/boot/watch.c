@@ -181,9 +181,18 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
     if (!tt_reply_lacks(p->reply)) return false;
     if (in_time(f, p)) {
         hang_up(p);
-        p->reply = tt_machines_ask_record(f, p->rank);
+        p->reply = tt_machines_ask_record(f, p->rank, false);
     }
     return p->reply;
+}
+
+/* Asks again if the answer was an address record from before this client. */
+static void ask_anew(struct tt_fabric *f, struct peer *p)
+{
+    if (in_time(f, p))
+        p->reply = tt_machines_ask_record(f, p->rank, true);
+    else
+        silent(f, p);
 }
 
 /* Reads the address record when the answer has come, and begins to connect. If the answer is an
@@ -198,6 +207,10 @@ static void look_for_record(struct tt_fabric *f, struct peer *p)
     int client = p->comes ? TT_ANY_CLIENT : f->client;
     tutti_status status = tt_machines_end_record(client, p->reply, p->rank, &p->record);
     p->reply = NULL;
+    if (status == TUTTI_AGAIN) {
+        ask_anew(f, p);
+        return;
+    }
     if (p->comes && (status != TUTTI_OK || p->record.process == 0)) {
         log_end(p, "its process is not known");
         p->state = DONE;
@@ -374,7 +387,7 @@ static void begin_locked(struct tt_fabric *f, int rank, bool comes)
     p->since_ns = tt_clock_ns();
     atomic_store(&p->wanted_ns, p->since_ns);
     if (!is_here(f, p))
-        p->reply = tt_machines_ask_record(f, rank);
+        p->reply = tt_machines_ask_record(f, rank, false);
     else if (!watch_process(f, p)) {
         tt_free(p);
         return;

@@ -45,7 +45,7 @@ static void as_list(const uint8_t *data, size_t size)
     const uint8_t *record;
     size_t bytes;
     for (int client = 0; client < 3; client++)
-        if (tt_address_records_find(data, size, client, &record, &bytes))
+        if (tt_address_records_find(data, size, client, &record, &bytes) == TUTTI_OK)
             fuzz_check(record >= data + 8 && bytes <= size - 8 && record + bytes <= data + size,
                        "%zu bytes of %zu", bytes, size);
 }

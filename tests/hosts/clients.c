@@ -4,6 +4,9 @@
  * Each rank prints how long the first and the last ten took, for information; the test checks what
  * was put into PMIx (put-count.c).
  *
+ * clients pairs N: N times, creates two clients, uses both, and frees them. So each rank publishes
+ * lists of one address record and of two in turn, under one key of PMIx.
+ *
  * clients missing WHOM MANNER: every rank creates a client. Then rank WHOM kills itself ("kill"),
  * exits ("exit"), or frees its client and exits ("finalize"), while the others create a second
  * client. The other ranks print the status and the error of creating that client, and of a later
@@ -38,6 +41,30 @@ static int one(int *rank)
     return failed;
 }
 
+static int pair(int *rank)
+{
+    tutti_client *first, *second;
+    if (tutti_init(&first) != TUTTI_OK || tutti_init(&second) != TUTTI_OK) return 1;
+    *rank = tutti_rank(tutti_world(first));
+    int failed = tutti_barrier(tutti_world(first)) != TUTTI_OK ||
+                 tutti_barrier(tutti_world(second)) != TUTTI_OK;
+    tutti_finalize(first);
+    tutti_finalize(second);
+    return failed;
+}
+
+static int pairs(int n)
+{
+    int rank = 0;
+    for (int i = 0; i < n; i++) {
+        if (!pair(&rank)) continue;
+        fprintf(stderr, "pair %d: %s\n", i, tutti_error());
+        return 1;
+    }
+    printf("rank %d: %d pairs of clients\n", rank, n);
+    return 0;
+}
+
 static int end(tutti_client *client, const char *manner)
 {
     usleep(300000); /* by then the other ranks mostly wait in tutti_init */
@@ -65,6 +92,7 @@ static int missing(int whom, const char *manner)
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "missing") == 0) return missing(atoi(argv[2]), argv[3]);
+    if (argc == 3 && strcmp(argv[1], "pairs") == 0) return pairs(atoi(argv[2]));
     int n = argc > 1 ? atoi(argv[1]) : TEN, rank = 0;
     double begin = now_ms(), first = 0, last = 0;
     for (int i = 0; i < n; i++) {

@@ -4,6 +4,9 @@
 # The cost of a client between hosts does not depend on how many clients there were before it: after
 # many clients a process must have put no more data into PMIx than after a few. Every commit and
 # every fence carries these data.
+#
+# A rank that publishes its address records again must be found by the new ones, although PMIx may
+# return the older ones.
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
@@ -29,3 +32,8 @@ many=$(put_by 150)
 paste <(awk '{ print $3 }' <<<"$few") <(awk '{ print $3 }' <<<"$many") |
     awk '$2 > 1.2 * $1 + 100 { bad = 1 } END { exit bad }' || fail "bytes: $few after 20 clients, $many after 150"
 grep '^rank 0: ' out
+
+pairs=10
+on_hosts -n 3 -x TUTTI_LOG=boot "$TUTTI_BUILD/tests/hosts-clients" pairs $pairs >out 2>err || fail "$pairs pairs of clients"
+[ "$(lines "^rank [0-2]: $pairs pairs of clients$")" -eq 3 ] || fail "not three ranks made $pairs pairs of clients"
+echo "$(grep -c 'asks anew' err || true) times a rank got an older address record, and asked anew"

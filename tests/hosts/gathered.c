@@ -42,7 +42,7 @@ static int64_t value_of(const char *key)
 {
     int64_t value = -1;
     size_t n = 0;
-    struct tt_reply *reply = tt_directory()->ask(0, key);
+    struct tt_reply *reply = tt_directory()->ask(0, key, false);
     must(tt_reply_end(reply, &value, sizeof value, &n) == TUTTI_OK && n == sizeof value);
     return value;
 }
