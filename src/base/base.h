@@ -212,6 +212,12 @@ void tt_memory_fail_at(int64_t i);
 /* Returns how many allocations of this thread have failed so far. */
 uint64_t tt_memory_lacks(void);
 
+/* ---- Libraries (library.c) ---- */
+
+/* Loads a shared library, like dlopen. Returns NULL if it cannot be loaded, and then stores the
+ * reason in *why; the text is valid until this thread loads another library. */
+void *tt_library_load(const char *name, int flags, const char **why);
+
 /* ---- Limits (limits.c) ---- */
 
 /* Calls fn with the folder of this process' cgroup and of each cgroup above it, both in the

@@ -93,9 +93,10 @@ static int major_of(const char *text)
 static tutti_status load_locked(void)
 {
     if (session.loaded) return TUTTI_OK;
-    void *library = dlopen(library_name(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-    if (!library) return without("PMIx cannot be loaded", dlerror());
-    const char *lacks = find_functions(library);
+    const char *lacks = NULL;
+    void *library = tt_library_load(library_name(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &lacks);
+    if (!library) return without("PMIx cannot be loaded", lacks);
+    lacks = find_functions(library);
     if (lacks) return without("PMIx's library is too old, or not PMIx's", lacks);
     if (major_of(pmix.Get_version()) < MAJOR_LEAST)
         return without("PMIx's library is too old", pmix.Get_version());

@@ -41,13 +41,14 @@ static void load(void)
     void *plan;
     if (lab.plan) return;
     path_beside(beside, sizeof beside);
-    void *library = beside[0] ? dlopen(beside, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!library) library = dlopen(LAB, RTLD_NOW | RTLD_LOCAL);
+    const char *why = NULL;
+    void *library = beside[0] ? tt_library_load(beside, RTLD_NOW | RTLD_LOCAL, &why) : NULL;
+    if (!library) library = tt_library_load(LAB, RTLD_NOW | RTLD_LOCAL, &why);
     if (!library) {
         snprintf(lab.why, sizeof lab.why,
                  "the laboratory, which proves plan files, cannot be loaded (%s): install " LAB
                  " beside libtutti.so",
-                 dlerror());
+                 why);
         return;
     }
     *(void **)&version = dlsym(library, "tutti_lab_version");

@@ -49,8 +49,9 @@ static const char *find_functions(void *handle)
 static tutti_status load_locked(void)
 {
     if (library.loaded) return TUTTI_OK;
-    void *handle = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_NODELETE);
-    const char *lacks = handle ? find_functions(handle) : dlerror();
+    const char *lacks = NULL;
+    void *handle = tt_library_load("libhwloc.so.15", RTLD_NOW | RTLD_NODELETE, &lacks);
+    if (handle) lacks = find_functions(handle);
     if (lacks)
         return tt_fail(TUTTI_ERR_UNSUPPORTED,
                        "NUMA domains and caches are known by hwloc 2, which cannot be loaded (%s): "

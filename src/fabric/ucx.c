@@ -57,14 +57,14 @@ __attribute__((format(printf, 1, 2))) static bool no(const char *format, ...)
 /* Loads UCX. UCX installs handlers for crash signals when it is loaded, but these signals belong to
  * the program, so this function restores the program's handlers, unless UCX_HANDLE_ERRORS or
  * UCX_ERROR_SIGNALS is set. */
-static void *load_quietly(const char *name)
+static void *load_quietly(const char *name, const char **why)
 {
     static const int crashes[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
     enum { CRASHES = sizeof crashes / sizeof *crashes };
     struct sigaction actions[CRASHES];
     bool wanted = getenv("UCX_HANDLE_ERRORS") || getenv("UCX_ERROR_SIGNALS");
     for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], NULL, &actions[i]);
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void *library = tt_library_load(name, RTLD_NOW | RTLD_LOCAL, why);
     for (int i = 0; i < CRASHES && !wanted; i++) sigaction(crashes[i], &actions[i], NULL);
     return library;
 }
@@ -114,11 +114,12 @@ static void load_once(void)
 {
     const char *name = tt_setting("TUTTI_UCX");
     if (!name) name = "libucp.so.0";
-    void *library = load_quietly(name);
+    const char *why = NULL;
+    void *library = load_quietly(name, &why);
     if (!library) {
         no("UCX cannot be loaded (%s): install it (Debian: libucx0), or say where libucp.so.0 is "
            "by TUTTI_UCX" STILL,
-           dlerror());
+           why);
         return;
     }
     if (version_is_known(library, name) && resolve(library, name)) be_silent(library);

@@ -53,6 +53,17 @@ expect 1 "$tests/hosts-without"
 says out 'built without PMIx \(Debian: libpmix-dev\), so ranks started by mpirun, prun or srun cannot meet'
 says out '.tutti run. works, and TUTTI_PMIX=0 makes each process a job of one$'
 
+# A program with a static C library cannot load PMIx. Sanitizers have no static libraries.
+read -ra link <<<"-static -I $TUTTI_SOURCE/include -I $TUTTI_SOURCE/examples $TUTTI_SOURCE/examples/hello.c $TUTTI_BUILD/lib/libtutti.a -lm"
+if [ -z "$TUTTI_SANITIZE" ] && "$CC" -o static "${link[@]}" 2>/dev/null; then
+    expect 1 launched ./static
+    says err 'cannot be loaded \(the program has a static C library.*\), so ranks started by|was built without PMIx'
+    expect 0 launched tutti run -n 2 ./static
+    [ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail 'tutti run, static'
+else
+    echo 'not tried: a program with a static C library cannot be linked here'
+fi
+
 if ! grep -q 'PMIx.*built without' <<<"$(tutti info)"; then
     without /nowhere/libpmix.so.2 'PMIx cannot be loaded \(/nowhere/libpmix.so.2: .*No such file' 'Debian: libpmix2'
     without "$tests/libhosts-stub-old.so" "PMIx's library is too old \(OpenPMIx 2\.2\.5" 'of version 3 or later'
