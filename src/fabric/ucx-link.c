@@ -652,8 +652,8 @@ bool tt_ucx_port_has_sent(struct tt_port *port)
 /* Destroys the worker of a port, if UCX can do so. UCX 1.13 stops at an assertion (ucp_request.c:
  * wireup; fixed by openucx/ucx pull request 8175) if a worker is destroyed while messages that set
  * up a connection still wait in it. Such messages wait after a peer was given up, or if the peer
- * never received them. Such a worker is not destroyed: the worker, its context (ucx_close) and its
- * sockets end with the process. */
+ * has not answered them, for example because its thread is busy with another client. Such a worker
+ * is not destroyed: the worker, its context (ucx_close) and its sockets end with the process. */
 static void end_worker(struct tt_port *port)
 {
     if (port->drain) tt_ucx.ucp_request_free(port->drain);
