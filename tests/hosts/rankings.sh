@@ -10,7 +10,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/../tools/model.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 hosts 2,2
-model '900000 900000 900000 900000 900000 900000 900000 900000 900000' >costs
+model '900000 900000 900000 900000 900000 900000 900000 1100000 4300000' >costs
 cat >rank <<'SCRIPT'
 #!/bin/bash
 # The second rank of each host has no file.
