@@ -638,6 +638,7 @@ static void begin(void)
         mode == TT_MPI_TAKE && tt_mpi_drivable() && tt_host.has_extension && tt_mpi_later_open();
     tt_depth--;
     fill_table();
+    tt_mpi_table_changed();
     state.began_ns = tt_mpi_now_ns();
 }
 

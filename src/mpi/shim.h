@@ -99,8 +99,10 @@ extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 /* The names of the exported functions: "MPI_Init" ... */
 extern const char *const tt_mpi_names[TT_MPI_N];
 /* Finds the host and the program's tools, and fills the two tables of stub.c, once in a process.
- * `tools` may be NULL. */
-void tt_mpi_start(tt_mpi_function *table, tt_mpi_function *tools);
+ * `outer` may be NULL. */
+void tt_mpi_start(tt_mpi_function *table, tt_mpi_function *outer);
+/* Must be called after an entry of the table has changed: brings `outer` up to date. */
+void tt_mpi_table_changed(void);
 /* Makes every entry of the table the host's function. */
 void tt_mpi_leave_all(void);
 /* Prints a line on standard error: "tutti: MPI: ...". */

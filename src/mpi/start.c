@@ -76,7 +76,20 @@ static enum tt_mpi_mode mode_set(void)
 
 /* ---- The table ---- */
 
-static tt_mpi_function *table; /* the table in stub.c */
+/* The tables in stub.c; `outer` is NULL in a program that is linked statically. */
+static tt_mpi_function *table, *outer;
+static tt_mpi_function tools[TT_MPI_N]; /* the functions of tools; NULL: no tool has the function */
+
+void tt_mpi_table_changed(void)
+{
+    for (int i = 0; outer && i < TT_MPI_N; i++) outer[i] = tools[i] ? tools[i] : table[i];
+}
+
+static void find_tools(void)
+{
+    for (int i = 0; i < TT_MPI_N; i++)
+        tools[i] = (tt_mpi_function)tt_mpi_tool_symbol(tt_mpi_names[i]);
+}
 
 static void missing(void)
 {
@@ -92,14 +105,7 @@ void tt_mpi_leave_all(void)
         void *function = tt_mpi_host_symbol(name);
         table[i] = function ? (tt_mpi_function)function : missing;
     }
-}
-
-static tt_mpi_function *tools; /* the table of tools in stub.c; NULL: there is none */
-
-static void find_tools(void)
-{
-    for (int i = 0; tools && i < TT_MPI_N; i++)
-        tools[i] = (tt_mpi_function)tt_mpi_tool_symbol(tt_mpi_names[i]);
+    tt_mpi_table_changed();
 }
 
 typedef int get_version(char *text, int *length);
@@ -155,6 +161,7 @@ static void set_report(void)
 static void start(void)
 {
     bool sure = tt_mpi_find_host();
+    find_tools();
     tt_mpi_leave_all();
     tt_mpi_setting.mode = mode_set();
     tt_mpi_setting.unknown = tt_mpi_setting.mode == TT_MPI_DOUBT;
@@ -163,13 +170,13 @@ static void start(void)
     set_report();
     const struct tt_mpi_backend *backend = backend_of();
     if (backend) backend->take(table);
-    find_tools();
+    tt_mpi_table_changed();
 }
 
-void tt_mpi_start(tt_mpi_function *stubs, tt_mpi_function *tool_stubs)
+void tt_mpi_start(tt_mpi_function *stubs, tt_mpi_function *outer_stubs)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     table = stubs;
-    tools = tool_stubs;
+    outer = outer_stubs;
     pthread_once(&once, start);
 }

@@ -2,8 +2,8 @@
  *
  * The functions that libtutti_mpi.so exports: for each function X in the table of functions.h,
  * MPI_X and PMPI_X, because the Fortran layers of some MPIs call PMPI_X; and for each function of
- * Open MPI's extension, MPIX_X and PMPIX_X. PMPI_X jumps to the address in `table`, and so does
- * MPI_X unless a tool that the program is linked with defines MPI_X (`tools`). This file is
+ * Open MPI's extension, MPIX_X and PMPIX_X. PMPI_X jumps to the address in `table`, and MPI_X
+ * to that in `outer`. This file is
  * compiled with optimisation in every build, so that the compiler turns the call into a jump: the
  * function in the table then sees the return address in the program.
  *
@@ -29,7 +29,7 @@ static tt_mpi_function table[TT_MPI_N];
 #define FIRST(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     static int first_##NAME PARAMETERS \
     { \
-        tt_mpi_start(table, TOOLS); \
+        tt_mpi_start(table, OUTER); \
         JUMP(table[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) \
     }
 #define FIRST_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
@@ -39,7 +39,7 @@ static tt_mpi_function table[TT_MPI_N];
 
 #ifdef TT_MPI_STATIC
 
-#define TOOLS NULL
+#define OUTER NULL
 TT_MPI_FUNCTIONS(FIRST)
 TT_MPI_COLLECTIVES_X(FIRST_X)
 static tt_mpi_function table[TT_MPI_N] = {
@@ -53,42 +53,39 @@ TT_MPI_COLLECTIVES_3(STUB)
 
 #else
 
-/* The functions MPI_X of a tool that the program is linked with: without Tutti, the program would
- * call these and not the host's. Such a function calls PMPI_X, and so comes to `table`. NULL: no
- * tool defines the function. Until the first call, the entry is tool_X, which finds that out. */
-#define TOOLS tools
-static tt_mpi_function tools[TT_MPI_N];
+/* The address to which each exported function MPI_X jumps: the function MPI_X of a tool that the
+ * program is linked with, which the program would call without Tutti, and which calls PMPI_X; if
+ * there is none, the address in `table`. Until the first call, it is that of outer_X. */
+#define OUTER outer
+static tt_mpi_function outer[TT_MPI_N];
 
-#define OUTER(NUMBER, PARAMETERS, ARGUMENTS) \
-    if (tools[NUMBER]) JUMP(tools[NUMBER], PARAMETERS, ARGUMENTS) \
-    JUMP(table[NUMBER], PARAMETERS, ARGUMENTS)
-#define TOOL(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
-    static int tool_##NAME PARAMETERS \
+#define FIRST_OUTER(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    static int outer_##NAME PARAMETERS \
     { \
-        tt_mpi_start(table, tools); \
-        OUTER(TT_MPI_##NAME, PARAMETERS, ARGUMENTS) \
+        tt_mpi_start(table, outer); \
+        JUMP(outer[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) \
     }
-#define TOOL_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
-    TOOL(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define FIRST_OUTER_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    FIRST_OUTER(X_##NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)
 TT_MPI_FUNCTIONS(FIRST)
 TT_MPI_COLLECTIVES_X(FIRST_X)
-TT_MPI_FUNCTIONS(TOOL)
-TT_MPI_COLLECTIVES_X(TOOL_X)
+TT_MPI_FUNCTIONS(FIRST_OUTER)
+TT_MPI_COLLECTIVES_X(FIRST_OUTER_X)
 static tt_mpi_function table[TT_MPI_N] = {
     TT_MPI_FUNCTIONS(ENTRY) TT_MPI_COLLECTIVES_X(ENTRY_X)};
-#define ENTRY_TOOL(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)tool_##NAME,
-#define ENTRY_TOOL_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)tool_X_##NAME,
-static tt_mpi_function tools[TT_MPI_N] = {
-    TT_MPI_FUNCTIONS(ENTRY_TOOL) TT_MPI_COLLECTIVES_X(ENTRY_TOOL_X)};
+#define ENTRY_OUTER(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)outer_##NAME,
+#define ENTRY_OUTER_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) (tt_mpi_function)outer_X_##NAME,
+static tt_mpi_function outer[TT_MPI_N] = {
+    TT_MPI_FUNCTIONS(ENTRY_OUTER) TT_MPI_COLLECTIVES_X(ENTRY_OUTER_X)};
 
 #define STUB(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     EXPORT int MPI_##NAME PARAMETERS; \
-    int MPI_##NAME PARAMETERS { OUTER(TT_MPI_##NAME, PARAMETERS, ARGUMENTS) } \
+    int MPI_##NAME PARAMETERS { JUMP(outer[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) } \
     EXPORT int PMPI_##NAME PARAMETERS; \
     int PMPI_##NAME PARAMETERS { JUMP(table[TT_MPI_##NAME], PARAMETERS, ARGUMENTS) }
 #define STUB_X(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     EXPORT int MPIX_##NAME PARAMETERS; \
-    int MPIX_##NAME PARAMETERS { OUTER(TT_MPI_X_##NAME, PARAMETERS, ARGUMENTS) } \
+    int MPIX_##NAME PARAMETERS { JUMP(outer[TT_MPI_X_##NAME], PARAMETERS, ARGUMENTS) } \
     EXPORT int PMPIX_##NAME PARAMETERS; \
     int PMPIX_##NAME PARAMETERS { JUMP(table[TT_MPI_X_##NAME], PARAMETERS, ARGUMENTS) }
 TT_MPI_FUNCTIONS(STUB)
