@@ -35,7 +35,7 @@ struct tt_builder {
     int64_t part_tmp;              /* where the TMP of the subteam begins */
     int64_t low;                   /* the byte of WIN that was given to tt_builder_divide */
     const char *error;
-    bool starved; /* building failed because memory is short */
+    uint64_t lacks; /* tt_memory_lacks when the builder began this plan */
 };
 
 /* ---- build-part.c: converts ranks and ranges of the subteam b->part to those of the team ---- */

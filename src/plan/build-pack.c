@@ -78,7 +78,7 @@ static void measure_window(struct tt_builder *b)
     const struct tt_step *s = (const struct tt_step *)b->steps.data;
     int64_t turns[TT_DEPTH + 2] = {1, 1}; /* of the loops around the step, from turns[2] on */
     int depth = 0;
-    for (const struct tt_step *end = s + b->steps.n; s < end; s++) {
+    for (size_t left = b->steps.n; left > 0; left--, s++) {
         if (s->kind == TT_LOOP) turns[1 + ++depth] = s->value;
         if (s->kind == TT_END) depth--;
         if (s->kind == TT_SIGNAL || s->nops == 0) continue;
@@ -131,7 +131,8 @@ struct tt_plan *tt_builder_finish(struct tt_builder *b)
 {
     if (b->depth || b->dead) b->error = "a loop without an end";
     if (b->error) {
-        (void)tt_fail(b->starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_LIMIT, "cannot build a plan: %s",
+        bool starved = tt_memory_lacks() != b->lacks;
+        (void)tt_fail(starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_LIMIT, "cannot build a plan: %s",
                       b->error);
         return NULL;
     }

@@ -21,7 +21,6 @@ static bool grow(struct tt_builder *b, struct array *a, size_t n)
     char *data = tt_realloc(a->data, room * a->sz);
     if (!data) {
         b->error = "out of memory";
-        b->starved = true;
         return false;
     }
     a->data = data;
@@ -91,7 +90,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->part_tmp = 0;
     b->low = 0;
     b->error = NULL;
-    b->starved = false;
+    b->lacks = tt_memory_lacks();
     b->name_is_lent = false;
 }
 
