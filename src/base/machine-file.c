@@ -140,7 +140,7 @@ static bool is_whole(const struct content *c)
     bool whole = true;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) whole = whole && c->has_number[i];
     for (int i = 0; i < TT_MACHINE_TABLES_N; i++) whole = whole && c->has_table[i];
-    return whole && has_all_or_none(c) && tt_machine_valid(c->machine);
+    return whole && has_all_or_none(c);
 }
 
 /* Returns whether the model in the file was measured by this version on this kind of machine, is

@@ -40,6 +40,19 @@ const char *tt_machine_wire_name(enum tt_machine_wire table)
     return wires[table].name;
 }
 
+enum { MILLE = 1000 };
+
+static bool is_per_mille(enum tt_machine_table table)
+{
+    return table == TT_MACHINE_copy_shared || table == TT_MACHINE_read_shared;
+}
+
+/* Returns the greatest possible entry of a table. */
+static int64_t greatest_time(enum tt_machine_table table)
+{
+    return is_per_mille(table) ? MILLE * MILLE : TT_MACHINE_MOST;
+}
+
 static bool in_bounds(int64_t time)
 {
     return time >= 1 && time <= TT_MACHINE_MOST;
@@ -61,7 +74,8 @@ bool tt_machine_valid(const struct tt_machine *machine)
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) valid = valid && in_bounds(machine->number[i]);
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
         for (int i = 0; i < TT_MACHINE_POINTS; i++)
-            valid = valid && in_bounds(machine->table[t][i]);
+            valid = valid && machine->table[t][i] >= 1 &&
+                    machine->table[t][i] <= greatest_time((enum tt_machine_table)t);
     return valid;
 }
 
@@ -88,25 +102,12 @@ static int64_t least_number(enum tt_machine_number number)
     return 1;
 }
 
-enum { MILLE = 1000 };
-
-static bool is_per_mille(enum tt_machine_table table)
-{
-    return table == TT_MACHINE_copy_shared || table == TT_MACHINE_read_shared;
-}
-
 /* Returns the least credible entry of a table. A processor copies, reads or sums at most a byte in
  * a picosecond. In the tables with times per mille, no entry is below 1000: a copy does not become
  * faster because other processors copy at the same time. */
 static int64_t least_time(enum tt_machine_table table, int point)
 {
     return is_per_mille(table) ? MILLE : tt_machine_bytes[point];
-}
-
-/* Returns the greatest credible entry of a table. */
-static int64_t greatest_time(enum tt_machine_table table)
-{
-    return is_per_mille(table) ? MILLE * MILLE : TT_MACHINE_MOST;
 }
 
 /* A message between nodes takes at least as long as a message or a copy within a node. */

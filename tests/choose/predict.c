@@ -341,7 +341,7 @@ static void says_what_it_cannot(void **state)
 static void gives_up_what_takes_too_long(void **state)
 {
     (void)state;
-    enum { SLICE = 64 };
+    enum { SLICE = 64, MILLE = 1000 };
     struct tt_prediction prediction;
     struct tt_machine m = model_of(1000, 1);
     struct tt_problem problem = plans_problem(TT_COLL_bcast, 2, INT64_C(1) << 50);
@@ -352,7 +352,9 @@ static void gives_up_what_takes_too_long(void **state)
     assert_non_null(strstr(tutti_error(), "cannot build a plan: a loop with more than 2^30 turns"));
     problem = plans_problem(TT_COLL_bcast, 2, INT64_C(1) << 34);
     for (int t = 0; t < TT_MACHINE_TABLES_N; t++)
-        for (int i = 0; i < TT_MACHINE_POINTS; i++) m.table[t][i] = TT_MACHINE_MOST;
+        for (int i = 0; i < TT_MACHINE_POINTS; i++)
+            m.table[t][i] = t < TT_MACHINE_copy_shared ? TT_MACHINE_MOST : MILLE * MILLE;
+    assert_true(tt_machine_valid(&m));
     refused(&tt_bcast_direct, &problem.call, &map, "it takes too long");
 }
 
