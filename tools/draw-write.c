@@ -221,7 +221,7 @@ static void write_left_out(const struct tt_picture *p)
                 p->net.routes_left_out, TT_PICTURE_ROUTES);
 }
 
-/* What prints an SVG, to be converted to PNG. */
+/* A function that prints an SVG, which print_png converts to PNG, and its argument. */
 struct draw_write_svg {
     tutti_status (*print)(void *arg, FILE *out);
     void *arg;

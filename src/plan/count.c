@@ -14,8 +14,8 @@ static void add(int64_t *to, int64_t n)
     if (__builtin_add_overflow(*to, n, to)) *to = TT_COUNT_MOST;
 }
 
-/* Returns n times k, neither of which is negative; TT_COUNT_MOST if that does not fit in 63 bits.
- * */
+/* Returns n times k, neither of which is negative. A product that does not fit in 63 bits becomes
+ * TT_COUNT_MOST. */
 static int64_t times_of(int64_t n, int64_t k)
 {
     int64_t product;

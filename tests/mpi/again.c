@@ -96,19 +96,22 @@ static void others(void)
     }
 }
 
-/* Pieces with lists: rank r has count[r] numbers, which lie from displ[r] on in `all`. Some of all
- * numbers lie between the pieces, and have to keep their value. */
+/* Pieces with lists: rank r has count[r] numbers, which begin displ[r] numbers after (or before)
+ * the middle of the memory. The numbers that belong to no piece must keep their value. */
 enum { NUMBERS = 64 };
 struct listed {
-    int count[RANKS], displ[RANKS];
-    int *all, memory[NUMBERS];
+    int count[RANKS], displ[RANKS], memory[NUMBERS];
 };
+
+static int *middle_of(struct listed *s)
+{
+    return s->memory + NUMBERS / 2;
+}
 
 static struct listed listed_at(int first, int step, int begin)
 {
     struct listed s;
     for (int r = 0; r < p; r++) s.count[r] = 1 + (r + first) % 2, s.displ[r] = begin + step * r;
-    s.all = s.memory + NUMBERS / 2;
     return s;
 }
 
@@ -117,14 +120,13 @@ static void fill(struct listed *s, int i, int pieces)
 {
     memset(s->memory, -1, sizeof s->memory);
     for (int r = 0; pieces && r < p; r++)
-        for (int k = 0; k < s->count[r]; k++) s->all[s->displ[r] + k] = 100 * i + 10 * r + k;
+        for (int k = 0; k < s->count[r]; k++) middle_of(s)[s->displ[r] + k] = 100 * i + 10 * r + k;
 }
 
 /* Expects the numbers of the pieces, or that all numbers are -1. */
 static void compare(const struct listed *s, int i, int pieces)
 {
     struct listed wanted = *s;
-    wanted.all = wanted.memory + NUMBERS / 2;
     fill(&wanted, i, pieces);
     expect(memcmp(s->memory, wanted.memory, sizeof s->memory), 0);
 }
@@ -132,20 +134,19 @@ static void compare(const struct listed *s, int i, int pieces)
 /* Calls gatherv, scatterv and allgatherv `times` times with these lists. */
 static void with_lists(struct listed s, int root, int times)
 {
-    int own[2], n = s.count[me];
-    s.all = s.memory + NUMBERS / 2;
+    int own[2], n = s.count[me], *all = middle_of(&s);
     for (int i = 0; i < times; i++) {
         for (int k = 0; k < 2; k++) own[k] = 100 * i + 10 * me + k;
         fill(&s, i, 0);
-        MPI_Gatherv(own, n, MPI_INT, me == root ? s.all : NULL, me == root ? s.count : NULL,
+        MPI_Gatherv(own, n, MPI_INT, me == root ? all : NULL, me == root ? s.count : NULL,
                     me == root ? s.displ : NULL, MPI_INT, root, MPI_COMM_WORLD);
         compare(&s, i, me == root);
         fill(&s, i, 0);
-        MPI_Allgatherv(own, n, MPI_INT, s.all, s.count, s.displ, MPI_INT, MPI_COMM_WORLD);
+        MPI_Allgatherv(own, n, MPI_INT, all, s.count, s.displ, MPI_INT, MPI_COMM_WORLD);
         compare(&s, i, 1);
         own[0] = own[1] = -1;
         fill(&s, i + 1, 1);
-        MPI_Scatterv(me == root ? s.all : NULL, me == root ? s.count : NULL,
+        MPI_Scatterv(me == root ? all : NULL, me == root ? s.count : NULL,
                      me == root ? s.displ : NULL, MPI_INT, own, n, MPI_INT, root, MPI_COMM_WORLD);
         for (int k = 0; k < 2; k++) expect(own[k], k < n ? 100 * (i + 1) + 10 * me + k : -1);
     }
@@ -166,10 +167,9 @@ static void lists(int root)
     with_lists(listed_at(0, 2, -5), root, 3);
     with_lists(first, root, MANY);
     with_lists(first, p - 1 - root, 3);
-    in_place.all = in_place.memory + NUMBERS / 2;
     fill(&in_place, 7, 1);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, in_place.all, in_place.count, in_place.displ, MPI_INT,
-                   MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, middle_of(&in_place), in_place.count, in_place.displ,
+                   MPI_INT, MPI_COMM_WORLD);
     compare(&in_place, 7, 1);
     with_lists(first, root, 3);
 }
