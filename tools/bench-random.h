@@ -11,7 +11,9 @@ struct tt_drawn {
     struct tt_problem problem;
     /* the algorithm to force, which may not apply to the problem; NULL: the library chooses */
     const char *algorithm;
-    bool gaps, reversed, beside; /* as in struct tt_bench_case */
+    bool gaps, reversed, beside; /* gaps: a derived type with gaps; reversed: ranks in reverse
+                                  * order; beside: two teams at the same time (struct
+                                  * tt_bench_case) */
     /* the value of TUTTI_NODES for a job of processes; "" stands for one node */
     char nodes[64];
 };

@@ -92,7 +92,8 @@ struct rig {
     struct {
         _Alignas(APART) _Atomic uint32_t raised;
     } line[LINES];
-    _Alignas(4096) char blocks[RUN_MOST * FAR_APART]; /* 4 MiB at least */
+    _Alignas(4096) char blocks[RUN_MOST * FAR_APART]; /* the blocks that two processes exchange, 4
+                                                       * MiB at least */
 };
 
 static struct {

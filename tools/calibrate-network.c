@@ -94,7 +94,7 @@ static struct tt_plan *make_plan(append *steps, int me, int64_t bytes)
  * programs can only make messages slower. */
 struct message_times {
     int64_t all_ns;  /* from the begin of an execution to its end */
-    int64_t work_ns; /* while the rank worked */
+    int64_t work_ns; /* the time for which the rank worked */
 };
 
 struct network {
@@ -144,8 +144,9 @@ static int64_t median(int64_t *times, int n)
     return times[n / 2];
 }
 
-/* Executes the plan `repeats` times in each of the two ways, and keeps the medians if they are less
- * than those of an earlier pass. */
+/* Executes the plan `repeats` times in each of two ways: to measure how long an execution takes,
+ * and how long this rank works in it. Keeps the medians if they are less than those of an earlier
+ * pass. */
 static tutti_status execute(struct network *n, struct tt_exec *exec, int repeats,
                             struct message_times *times)
 {
@@ -221,13 +222,13 @@ static tutti_status measure_points(struct network *n)
     return TUTTI_OK;
 }
 
-/* Returns a time that the model can have. */
+/* Returns `ps`, but at least 1 and at most TT_MACHINE_MOST. */
 static int64_t bounded(int64_t ps)
 {
     return tt_max(1, tt_min(ps, TT_MACHINE_MOST));
 }
 
-/* Sets the entries of a size from the measured times. */
+/* Sets the entries for messages of the i-th size in the model's tables from the measured times. */
 static void set_point(struct network *n, int i)
 {
     int64_t(*wire)[TT_MACHINE_POINTS] = n->machine->network.wire;
@@ -245,7 +246,7 @@ static void set_point(struct network *n, int i)
     wire[TT_MACHINE_wire_gap][i] = bounded(further / (messages - 1));
 }
 
-/* Lets no time be less than that of fewer bytes. */
+/* Raises each time that is less than the time for fewer bytes to that time. */
 static void straighten(struct tt_machine_network *network)
 {
     for (int t = 0; t < TT_MACHINE_WIRES_N; t++)

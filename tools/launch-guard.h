@@ -64,7 +64,7 @@ struct tt_guard {
      * program */
     int unstarted;
     int unstarted_in; /* the end for writing of that pipe; -1 when all ranks have been started */
-    int null;         /* /dev/null */
+    int null;         /* a descriptor of /dev/null */
     int folder;       /* a descriptor of the output folder; -1 if there is no such folder */
     int running;
     int code;       /* the exit code of the job, as far as it is known */

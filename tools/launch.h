@@ -27,7 +27,7 @@ enum {
     TT_LAUNCH_REFUSED = 125, /* the launcher itself failed */
     TT_LAUNCH_NOT_RUNNABLE = 126,
     TT_LAUNCH_NOT_FOUND = 127,
-    TT_LAUNCH_SIGNAL = 128 /* plus the number of the signal */
+    TT_LAUNCH_SIGNAL = 128 /* the exit code is this number plus the number of the signal */
 };
 
 /* The consequences of a rank's failure for the other ranks and for the job's exit code. */
@@ -90,7 +90,7 @@ struct tt_launch_options {
     bool tag;           /* each line of output gets the number of its rank as a tag, such as [3] */
     struct tt_binding binding;
     bool report_bindings; /* print on stderr to which processors each rank is bound */
-    bool display_map;     /* print the same, and also which program each rank runs */
+    bool display_map;     /* print the bindings, and also which program each rank runs */
     enum tt_on_failure on_failure;
     /* If this is not NULL, tt_launch stores here the signal by which the user ended the job, or 0
      * if no signal did. The caller should then end by the same signal (tt_launch_obey). */

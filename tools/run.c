@@ -83,7 +83,7 @@ static void print_word(const char *word, size_t n)
     fputc('\'', stderr);
 }
 
-/* Returns the next host in a list such as "h1,h2:4"; NULL if this is the last. */
+/* Returns the next host in a list such as "h1,h2:4"; NULL if `host` is the last one. */
 static const char *next_host(const char *host)
 {
     const char *comma = strchr(host, ',');

@@ -65,7 +65,9 @@ struct tt_call_rank {
     int32_t rank, client, node, pid;
     int64_t last_ps; /* when the rank was last seen */
     int32_t lost_steps, lost_calls;
-    bool said, ended, runs, cut; /* these have the same meanings as in struct tt_trace_rank */
+    bool said, ended, runs, cut; /* said: the rank has a trace; ended: the trace says that the rank
+                                  * ended in an orderly way; runs: the rank still ran when its trace
+                                  * was read; cut: the file of its trace is cut */
     char host[64], rank_status[64];
     /* ---- set by tt_calls_end */
     /* in_ps: the time that the rank was in calls; waited_ps: the part of in_ps for which the rank

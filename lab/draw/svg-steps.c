@@ -14,7 +14,7 @@ enum { ROW = 1040, PANEL = 250, TITLE = 22, STEPS = 16 };
 struct steps {
     const struct tt_picture *picture;
     const struct tt_net *net;
-    int64_t begin_ps[STEPS]; /* ascending */
+    int64_t begin_ps[STEPS]; /* the times at which the steps are posted, in ascending order */
     int n;
     int64_t left_out;
 };

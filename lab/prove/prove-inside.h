@@ -241,7 +241,7 @@ struct tt_prover {
 };
 
 /* Memory that lasts until the end of the proof (prove-memory.c). */
-void *tt_prove_alloc(struct tt_prover *p, size_t bytes); /* not zeroed */
+void *tt_prove_alloc(struct tt_prover *p, size_t bytes); /* does not set the memory to 0 */
 void *tt_prove_zalloc(struct tt_prover *p, size_t bytes);
 void tt_prove_release(struct tt_prover *p, void *memory, size_t bytes);
 void tt_prove_pool_reset(struct tt_prover *p);
@@ -251,7 +251,7 @@ void tt_prove_pool_free(struct tt_prover *p);
 void *tt_prove_grow(struct tt_prover *p, void *array, uint32_t *room, uint32_t n, size_t sz);
 bool tt_prove_no_memory(struct tt_prover *p); /* records that memory ran out, and returns false */
 
-/* Vector clocks. */
+/* These two functions make a new vector clock and give up a reference to one. */
 struct tt_vclock *tt_prove_clock_new(struct tt_prover *p);
 void tt_prove_clock_drop(struct tt_prover *p, struct tt_vclock *clock);
 /* Adds to *seen all times that were known at the moment `other`, and the moment itself. */
@@ -271,7 +271,8 @@ static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct
     return (slot * (uint32_t)p->p + (uint32_t)part->rank) * (uint32_t)p->lanes + (uint32_t)lane;
 }
 
-/* Values of bytes. */
+/* Prepares the table of values for a proof. tt_prove_leaf makes a struct tt_node of this kind, such
+ * as the input of a rank in an execution, and returns its index. */
 bool tt_prove_values_begin(struct tt_prover *p);
 uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
                        int execution);
@@ -284,7 +285,8 @@ static inline const uint64_t *tt_prove_set(const struct tt_prover *p, uint32_t n
     return p->sets + (size_t)node * p->set_words;
 }
 
-/* Buffers and the accesses to them. */
+/* tt_prove_runs_add appends a run to a list of runs. tt_prove_memory_set makes a buffer of `bytes`
+ * bytes, all of which have the value `node`. */
 bool tt_prove_runs_add(struct tt_prover *p, struct tt_runs *runs, struct tt_proof_run run);
 bool tt_prove_memory_set(struct tt_prover *p, struct tt_memory *m, int64_t bytes, uint32_t node);
 /* Records an access by the running lane's step, and returns its index; 0 if the proof is over. The
@@ -310,14 +312,14 @@ bool tt_prove_store(struct tt_prover *p, const struct tt_place *place, const str
 /* Checks at the end of a part that all accesses of other ranks to this buffer are surely over. */
 bool tt_prove_quiet(struct tt_prover *p, struct tt_part *part, struct tt_memory *m);
 
-/* Buffers and results of a call (prove-call.c). */
+/* tt_prove_buffers sets up the buffers of a part, and tt_prove_place finds where the range of a
+ * step lies in memory, and checks that the step may access it (prove-call.c). */
 bool tt_prove_buffers(struct tt_prover *p, struct tt_part *part);
 bool tt_prove_place(struct tt_prover *p, const struct tt_range *range, int64_t len, bool write,
                     struct tt_place *place);
 /* Checks a part that has ended: its buffers and its result. */
 bool tt_prove_result(struct tt_prover *p, struct tt_part *part);
 
-/* The running lane (prove.c). */
 /* Returns a lane, other than the message's own, on which the peer has posted a send or receive that
  * would match the message; -1 if there is none. The error message names this lane. */
 int tt_prove_other_lane(struct tt_prover *p, const struct tt_proof_message *message);

@@ -57,8 +57,8 @@ enum tt_fault {
 #undef TT_FAULT_ENUM
         TT_FAULTS
 };
-const char *tt_fault_name(enum tt_fault fault); /* "UNWRITTEN" */
-const char *tt_fault_text(enum tt_fault fault); /* "uninitialised data" */
+const char *tt_fault_name(enum tt_fault fault); /* returns the name, such as "UNWRITTEN" */
+const char *tt_fault_text(enum tt_fault fault); /* returns the text, such as "uninitialised data" */
 
 /* One execution: the plans and calls of all ranks. tt_plan_invalid must accept all plans. */
 struct tt_proof_execution {

@@ -49,7 +49,7 @@ struct tt_model {
     int64_t ts_ps, tw_ps, tr_ps, gamma_ps; /* t_s of a message; t_w, t_r, gamma of a byte */
     /* model simple with one port: t_w'; a value below t_w stands for t_w */
     int64_t tw_both_ps;
-    int64_t hop_ps;                     /* links: t_h */
+    int64_t hop_ps;                     /* links: t_h, the time of the head for a link */
     int64_t o_ps, g_ps, big_g_ps, l_ps; /* loggp: o, g, L of a message; G of a byte */
     int64_t near_ts_ps, near_tw_ps;     /* within a node: t_s of a message, t_w of a byte */
     bool stores;                        /* links: store-and-forward instead of cut-through */

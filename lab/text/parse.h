@@ -31,8 +31,8 @@ struct tt_variable {
 enum tt_block_kind { TT_BLOCK_LOOP, TT_BLOCK_FOR, TT_BLOCK_IF };
 struct tt_text_block {
     enum tt_block_kind kind;
-    int64_t last;        /* for: the last value of the variable */
-    struct tt_lex begin; /* for: where the lines of the block begin */
+    int64_t last;        /* of a block `for`: the last value of the variable */
+    struct tt_lex begin; /* of a block `for`: where its lines begin */
 };
 
 struct tt_parser {

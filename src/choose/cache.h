@@ -48,8 +48,8 @@ struct tt_shape_key {
     uint64_t word[3];
 };
 
-/* A call with a count for each rank as it was given, before it is checked. `list` has the counts
- * and displacements; NULL: the call has no such list. */
+/* The arguments of a call that has a count for each rank, as the program gave them, before they are
+ * checked. `list` has the lists of counts and displacements; NULL: the call has no such list. */
 enum { TT_LISTS = 4 };
 struct tt_as_given {
     struct tt_shape_key key;
@@ -62,11 +62,11 @@ struct tt_stretch {
     int64_t begin, end;
 };
 
-/* A call with a count for each rank that is kept, because many programs make the same call again.
- * The call was checked, except for its buffers. All lists lie in `prepared`, so they last as long
- * as a call uses `prepared`. */
+/* The record of a call with a count for each rank. It is kept because many programs make the same
+ * call again. The call was checked, except for its buffers. All lists lie in `prepared`, so they
+ * last as long as a call uses `prepared`. */
 struct tt_repeat {
-    struct tt_prepared *prepared; /* NULL: none */
+    struct tt_prepared *prepared; /* NULL: this entry keeps no call */
     struct tt_as_given given;
     struct tt_call call;
     struct tt_stretch in, out;
@@ -80,22 +80,24 @@ struct tt_cache {
     struct tt_repeat repeat[TT_CACHE_REPEATS];
     unsigned oldest_repeat;
     struct tt_rankings *rankings; /* the rankings of the client; NULL: the job does not estimate */
-    struct tt_trials *trials;     /* the trials of this team (measure.h); NULL: none yet */
+    struct tt_trials *trials;     /* the trials of this team (measure.h); NULL: there was none
+                                   * yet */
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
     /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
      * these members before the first plan. 0 or false: the call decides. */
     int64_t slice;
     int32_t radix;
     uint64_t seed;
-    bool in_order; /* operands are combined, and segments of an exchange are put, in rank order */
+    bool in_order; /* operands are combined in rank order, and the puts of an alltoall(v) by
+                    * `exchange` are made in rank order */
 };
 
 /* Makes a plan for this call; for a v-collective, the plan contains the counts. The caller owns one
  * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
-/* Makes a plan as tt_prepare does, but by this algorithm, which must apply, and logs nothing. NULL:
- * by the algorithm that is chosen. */
+/* Makes a plan as tt_prepare does, but by this algorithm, which must apply, and logs nothing. If
+ * `algorithm` is NULL, the algorithm that tt_choose chooses is used. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
 /* Keeps a call with its plan. The plan must depend on nothing but repeat->given. If there is no

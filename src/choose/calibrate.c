@@ -66,7 +66,7 @@ struct brief {
     int mine, other;                              /* the processors of this thread and the helper;
                                                    * other: -1: there is none */
     int64_t begin_ns, until_ns;
-    int64_t settle_ps; /* the time of `settle` alone */
+    int64_t settle_ps; /* the time that settle() takes alone */
     bool helps, reads;
     pthread_t helper;
 };
@@ -418,7 +418,7 @@ static bool measure(struct brief *b, struct tt_machine *m, bool *quiet)
 {
     struct tt_machine again = {0}, warm = {0};
     measure_settling(b);
-    measure_copies(b, &warm, LAST); /* maps the pages */
+    measure_copies(b, &warm, LAST); /* the first copies only map the pages */
     measure_exchanges(b, &warm, LAST);
     if (!pass(b, m)) return false;
     bool whole = pass(b, &again);

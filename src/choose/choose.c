@@ -21,7 +21,8 @@
 
 struct row {
     const struct tt_algorithm *algorithm;
-    int64_t most_bytes; /* the most bytes that a rank contributes (exchanges: to each rank) */
+    int64_t most_bytes; /* the most bytes that a rank contributes to the call, or, in an exchange,
+                         * to each rank */
     int most_ranks;
     /* The highest cost of reading the buffers of other ranks: map->read_cost. A row with such a
      * limit fits only if ranks can read these buffers. */
@@ -290,8 +291,8 @@ static bool is_one_kernel(const struct tt_map *map)
 
 /* Whether each node has a machine of its own and several ranks, which are adjacent, and no node has
  * more than twice as many ranks as another one. All ranks can then send to other nodes at the same
- * time. Between containers of one machine this saves nothing: the copies that it needs within a
- * node take as long. */
+ * time. Between containers of one machine this saves nothing, because the further copies within
+ * each node take as long. */
 static bool has_ports(const struct tt_map *map)
 {
     int least, most;
@@ -365,9 +366,10 @@ struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
     int most_nodes;
-    int most_on_node; /* ranks */
+    int most_on_node; /* the most ranks of a node */
     bool shares;      /* true: only where some node has several ranks; false: only elsewhere */
-    bool (*fits)(const struct tt_map *map); /* a further condition; NULL: none */
+    bool (*fits)(const struct tt_map *map); /* a further condition for the row; NULL: there is
+                                             * none */
 };
 
 static const struct spread_row spread[] = {

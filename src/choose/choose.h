@@ -44,15 +44,15 @@ tutti_status tt_choose_check(void);
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
                   const struct tt_algorithm **candidate, int most);
 /* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
- * (COLLECTIVE=@PATH), and *n to the length of the path, which does not end with a \0. NULL:
- * TUTTI_ALGORITHM gives none. Errors: ARG as in tt_choose, which returns UNSUPPORTED for a
- * collective with a plan file. */
+ * (COLLECTIVE=@PATH), and *n to the length of the path, which does not end with a \0. If
+ * TUTTI_ALGORITHM gives no plan file, sets *path to NULL. Errors: ARG as in tt_choose, which
+ * returns UNSUPPORTED for a collective with a plan file. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
-/* Sets *first to the algorithm that tt_choose sets if its ranks have to exchange something before
- * the plan is made (tt_algorithm.first), else to NULL. The ranks do so in steps of the signatures
- * TT_SIGNATURE_COUNTING, GATHERV and SCATTERV. Before alltoallv `forward`, tt_choose chooses
- * `forward` for these steps, too, so that their messages take the same paths. Errors: MEMORY as in
- * tt_choose. */
+/* If the ranks have to exchange something before the plan of the call is made (tt_algorithm.first),
+ * sets *first to the algorithm that tt_choose sets, else to NULL. The ranks exchange it in other
+ * collectives, with the signatures TT_SIGNATURE_COUNTING, TT_SIGNATURE_GATHERV and
+ * TT_SIGNATURE_SCATTERV. If alltoallv `forward` follows, tt_choose chooses `forward` for these
+ * collectives, too, so that their messages take the same paths. Errors: MEMORY as in tt_choose. */
 tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
                              const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone

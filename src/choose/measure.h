@@ -37,8 +37,9 @@ struct tt_trial {
     struct tt_call call; /* the first call of the trial, as if it were not in place */
     int n, calls, best;
     const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
-    struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* [1] if this rank calls in place, else
-                                                           * [0] */
+    struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* for each candidate: its plan for calls
+                                                           * in place ([1]) and for other calls
+                                                           * ([0]) */
     int64_t begin_ns;                                     /* when the call that is running began */
     int64_t ns[TT_TRIAL_CANDIDATES * TT_TRIAL_ROUNDS];    /* the time of each call; when the trial
                                                            * is decided: the maximum over the

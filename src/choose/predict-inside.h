@@ -23,12 +23,12 @@ struct tt_flag_log {
     int n, room;
 };
 
-/* tt_sent is a message from one rank to another, and tt_follow_channel the queue of messages from a
- * lane of one rank to a lane of another. The i-th message is for the i-th receive. */
+/* tt_sent is a message from one rank to another. tt_follow_channel is the queue of messages from a
+ * lane of one rank to the same lane of another rank; its i-th message is for the i-th receive. */
 struct tt_sent {
     /* at_ps: when the receiver can see it; taken_ps: when the receiver took it; TT_PREDICT_NEVER:
-     * not yet. For a message to another node, taken_ps is the time at which its sender began, until
-     * the receiver takes it. */
+     * not yet. Before the receiver has taken a message from another node, taken_ps is the time at
+     * which the sender began to send it. */
     int64_t len, at_ps, taken_ps;
     bool rendezvous;
     bool early; /* the receiver found it before it posted a receive, and has put it aside */
@@ -50,7 +50,7 @@ struct tt_posted {
 
 /* A started send or receive that a wait step may wait for. */
 struct tt_under_way {
-    struct tt_follow_channel *channel; /* NULL: complete */
+    struct tt_follow_channel *channel; /* NULL: the send or receive is complete */
     int index, posted; /* posted: for a receive, its number in the rank's list `posted`; else -1 */
 };
 
@@ -122,18 +122,21 @@ struct tt_saved {
     } * rank;
     struct tt_saved_channel {
         int n, posted, read;
-        struct tt_sent last[TT_LAST_SENT]; /* the last message comes first */
-    } * channel;                           /* p * p of them; NULL: there was no message yet */
+        struct tt_sent last[TT_LAST_SENT]; /* the last message of the channel comes first */
+    } * channel;                           /* one for each pair of ranks: p * p; NULL: there was no
+                                            * message yet */
 };
 
 struct tt_predictor {
     const struct tt_machine *machine;
     const struct tt_map *map;
-    const struct tt_call *call; /* one call, the same on all ranks, or one for each rank (is_own) */
+    const struct tt_call *call; /* if is_own is true: one call for each rank; otherwise a single
+                                 * call, the same on all ranks */
     struct tt_follow *rank;
     struct tt_core *core;
     struct tt_flag_log *flag;          /* one for each lane of each rank */
-    struct tt_follow_channel *channel; /* for each two ranks and lane; NULL: no plan has messages */
+    struct tt_follow_channel *channel; /* one for each pair of ranks and lane; NULL: no plan has
+                                        * messages */
     int p, cores, lanes, calls, slots;
     int host_cores; /* the processors of the machine of a rank, also those without a rank */
     uint8_t core_of[TT_PREDICT_RANKS];
@@ -145,16 +148,17 @@ struct tt_predictor {
      * a flag of rank r. */
     uint64_t waiters[TT_PREDICT_RANKS + 2];
     /* for each processor: when one of its ranks may be able to go on; TT_PREDICT_NEVER: not before
-     * another processor has done something. See set_ready. */
+     * another processor has done something. tt_follow_ready sets these times. */
     int64_t ready_ps[TT_PREDICT_RANKS];
     int64_t busy_until_ps[TT_PREDICT_RANKS]; /* for each processor: until when it copies, reduces or
                                               * reads */
     struct tt_last_time {
         int64_t len, time_ps;
-    } last[TT_MACHINE_TABLES_N]; /* the last time that each table gave */
+    } last[TT_MACHINE_TABLES_N]; /* for each table: the length for which it was last used, and the
+                                  * time that it gave */
     /* For predict-repeat.c. leader: the rank whose turns are looked at (NULL: no plan has long
-     * loops). outer, inner: the turn in which its outer loop is, and that of its inner loop. turns:
-     * how many turns it has begun since turns were last skipped. asked[r * p + w]: the last flag
+     * loops). outer, inner: the present turns of the leader's outer and inner loop. turns: how many
+     * turns the leader has begun since turns were last skipped. asked[r * p + w]: the last flag
      * value of rank w that rank r awaited. */
     struct tt_follow *leader;
     uint32_t outer, inner, turns;
@@ -168,11 +172,13 @@ struct tt_predictor {
     /* For ranks on several nodes (predict-wire.c). hosts: the node of each rank; NULL: all ranks
      * are on one node. signal_ps: the time of a message without data. link_ps: the time in which a
      * link moves LINK_BYTES bytes; 0: the link does not limit messages. out_free_ps, in_free_ps:
-     * from when on the link of a node, which is given by its first rank, is free each way. */
+     * from when on the link of a node is free for messages out of the node and into it; the index
+     * is the first rank of the node. */
     const int *hosts;
     int64_t signal_ps, link_ps, wire_eager;
     int64_t out_free_ps[TT_PREDICT_RANKS], in_free_ps[TT_PREDICT_RANKS];
-    struct tt_wire_flag *wire_flag; /* one for each two ranks and lane; NULL: there was no signal */
+    struct tt_wire_flag *wire_flag; /* one for each pair of ranks and lane; NULL: no signal went to
+                                     * another node yet */
     bool is_own;
     bool loads;        /* buffers of other ranks are read by plain loads */
     bool streams;      /* ranks fill windows by stores that bypass the caches */
@@ -219,8 +225,7 @@ static inline bool tt_predict_room(struct tt_predictor *s, void **array, int n, 
 
 /* Adds a time to the rank's processor and to what the rank spent. Gives the prediction up if the
  * time is TT_MACHINE_LONGEST or longer, or if the processor's clock is beyond TT_PREDICT_LATEST. So
- * no time overflows: a clock moves on by less than the distance from there to the largest
- * number. */
+ * no time overflows: a clock moves on by less than INT64_MAX - TT_PREDICT_LATEST. */
 static inline void tt_spend(struct tt_predictor *s, struct tt_follow *r, enum tt_spent what,
                             int64_t ps)
 {
@@ -250,18 +255,19 @@ bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r);
 /* Places the ranks on processors, and prepares for ranks on several nodes. */
 void tt_wire_place(struct tt_predictor *s);
 void tt_wire_close(struct tt_predictor *s);
-/* Returns the time at which the receiver can take a message to another node, of which the transfer
- * begins at `begin`. */
+/* Returns the time at which the receiver can take a message to another node whose transfer begins
+ * at `begin`. */
 int64_t tt_wire_arrives(struct tt_predictor *s, int from, int to, int64_t len, int64_t begin);
-/* Returns how long after it can be taken a long message is acknowledged to its sender. */
+/* Returns the time from when the receiver can take a long message until its sender gets the
+ * acknowledgement. */
 int64_t tt_wire_acknowledged(const struct tt_predictor *s, int64_t len);
 /* Sends the signal to its receivers on other nodes. Returns false after an error. */
 bool tt_wire_signal(struct tt_predictor *s, struct tt_follow *r, int lane,
                     const struct tt_plain *step);
-/* Returns the flags of a rank's lane that were sent to a rank on another node; NULL after an
- * error. */
+/* Returns the record of the flags that rank `from` has sent from this lane to rank `to` on another
+ * node; NULL after an error. */
 struct tt_wire_flag *tt_wire_flag(struct tt_predictor *s, int from, int to, int lane);
-/* Adds the time of taking all signals that have arrived. */
+/* Takes all signals in `flag` that have arrived, and adds the time that this takes to the rank. */
 void tt_wire_take_signals(struct tt_predictor *s, struct tt_follow *r, struct tt_wire_flag *flag);
 /* Returns false, after an error, if the step accesses memory of another node. */
 bool tt_wire_reaches(struct tt_predictor *s, const struct tt_follow *r,
@@ -281,12 +287,13 @@ void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_
 /* Takes a message that has arrived: copies it out of the ring, or reads it where it lies. */
 void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_posted *posted,
                    const struct tt_sent *sent);
-/* Copies a message for which no receive has been posted out of the ring, and puts it aside. */
+/* Copies a message out of the ring and puts it aside, because no receive has been posted for it. */
 void tt_step_keeps(struct tt_predictor *s, struct tt_follow *r, int from,
                    const struct tt_sent *sent);
 /* Copies a short message into the ring. */
 void tt_step_sends(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
-/* Send a message to another node, and take one from there. */
+/* tt_step_sends_apart sends a message to another node, and tt_step_takes_apart takes a message from
+ * another node. */
 void tt_step_sends_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 void tt_step_takes_apart(struct tt_predictor *s, struct tt_follow *r,
                          const struct tt_posted *posted);

@@ -16,9 +16,10 @@ static struct tt_follow_channel *channel_between(struct tt_predictor *s, int fro
     return s->channel ? &s->channel[(from * s->p + to) * s->lanes + lane] : NULL;
 }
 
-/* Starts the transfer of a message of a rank on another node, whose sender began to send it, or
- * could have begun, at `begin`. It does not overtake the message before it. Wakes the receiver when
- * the message arrives, and the sender of a long one when the acknowledgement arrives. */
+/* Starts the transfer of message i of the channel from rank `from` to rank `to` on another node.
+ * The sender began, or could have begun, to send it at `begin`. The message does not overtake the
+ * one before it. Wakes the receiver when the message arrives, and the sender of a long one when the
+ * acknowledgement arrives. */
 static void transfer(struct tt_predictor *s, int from, int to, struct tt_follow_channel *c, int i,
                      int64_t begin)
 {
@@ -65,8 +66,9 @@ bool tt_message_send(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
-/* Posts a receive from another node. Asks for the data of a long message that has been offered. The
- * offer takes the time signal_ps, so a receive that is posted meanwhile delays nothing. */
+/* Posts a receive from another node. If the sender of a long message waits for this receive, the
+ * transfer of its data begins. The sender's request takes the time signal_ps to come, so a receive
+ * that is posted before it has come delays nothing. */
 static void recv_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
                        struct tt_follow_channel *c)
 {

@@ -109,7 +109,8 @@ static int64_t time_of(struct tt_predictor *s, enum tt_machine_table table, int6
     return last->time_ps;
 }
 
-/* Returns the time of so many pieces of this length, or TT_MACHINE_LONGEST if it is longer. */
+/* Returns the time of `pieces` pieces of this length each, or TT_MACHINE_LONGEST if it is
+ * longer. */
 static int64_t time_of_pieces(struct tt_predictor *s, enum tt_machine_table table, int64_t pieces,
                               int64_t len)
 {
@@ -295,7 +296,8 @@ static int64_t longer(struct tt_predictor *s, enum tt_machine_table far, int64_t
     return tt_max(0, time_of(s, far, len) - time_of(s, TT_MACHINE_copy_cached_cached, len));
 }
 
-/* The times of the network were measured with data in the cache. */
+/* The times of the network were measured with data in the cache, so reading other data costs
+ * extra. */
 void tt_step_sends_apart(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
 {
     bool cached = place_of_source(s, r, step->range, step->len) == TT_DATA_CACHED;

@@ -24,7 +24,7 @@ static inline void tt_follow_ready(struct tt_predictor *s, int core, int64_t rea
     for (int i = (core + s->places) / 2; i > 0; i /= 2) {
         int a = s->winner[2 * i], b = s->winner[2 * i + 1], before = s->winner[i];
         s->winner[i] = (uint8_t)(s->ready_ps[b] < s->ready_ps[a] ? b : a);
-        if (before == s->winner[i] && before != core) return; /* nothing changes above */
+        if (before == s->winner[i] && before != core) return; /* no winner above changes */
     }
 }
 
@@ -37,7 +37,8 @@ static inline int64_t tt_line_near(const struct tt_predictor *s, const struct tt
     return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
 }
 
-/* Returns the same for a rank of any node; to another node it is the time of a short message. */
+/* Returns how long it takes until rank `other` of any node can see what `r` has done. If it is on
+ * another node, this is the time of a message without data. */
 static inline int64_t tt_line_between(const struct tt_predictor *s, const struct tt_follow *r,
                                       int other)
 {

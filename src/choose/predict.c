@@ -360,16 +360,17 @@ static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t
     return all ? tt_max(begin, now) : begin;
 }
 
-/* Whether it is certain at the time `now` that a call takes longer than most_ps. The test by the
- * work alone is not quite certain, because a step may find a signal at once in one call and not in
- * another. */
+/* Returns true if it is known at the time `now` that a call takes longer than most_ps. The first
+ * test, by the work alone, leaves a margin, because a step may find a signal at once in one call
+ * and not in another. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
-    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps; /* two suffice */
+    /* A prediction of two calls is enough here. */
+    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps;
     if (ended < warm) return false;
     int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
     return time / (s->calls - warm) > s->most_ps;
@@ -449,7 +450,7 @@ static bool open_rank(struct tt_predictor *s, const struct tt_algorithm *algorit
     struct tt_follow *r = &s->rank[me];
     *r = (struct tt_follow){.me = me, .core = s->core_of[me], .since_ps = -1};
     r->own = s->call[s->is_own ? me : 0];
-    r->own.in_place = false; /* ranks may differ in this */
+    r->own.in_place = false; /* only some ranks may call in place */
     r->plan = tt_algorithm_plan(algorithm, &r->own, s->map, me);
     if (!r->plan) s->status = tt_error_status();
     r->ended_ps = tt_alloc((size_t)s->calls * sizeof *r->ended_ps);

@@ -20,7 +20,7 @@
 #include "coll/coll.h"
 
 struct tt_prediction {
-    int64_t time_ps;           /* of a call */
+    int64_t time_ps;           /* the time of a call */
     int64_t spent[TT_SPENT_N]; /* how the rank that ends last spends this time; the sum is about
                                 * time_ps */
 };

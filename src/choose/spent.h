@@ -5,7 +5,7 @@
 #ifndef TT_SPENT_H
 #define TT_SPENT_H
 
-/* A rank spends its time on these. X(name, text) */
+/* The parts, such as copies or waits. X(name, text) */
 #define TT_SPENT_LIST(X)                                                                           \
     X(calls, "calls and steps")                                                                    \
     X(lines, "lines")                                                                              \

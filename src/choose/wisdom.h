@@ -52,7 +52,8 @@ const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
 /* Returns the logarithm to the base 2 of the next power of two of the call's bytes; at least 3,
  * because fewer than 8 bytes take as long as 8. */
 int tt_size_class(int64_t bytes);
-/* Returns the number that stands for a layout; 0: one node. */
+/* Returns a hash of the numbers of ranks on the nodes, as tt_wisdom_place writes them; 0: all ranks
+ * are on one node. */
 static inline uint32_t tt_wisdom_hash(const char *layout)
 {
     uint32_t h = 0x811c9dc5u;
@@ -67,7 +68,8 @@ struct tt_wisdom_line {
     struct tt_wise wise;
     char layout[TT_WISDOM_LAYOUT];
     int64_t time_ps;
-    char others[TT_WISDOM_OTHERS]; /* NAME:US,NAME:US...; "": none */
+    char others[TT_WISDOM_OTHERS]; /* the times of the other candidates, "NAME:US,NAME:US..."; "":
+                                    * there were none */
     char date[24], version[24];    /* "": they are filled in when the line is written */
     char machine[TT_MACHINE_NAME];
 };

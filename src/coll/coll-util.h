@@ -19,7 +19,9 @@ enum {
  * short window, which travel with the signal, and `high` bytes in the long window. A piece lies in
  * the first of these three places that it fits into, and not in the window if it fits into none. */
 struct tt_parts {
-    int64_t tiny, low, low_at, high, high_at; /* low_at, high_at: where in WIN */
+    /* Where in WIN the ranks' bytes begin: `low_at` for `low`, and `high_at` for `high`. Those of
+     * `tiny` begin at 0. */
+    int64_t tiny, low, low_at, high, high_at;
 };
 struct tt_parts tt_parts_of(const struct tt_map *map, int pieces);
 /* Returns the number of the part of rank `owner`'s window through which the piece between `owner`
@@ -37,13 +39,13 @@ static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t le
     return len <= parts->high ? parts->high_at + i * parts->high : -1;
 }
 
-/* A piece that is longer than `high` may still go through the window, in slices: slice after slice
- * is copied into one of the two halves of the piece's place in the long window, by turns, and out
- * of it. This is faster than reading the other rank's buffer where such reading is very dear
- * (TT_VERY_DEAR) or forbidden, unless the slices are short or many. The last slice has `tail`
+/* A piece that is longer than `high` may still go through the window, in slices. One rank copies
+ * them alternately into the two halves of the piece's place in the long window, and the other rank
+ * copies them out. This is faster than reading the other rank's buffer where such reading is very
+ * dear (TT_VERY_DEAR) or forbidden, unless the slices are short or many. The last slice has `tail`
  * bytes. */
 struct tt_part_slices {
-    int n; /* 0: the piece is copied from buffer to buffer */
+    int n; /* the number of slices; 0: the piece is copied from buffer to buffer */
     int64_t len, tail;
 };
 /* Returns the slices of a piece of `len` bytes that fits into no place of `parts`. Both ranks that
@@ -88,7 +90,7 @@ const char *tt_refuse_reads_of_all(const struct tt_call *call, const struct tt_m
 /* ---- Blocks: n elements in k parts whose sizes differ by at most one ---- */
 
 struct tt_span {
-    int64_t off, len; /* bytes */
+    int64_t off, len; /* the offset and the length, in bytes */
 };
 /* Returns part i of the message cut into k parts. */
 struct tt_span tt_block(const struct tt_call *call, int k, int i);
@@ -108,7 +110,8 @@ int tt_pow2_below(int p); /* the greatest power of two <= p */
 
 struct tt_slices {
     int64_t len, tail;
-    uint32_t turns; /* UINT32_MAX: so many or more, of which no loop is built */
+    uint32_t turns; /* UINT32_MAX stands for any larger number, too: no plan has a loop of so many
+                     * turns */
 };
 /* Cuts `bytes` into slices. `len` is rounded down to a multiple of `unit`, but is at least
  * `unit`. */
@@ -146,8 +149,8 @@ void tt_slice_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_ra
 void tt_late_copy(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                   struct tt_range from, int64_t bytes);
 /* Combines, as tt_combine_all does, this turn's slices of the pieces of all ranks, each of which
- * has `bytes` bytes and may begin in a later turn (tt_late_copy). `from` is used as it is, and the
- * other ranges are moved with the turns. */
+ * has `bytes` bytes and may begin in a later turn (tt_late_copy). The range `from` is the same in
+ * every turn, and the other ranges are moved with the turns. */
 void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int me,
                      struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes);
 
@@ -197,7 +200,7 @@ static inline int tt_after(int p, int me, int k)
 /* The ranks that exchange pieces with rank `me` in an alltoallv: its neighbours if the call names
  * them, else all ranks but itself. */
 struct tt_peers {
-    const int32_t *list; /* NULL: all ranks but me */
+    const int32_t *list; /* NULL: the peers are all ranks but me */
     int n, first;        /* list[first] is the first neighbour after me */
     int p, me;
 };

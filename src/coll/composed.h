@@ -30,22 +30,23 @@ struct tt_stage_team {
     int *leader;              /* the leader of each node: the root on the root's node, else the
                                * first rank */
     int *peer;                /* the member of each node in a stage of tt_stage_peers */
-    int *apart;               /* 0, 1, 2 ...: map.node for a stage with one rank of each node, in
-                               * which rank k is on node k */
-    int64_t *counts, *displs; /* for each node, or for each rank of a node, in elements; only some
-                               * rows use them */
+    int *apart;               /* the numbers 0, 1, 2 ...: map.node of a stage with one rank of each
+                               * node, whose rank k is on node k */
+    int64_t *counts, *displs; /* counts and displacements in elements, for each node or for each
+                               * rank of a node; only some rows use them */
 };
 
 /* The work of one rank in a stage: an algorithm runs on the part that contains the rank, or the row
  * appends steps of its own. */
 struct tt_stage {
-    const struct tt_algorithm *algorithm; /* NULL: the rank does nothing, or only `build` */
+    const struct tt_algorithm *algorithm; /* NULL: no algorithm runs; the rank does what `build`
+                                           * appends, if `build` is set */
     /* Appends the row's own steps; may be NULL. `kept` is the offset in TMP of the bytes that keep
      * their contents through all stages. */
     void (*build)(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t kept);
     struct tt_call call;
     struct tt_map map;
-    struct tt_subteam part; /* p == 0: this rank is in no part */
+    struct tt_subteam part; /* part.p == 0: this rank is in no part */
 };
 
 /* The data and functions of a composed algorithm, besides the functions of its row. */
@@ -108,17 +109,16 @@ void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struc
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
-/* Returns the algorithm by which ranks on nodes of their own, one on each node, do a reduce_scatter
- * of `bytes` bytes. */
+/* Returns the algorithm for a reduce_scatter of `bytes` bytes among one rank of each node. */
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
 /* Returns the number of ranks of the smallest node: of each node, this many ranks can send to other
  * nodes at the same time. */
 int tt_stage_parts(const struct tt_stage_team *team);
-/* In the rows with the name `parts`, rank j of each node owns part j. The ranks of each node are
- * dealt out among the parts in turn, and a part consists of the pieces of the ranks that come to
- * it. tt_stage_part_of: the part that has the piece of `me`. tt_stage_owns_part: whether `me` owns
- * it. tt_stage_share_bytes: the bytes of node k in part j. tt_stage_part_bytes: the bytes of all
- * nodes in part j. */
+/* In the rows with the name `parts`, rank j of each node owns part j. On each node, the ranks are
+ * dealt out among the parts in turn, and a part consists of the pieces of the ranks that are dealt
+ * to it. tt_stage_part_of: the part that has the piece of `me`. tt_stage_owns_part: whether `me`
+ * owns it. tt_stage_share_bytes: the bytes of node k in part j. tt_stage_part_bytes: the bytes of
+ * all nodes in part j. */
 int tt_stage_part_of(const struct tt_stage_team *team, int me);
 bool tt_stage_owns_part(const struct tt_stage_team *team, int me);
 int64_t tt_stage_share_bytes(const struct tt_stage_team *team, int k, int j);
@@ -128,10 +128,10 @@ int64_t tt_stage_part_bytes(const struct tt_stage_team *team, int j);
  * stage. */
 enum { TT_LAST_PEER = -1 };
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
-/* Sets *stage to stage `which` of an allgather(v); the team's call must be one. After all
- * TT_COLLECTING stages, each rank has the pieces of all ranks: in their places in OUT if the ranks
- * of each node are adjacent and the call is no v-form, else at the beginning of the bytes of TMP
- * that keep their contents, in the order in which struct tt_nodes lists the ranks. */
+/* Sets *stage to stage `which` of an allgather(v); the team's call must be an allgather(v). After
+ * all TT_COLLECTING stages, each rank has the pieces of all ranks: in their places in OUT if the
+ * ranks of each node are adjacent and the call is no v-form, else at the beginning of the bytes of
+ * TMP that keep their contents, in the order in which struct tt_nodes lists the ranks. */
 enum { TT_COLLECTING = 3 };
 void tt_stage_collect(const struct tt_stage_team *team, int me, int which, struct tt_stage *stage);
 /* Makes the stage's buffer `buf` refer to the buffer `at` of the whole team, from offset `off`

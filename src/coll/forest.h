@@ -42,9 +42,11 @@ struct tt_forest {
                                      * an entry of rank -1 */
     int *coordinate;                /* the coordinates of rank v in the network, at v *
                                      * TT_NET_CUBE */
-    int *column;                    /* for each rank, its column in `place`; -1: it has none */
+    int *column;                    /* for each rank, the index of its column in `place`; -1: its
+                                     * places are not kept */
     int columns;
-    struct tt_tree_place *place; /* at s * columns + column[v] */
+    struct tt_tree_place *place; /* the place of rank v in the tree of source s is at s * columns +
+                                  * column[v] */
     uint16_t *order;             /* the ranks of the tree of `me`, in preorder */
     uint16_t *behind;            /* for each source s, from start[s] on: the ranks of the subtree of
                                   * `me` in the tree of s, in preorder; NULL: not asked for */

@@ -61,8 +61,9 @@ struct tt_halving {
                    * the next step */
     int i;        /* my place */
     bool rep;     /* this rank is the rep of its place */
-    int mate;     /* the rank that shares my place, or -1 */
-    bool reduces; /* no allreduce: on some ranks, OUT has no room for the whole vector */
+    int mate;     /* the rank that shares my place; -1: there is none */
+    bool reduces; /* the call is no allreduce: on some ranks, OUT has no room for the whole
+                   * vector */
     int root;     /* the only rank whose OUT has room for the vector, or -1 */
     bool own;     /* each rank has a block of its own */
     bool turned;  /* places are numbered in reverse bit order */
@@ -151,7 +152,7 @@ struct tt_turn {
                * they belong, without a reduction */
     int n;    /* number of partners */
     struct tt_turn_peer {
-        int to, from; /* ranks, or -1 */
+        int to, from; /* the ranks to send to and to receive from; -1: there is none */
         struct tt_span out, in;
     } peer[TT_HALVING_RADIX];
 };
@@ -165,8 +166,8 @@ struct tt_swap {
     bool gathers; /* the turns are part of the gather phase */
     int n;        /* number of partners */
     struct tt_swap_peer {
-        int to, from; /* ranks, or -1 */
-        int out, in;  /* places */
+        int to, from; /* the ranks to send to and to receive from; -1: there is none */
+        int out, in;  /* the places whose parts are sent and received */
     } peer[TT_HALVING_RADIX];
 };
 

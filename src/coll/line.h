@@ -4,13 +4,13 @@
  * step i all blocks that have at least i steps to go move on by one rank. Each rank keeps the
  * blocks that have arrived at their destination.
  *
- *     step 1    me -> [for me + 1][for me + 2][for me + 3]      to the next, which keeps the first
- *     step 2    me -> [for me + 1][for me + 2]                  of what came from me - 1
- *     step 3    me -> [for me + 1]
+ *     step 1    me -> [for me + 1][for me + 2][for me + 3]    my own blocks
+ *     step 2    me -> [for me + 1][for me + 2]                these came from me - 1 in step 1
+ *     step 3    me -> [for me + 1]                            these came from me - 1 in step 2
  *
  * The line is closed: the first rank follows the last one. It is either a whole ring of ranks, or
- * the ranks of a grid that differ in one coordinate only. In the second case a set of blocks goes
- * to each place of the line: the blocks of all the ranks behind that place.
+ * the ranks of a grid that differ in one coordinate only. In the second case each place of the line
+ * gets a set of blocks: the blocks for the ranks that have this coordinate.
  */
 #ifndef TT_COLL_LINE_H
 #define TT_COLL_LINE_H

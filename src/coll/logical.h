@@ -3,10 +3,10 @@
  * Slices that go up and down the logical tree of a map (topo/logical.h). Within a node they go
  * through windows; between a local root and its parent on another node they go in messages.
  *
- *     up       IN -> WIN == local root: IN op WIN@1 op ... -> message -> parent: IN op message ->
- *              WIN == ...
- *     down     OUT -> WIN == OUT of the other ranks of the node; from some of them: OUT -> message
- *              -> OUT of the local root of another node -> WIN == ...
+ *     up       rank: IN -> WIN; its local root: IN op WIN@1 op ... -> message to its parent;
+ *              parent: IN op message -> WIN, which the local root of its own node combines ...
+ *     down     local root: OUT -> WIN; the other ranks of its node: WIN -> OUT; some of them:
+ *              OUT -> message to the local root of another node; this local root: OUT -> WIN ...
  *
  * Each rank handles all its slices in one loop. While one node reduces a slice, the slice before it
  * travels between nodes, and the next node reduces the one before that: all stages work at once.

@@ -16,7 +16,8 @@
 struct tt_ring_plan {
     int p, me;
     int left, right;     /* left: the rank to send to; right: the rank to receive from */
-    int64_t block, last; /* bytes; block is 0 if the message goes round as a whole */
+    int64_t block, last; /* the bytes of a block and of the last block; block is 0 if the message
+                          * goes round as a whole */
 };
 
 /* Whether the message goes round as a whole. */

@@ -72,8 +72,9 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
            tt_mpi_lists_agree(again, key);
 }
 
-/* The struct tt_mpi_key of a call with a count and a type; with two pairs of them, of which the
- * second counts only if ALL; with lists instead of the second count; and with an operation. */
+/* Macros that make the struct tt_mpi_key of a call: ONE for a call with a count and a type; TWO for
+ * one with a second count and type (ALL_N, ALL_T), which this rank uses only if ALL is true; LISTS
+ * for one with lists instead of the second count; OP for one with an operation. */
 #define TT_MPI_KEY_ONE(N, T, ROOT)                                                                 \
     ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .root = ROOT})
 #define TT_MPI_KEY_TWO(N, T, ALL, ALL_N, ALL_T, ROOT)                                              \
@@ -150,7 +151,8 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
 #define TT_MPI_AGAIN_Allgatherv(F, A, RECORD, S, SN, ST, R, RN, D, RT, COMM) \
     F(TT_MPI_INDEX_Allgatherv, TT_MPI_KEY_LISTS(SN, ST, true, RN, D, RT, 0), S, R, \
       tt_mpi_tutti.allgatherv(RECORD->team, S, R, A->n, A->at, TUTTI_U8))
-/* These calls have two lists, or lists without displacements. They are not kept. */
+/* Calls of these collectives are not kept: they have two pairs of lists, or a list without
+ * displacements. */
 #define TT_MPI_AGAIN_Alltoallv(...)
 #define TT_MPI_AGAIN_Alltoallw(...)
 #define TT_MPI_AGAIN_Reduce_scatter(...)

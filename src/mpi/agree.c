@@ -22,12 +22,12 @@ struct number_bits {
 
 /* The bits that each rank contributes. */
 struct rank_bits {
-    uint32_t modes;          /* 1 << mode */
+    uint32_t modes;          /* 1 << the mode of the rank (enum tt_mpi_mode) */
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
     unsigned char undriven;  /* whether the rank's MPI cannot drive Tutti */
-    struct number_bits list; /* the number of list_number() */
-    struct number_bits host; /* the number of host_number() */
+    struct number_bits list; /* the result of list_number() */
+    struct number_bits host; /* the result of host_number() */
     cpu_set_t processors;    /* processors that the rank may use */
 };
 

@@ -131,8 +131,8 @@ static struct fact fact_gather(const void *sendbuf, int64_t sendcount, MPI_Datat
 }
 
 /* For a scatter, functions.h passes the receive buffer in place of the send buffer, and the send
- * buffer in place of the receive buffer. So the function for a gather returns the facts of a
- * scatter. */
+ * buffer in place of the receive buffer. So fact_gather returns the right facts for a scatter,
+ * too. */
 #define fact_scatter fact_gather
 
 static struct fact fact_alltoall(const void *sendbuf, int64_t sendcount, MPI_Datatype sendtype,
@@ -396,8 +396,8 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define RANK_NOW(NAME) call.record->rank
 #define AGAIN(NAME, ...) TT_MPI_AGAIN_##NAME(__VA_ARGS__)
 
-/* Does a call at once if it agrees with the one that is kept, and returns from the function of MPI.
- * The arguments are those that TT_MPI_AGAIN_X passes. */
+/* Does a call at once if it agrees with the call that is kept for the collective (again.h), and
+ * returns from the function of MPI. The arguments are those that TT_MPI_AGAIN_X passes. */
 #define REPEAT(INDEX, KEY, IN, OUT, RUN)                                                           \
     const struct tt_mpi_again *again = &record->again[INDEX];                                      \
     if (tt_mpi_agrees(again, KEY, IN, OUT)) {                                                      \
@@ -439,10 +439,10 @@ static bool has_attached(void)
     }
 TT_MPI_BUFFERS(KEEPS)
 
-/* The functions that take calls: Tutti does the call, or the host. The second one reads the
- * arguments of a call that is neither left nor done at once. While the host does a call, tt_depth
- * is not raised: an error handler of the program may leave that call by longjmp or an exception,
- * and tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
+/* The functions that take calls: Tutti does the call, or the host. read_NAME reads the arguments of
+ * a call that is neither left to the host nor done at once. While the host does a call, tt_depth is
+ * not raised: an error handler of the program may leave that call by longjmp or an exception, and
+ * tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int read_##NAME PARAMETERS;                                                             \
     static int take_##NAME PARAMETERS                                                              \

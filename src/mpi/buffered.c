@@ -24,7 +24,7 @@ static struct {
     struct access mine;    /* what other ranks need to write into the memory of this rank */
     struct access *access; /* what each rank has put into its `mine`; NULL: not exchanged */
     int begun;             /* how many stores into the memory of other ranks were begun */
-    atomic_int written;    /* how many of them have ended */
+    atomic_int written;    /* how many of these stores have ended */
 } at;
 
 unsigned char *tt_mpi_buffers;

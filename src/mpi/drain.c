@@ -16,7 +16,7 @@ static struct {
     tutti_client *client; /* NULL: there is no thread */
     tutti_context *context;
     pthread_t thread;
-    pthread_mutex_t mutex;  /* guards what follows */
+    pthread_mutex_t mutex;  /* guards the members that follow */
     pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
     bool shared; /* whether threads share the client; the thread uses it only after that */
     bool wanted; /* whether packets may have been left behind since the thread last looked */

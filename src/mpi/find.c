@@ -99,7 +99,7 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
 /* The object in which an address lies. */
 struct code_place {
     const void *address;
-    const char *path; /* "": the program */
+    const char *path; /* the path of the object; "": it is the program */
     bool in_host;     /* whether this object is the host MPI */
 };
 

@@ -93,7 +93,8 @@ extern struct tt_mpi_host tt_host;
 
 struct tt_mpi_handles {
     MPI_Comm world, self, no_comm;
-    MPI_Comm own; /* Tutti's duplicate of the world, with MPI_ERRORS_RETURN; no_comm: none */
+    MPI_Comm own; /* Tutti's duplicate of the world, with MPI_ERRORS_RETURN; no_comm: there is
+                   * none */
     MPI_Errhandler errors_return;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
@@ -142,7 +143,7 @@ struct tt_mpi_key {
 
 /* The last call of a collective that Tutti did on a communicator (again.h). */
 struct tt_mpi_again {
-    bool kept; /* false: there is none */
+    bool kept; /* false: no call is kept */
     struct tt_mpi_plain plain;
     struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
     /* The lists of the call, with an entry for each of `pieces` ranks (0: the call has no lists):
@@ -164,7 +165,7 @@ struct tt_mpi_comm {
     int neighbours;
     enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
     /* Only team.c sets these. */
-    tutti_team *team;   /* NULL: there is none, or none yet */
+    tutti_team *team;   /* the communicator's team; NULL: it has none, or none yet */
     atomic_bool failed; /* a call has failed in a way that usually breaks the team */
     /* calls left to the host before there was a team; a long call counts as several */
     int64_t calls;
@@ -178,7 +179,8 @@ struct tt_mpi_comm {
     bool keeps;                   /* whether decisions are kept for the next program */
     char layout[TT_MPI_LAYOUT];   /* if `keeps`: how the members lie on nodes (kept.h) */
     struct tt_mpi_trials *trials; /* freed with the record */
-    struct tt_mpi_again *again;   /* by collective; freed with the record */
+    struct tt_mpi_again *again;   /* indexed by collective (enum tt_mpi_index); freed with the
+                                   * record */
     bool repeats;                 /* whether a call is kept in `again` */
     /* Only later.c uses these. The record is freed when the communicator and the last request on it
      * are freed. */
@@ -219,7 +221,7 @@ extern atomic_uint tt_removed;
  * communicator. Taking the lock for each call would be expensive, as an atomic exchange waits until
  * all earlier stores of the thread are in the cache. */
 struct tt_mpi_last {
-    uint64_t handle;  /* 0: none */
+    uint64_t handle;  /* the communicator's TT_MPI_KEY; 0: this thread has looked up no record */
     unsigned removed; /* tt_removed when the record was looked up */
     struct tt_mpi_comm *record;
 };
@@ -248,7 +250,7 @@ struct tt_mpi_call {
     tutti_request *request;
     enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does the call */
     bool user;                 /* whether the call reduces by an operation of the program */
-    int shape;                 /* tt_mpi_shape_of; -1: not computed */
+    int shape;                 /* the result of tt_mpi_shape_of; -1: not computed yet */
     int measured;              /* the number in the trial under which its times are recorded; -1:
                                  * they are not */
     tutti_status status;       /* the status of Tutti's collective */
@@ -263,7 +265,8 @@ struct tt_mpi_call {
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
     size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */
-    struct tt_mpi_plain plain; /* n < 0: nothing was passed, or not the program's buffers */
+    struct tt_mpi_plain plain; /* n < 0: Tutti's function was not called, or not with the program's
+                                * own buffers */
     _Alignas(64) char small[2048];
 };
 _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,

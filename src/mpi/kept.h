@@ -29,7 +29,7 @@ enum { TT_MPI_KEPT = 512, TT_MPI_LAYOUT = 64, TT_MPI_KEPT_LINE = 512 };
 
 /* Where the decisions of a job are measured. */
 struct tt_mpi_place {
-    char host[64];    /* "open-mpi-v4.1.4" */
+    char host[64];    /* the host and its version, such as "open-mpi-v4.1.4" */
     char version[24]; /* the version of Tutti */
     int cores;        /* processors for the ranks of the first node, at most one for each rank */
 };

@@ -219,8 +219,9 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 
 const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
 
-/* Keeps a copy for when the call starts or has ended. If that fails in a nonblocking call, which
- * has started, only call->code says so, and the error is reported when the program completes it. */
+/* Keeps a copy that is to be made when the call starts or when it has ended. If that fails in a
+ * nonblocking call, which has started, only call->code says so, and the error is reported when the
+ * program completes the call. */
 static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy copy)
 {
     if (copy.count == 0 || copy.layout.size == 0) return;

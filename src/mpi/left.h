@@ -20,7 +20,8 @@
 #include "mpi/host.h"
 
 struct tt_mpi_left {
-    uint64_t comm, type, op; /* handles; 0: none */
+    uint64_t comm, type, op; /* the handles as numbers (TT_MPI_KEY); comm 0: no call is remembered;
+                              * type or op 0: the call has none */
     int64_t least;           /* the least count with the same shape */
     uint64_t more;           /* counts from least up to least + more have the same shape */
     unsigned removed;        /* tt_removed when the call was remembered */
@@ -55,8 +56,8 @@ extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
 #define TT_MPI_BY_Scatterv(...) TT_MPI_BY_NOTHING(Scatterv)
 #define TT_MPI_BY_Alltoallv(...) TT_MPI_BY_NOTHING(Alltoallv)
 #define TT_MPI_BY_Alltoallw(...) TT_MPI_BY_NOTHING(Alltoallw)
-/* The bytes of these two depend on all counts. So no call of them is remembered: the count -1
- * agrees with no range of counts. */
+/* The bytes of an allgatherv or a reduce_scatter depend on all its counts. So no call of these two
+ * is remembered: the count -1 agrees with no range of counts. */
 #define TT_MPI_BY_Allgatherv(...) TT_MPI_INDEX_Allgatherv, -1, 0, 0
 #define TT_MPI_BY_Reduce_scatter(...) TT_MPI_INDEX_Reduce_scatter, -1, 0, 0
 #define TT_MPI_BY_Bcast_c TT_MPI_BY_Bcast

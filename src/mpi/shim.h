@@ -58,8 +58,8 @@ bool tt_mpi_in_host(const void *address);
 /* The values of the setting TUTTI_MPI. All ranks must have the same value, and no rank may have
  * TT_MPI_DOUBT (an unknown value, or two hosts); otherwise every call goes to the host. */
 enum tt_mpi_mode { TT_MPI_OFF, TT_MPI_DOUBT, TT_MPI_ON, TT_MPI_TAKE, TT_MPI_COUNT };
-/* Returns whether Tutti does collectives of the program: where it is measured to be faster, or all.
- */
+/* Returns whether Tutti does collectives of the program: those for which it is measured to be
+ * faster, or all. */
 static inline bool tt_mpi_takes(enum tt_mpi_mode mode)
 {
     return mode == TT_MPI_ON || mode == TT_MPI_TAKE;
@@ -150,12 +150,13 @@ struct tt_mpi_row {
 
 /* A map from handles, which are never 0, to numbers or pointers. */
 struct tt_mpi_entry {
-    uint64_t handle; /* 0: free */
+    uint64_t handle; /* 0: the entry is free */
     int64_t number;
 };
 struct tt_mpi_map {
     struct tt_mpi_entry *entry;
-    size_t size, n; /* size: a power of two, or 0 */
+    size_t size, n; /* size: the number of entries, a power of two, or 0; n: how many of them are
+                     * used */
 };
 /* Returns the entry of the handle, or the free entry where the handle belongs. The map must have
  * room for entries. */
@@ -198,7 +199,7 @@ struct tt_mpi_row *tt_mpi_rows(size_t *n);
 /* ---- report.c ---- */
 
 struct tt_mpi_report {
-    const char *host; /* "Open MPI v4.1.4" */
+    const char *host; /* the name and version of the host, such as "Open MPI v4.1.4" */
     int ranks;
     double seconds; /* from MPI_Init to MPI_Finalize */
     bool choices;   /* whether Tutti was to take calls: the report shows who did each */

@@ -113,7 +113,7 @@ typedef int get_version(char *text, int *length);
 /* Returns the backend for the host. NULL: there is none, and a line was printed that says why. */
 static const struct tt_mpi_backend *backend_of(void)
 {
-    char version[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH */
+    char version[8192] = ""; /* as long as MPI_MAX_LIBRARY_VERSION_STRING of MPICH */
     int n = 0;
     get_version *get = (get_version *)tt_mpi_host_symbol("PMPI_Get_library_version");
     if (get) get(version, &n);

@@ -2,10 +2,10 @@
  *
  * The functions that libtutti_mpi.so exports: for each function X in the table of functions.h,
  * MPI_X and PMPI_X, because the Fortran layers of some MPIs call PMPI_X; and for each function of
- * Open MPI's extension, MPIX_X and PMPIX_X. PMPI_X jumps to the address in `table`, and MPI_X
- * to that in `outer`. This file is
- * compiled with optimisation in every build, so that the compiler turns the call into a jump: the
- * function in the table then sees the return address in the program.
+ * Open MPI's extension, MPIX_X and PMPIX_X. PMPI_X jumps to the address in `table`, and MPI_X to
+ * that in `outer`. This file is compiled with optimisation in every build, so that the compiler
+ * turns the call into a jump: the function in the table then sees the return address in the
+ * program.
  *
  * With TT_MPI_STATIC, the file is for a program that is linked statically (static.c): it exports
  * only MPI_X, because the program's MPI defines PMPI_X.

@@ -50,7 +50,7 @@ static bool allocate(struct tt_mpi_call *call, struct lengths *s)
     bool copies = call->copies;
     s->count = tt_mpi_room(call, 4 * p * (int64_t)sizeof *s->count);
     s->layout = tt_mpi_room(call, p * (int64_t)sizeof *s->layout);
-    call->copies = copies; /* the lists are no data */
+    call->copies = copies; /* memory for the lists is not memory for data */
     if (!s->count || !s->layout) return false;
     s->place = s->count + p;
     s->n = s->place + p;
@@ -229,9 +229,9 @@ static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct 
     return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
 }
 
-/* Records what was passed to Tutti's function by a rank whose own piece is `own`, if that are the
- * program's buffers (again.h). At a rank that has read `s`, from the arguments `buffer` and so on,
- * the pieces must begin at this buffer, and not before it. */
+/* Records what a rank passed to Tutti's function, if it passed the program's own buffers (again.h).
+ * `own` is the rank's own piece. At a rank that has also read the pieces `s`, they must lie in
+ * `buffer` and begin where it begins. */
 static void pass(struct tt_mpi_call *call, const struct tt_mpi_side *own, const struct lengths *s,
                  const void *buffer, bool sends)
 {

@@ -96,7 +96,7 @@ static bool same_buffer(const void *in, const void *out, int64_t bytes)
     return refuses_same_buffer() && in == out && bytes > 0;
 }
 
-/* Records what is passed to Tutti's function, if that are the program's buffers (again.h). */
+/* Records what is passed to Tutti's function, if these are the program's own buffers (again.h). */
 static void pass(struct tt_mpi_call *call, int64_t n, int64_t in_bytes, int64_t out_bytes)
 {
     call->plain.n = n > 0 ? n : -1;

@@ -393,10 +393,10 @@ static uint64_t group_of(int n, const int *ranks)
     return hash;
 }
 
-/* The first rank of a communicator sends this to its other ranks when they inherit decisions, and
- * when they make the team. No other team that has a member in common with this team, and is made at
- * the same time, has the same tag. The decisions are those on communicators with the same ranks,
- * and those of earlier programs on communicators of as many ranks. */
+/* The data that the first rank of a communicator sends to its other ranks when they inherit
+ * decisions, and when they make the team. No other team that has a member in common with this team,
+ * and is made at the same time, has the same tag. The decisions are those on communicators with the
+ * same ranks, and those of earlier programs on communicators of as many ranks. */
 enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;
@@ -411,7 +411,8 @@ static bool holds(const struct tt_mpi_keep *known, const struct tt_mpi_comm *rec
            strcmp(known->layout, record->layout) == 0;
 }
 
-/* Adds the decisions of earlier programs on shapes for which `all` has no decision yet. */
+/* Adds to `all` the decisions of earlier programs on those shapes for which `all` has no decision
+ * yet. */
 static void inherit_known(struct inheritance *all, const struct tt_mpi_comm *record)
 {
     for (int k = 0; k < job.known.n && all->decisions < INHERITED; k++) {

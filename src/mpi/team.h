@@ -25,8 +25,8 @@ struct tt_mpi_flights {
 };
 /* Starts Tutti in this process. Returns whether it has started: on all ranks or on none. Collective
  * over the world. If the host MPI can drive Tutti, each call of its progress advances Tutti once
- * and then calls flights->push, as long as calls are in flight and Tutti is not just driving the
- * host. `flights`: NULL if there will be no nonblocking calls. */
+ * and then calls flights->push, as long as calls are in flight and Tutti is not itself driving the
+ * host at that moment. `flights`: NULL if there will be no nonblocking calls. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
 /* Returns whether the progress of this host MPI can call functions that Tutti registers. */
@@ -46,8 +46,9 @@ void tt_mpi_end(void);
 
 /* Returns whether the host does all calls of this collective on the communicator, because it was
  * measured to be faster; call->choice is set then. Only for collectives whose shape does not depend
- * on bytes, and whose lists Tutti reads before it does a call: in a trial, the call begins here.
- * For other collectives, tt_mpi_ready finds this out when it knows the bytes. */
+ * on bytes, and whose lists Tutti reads before it does a call: in a trial, the time of the call
+ * counts from here on. For other collectives, tt_mpi_ready finds this out when it knows the
+ * bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the

@@ -11,10 +11,10 @@
 /* ---- The order of calls ---- */
 
 /* The blocks of a trial, in their order. A block is `warm` calls that warm up one side, and after
- * these, if it `runs`, a run of calls whose times are recorded. The host comes first, so
- * that a program that makes a few calls of a shape loses nothing. Tutti needs a long warm-up: its
- * first call makes a plan, and each of the next calls uses another slot of the team, whose memory
- * the system provides when it is first touched. */
+ * these, if it `runs`, a run of calls whose times are recorded. The host comes first, so that a
+ * program that makes a few calls of a shape loses nothing. Tutti needs a long warm-up: its first
+ * call makes a plan, and each of the next calls uses another slot of the team, whose memory the
+ * system provides when it is first touched. */
 static const struct block {
     bool tutti, runs;
     int warm;
@@ -27,7 +27,7 @@ _Static_assert(6 + 34 + TT_MPI_RUNS * (2 + TT_MPI_RUN_MOST) < TT_MPI_FOR_HOST,
 
 /* The place of a call in a trial. */
 struct trial_place {
-    int block; /* BLOCKS: the trial has ended */
+    int block; /* the index of the call's block; BLOCKS: the trial has ended */
     /* the number under which the times of the call are recorded; -1: they are not recorded */
     int number;
     bool first; /* whether the call is the first of its block */
@@ -35,7 +35,7 @@ struct trial_place {
 
 int tt_mpi_trial_run(int shape)
 {
-    enum { RUN = 8, SHORT_MAGNITUDE = 10 }; /* of fewer than 1024 bytes */
+    enum { RUN = 8, SHORT_MAGNITUDE = 10 }; /* SHORT_MAGNITUDE: calls of fewer than 1024 bytes */
     int magnitude = shape % TT_MPI_MAGNITUDES;
     int index = shape / TT_MPI_MAGNITUDES % TT_MPI_INDEXES;
     /* no rank knows how long the pieces of the others are; they may be short */
@@ -115,7 +115,7 @@ void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64
     trial->times->ended[number] = ended_ns;
 }
 
-/* Returns the times of a shape's calls; NULL: this rank has none. */
+/* Returns the times of a shape's calls; NULL: this rank has recorded none. */
 static const struct tt_mpi_times *times_of(const struct tt_mpi_trials *all, int shape)
 {
     const struct tt_mpi_trial *trial = tt_mpi_trial_of(all, shape);

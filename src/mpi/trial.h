@@ -60,8 +60,8 @@ enum {
 
 /* The times that were measured for a shape, in nanoseconds. */
 struct tt_mpi_trial {
-    struct tt_mpi_times *times; /* when its calls began and ended; NULL: none, or the decision is
-                                 * made */
+    struct tt_mpi_times *times; /* when its calls began and ended; NULL: no call was timed, or the
+                                 * decision is made */
     int64_t host_ns, tutti_ns;  /* what one call costs, once the decision is made */
 };
 
@@ -75,7 +75,7 @@ struct tt_mpi_trials {
     struct tt_mpi_map kept; /* from the number of a shape + 1 to the shape's struct tt_mpi_trial */
 };
 
-/* Returns the times that were measured for a shape; NULL: none. */
+/* Returns the times that were measured for a shape; NULL: none were measured. */
 static inline struct tt_mpi_trial *tt_mpi_trial_of(const struct tt_mpi_trials *all, int shape)
 {
     const int64_t *at = tt_mpi_map_find(&all->kept, (uint64_t)shape + 1);

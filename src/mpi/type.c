@@ -202,8 +202,8 @@ static bool is_row(MPI_Datatype type)
 }
 
 /* Returns whether the program has committed a derived type. If not, the host refuses the call, also
- * on the ranks that could do the call without packing. No function of MPI returns this, but both
- * hosts refuse to pack even zero elements of such a type. */
+ * on the ranks that could do the call without packing. No function of MPI says whether a type is
+ * committed, but both hosts refuse to pack even zero elements of a type that is not. */
 static bool is_committed(MPI_Datatype type)
 {
     char none[1] = {0};
