@@ -22,26 +22,38 @@ static bool is_settled(const struct tt_mpi_call *call)
     return call->shape >= 0 && call->record->trials->calls[call->shape] == TT_MPI_FOR_TUTTI;
 }
 
-/* Keeps the lists of a call that has some: those of the program, and the lengths and places of the
- * pieces in bytes. Returns false if they cannot be kept. The type of the pieces is predefined and
- * has no gaps, or the data would have been packed. */
+/* Stores a buffer's lists, whose pieces are of a predefined type without gaps: data with gaps would
+ * have been packed. `memory` has room for 4 * pieces numbers. */
+static struct tt_mpi_kept_lists lists_at(int64_t *memory, int pieces, struct tt_mpi_counts counts,
+                                         struct tt_mpi_counts displs, uint64_t type)
+{
+    struct tt_mpi_kept_lists kept = {.count = memory,
+                                     .displ = memory + pieces,
+                                     .n = memory + 2 * pieces,
+                                     .at = memory + 3 * pieces};
+    int64_t size = tt_mpi_predefined_size(type);
+    for (int r = 0; r < pieces; r++) {
+        kept.count[r] = tt_mpi_at(counts, r);
+        kept.displ[r] = tt_mpi_at(displs, r);
+        kept.n[r] = kept.count[r] * size;
+        kept.at[r] = kept.count[r] > 0 ? kept.displ[r] * size : 0;
+    }
+    return kept;
+}
+
+/* Keeps the lists of a call that has some. Returns false if they cannot be kept. */
 static bool keep_lists(struct tt_mpi_again *again, struct tt_mpi_key key, int members)
 {
     again->pieces = 0;
     if (!key.counts.at) return true;
-    int64_t size = tt_mpi_predefined_size(key.all_type);
     if (members > MOST_PIECES) return false;
-    if (!again->count) again->count = malloc(4 * (size_t)members * sizeof *again->count);
-    if (!again->count) return false;
-    again->displ = again->count + members;
-    again->n = again->displ + members;
-    again->at = again->n + members;
-    for (int r = 0; r < members; r++) {
-        again->count[r] = tt_mpi_at(key.counts, r);
-        again->displ[r] = tt_mpi_at(key.displs, r);
-        again->n[r] = again->count[r] * size;
-        again->at[r] = again->count[r] > 0 ? again->displ[r] * size : 0;
-    }
+    size_t numbers = (key.in_counts.at ? 8 : 4) * (size_t)members;
+    int64_t *memory = again->all.count ? again->all.count : malloc(numbers * sizeof *memory);
+    if (!memory) return false;
+    again->all = lists_at(memory, members, key.counts, key.displs, key.all_type);
+    if (key.in_counts.at)
+        again->in =
+            lists_at(memory + 4 * (size_t)members, members, key.in_counts, key.in_displs, key.type);
     again->pieces = members;
     return true;
 }

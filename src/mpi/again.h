@@ -3,10 +3,10 @@
  * Calls that are recognised at once as Tutti's, because they are like the last call of the
  * collective that Tutti did on the communicator. Most programs repeat calls that differ in nothing
  * but their buffers, and to read all arguments of a call takes about as long as Tutti needs for a
- * few bytes. So the record of a communicator keeps, for each collective with at most one pair of
- * lists of counts and displacements, the arguments of the last call that Tutti did, and what it
- * passed to Tutti's function. If the next call agrees with them, Tutti's function is called at
- * once. Lists are compared entry by entry, and kept only on small communicators.
+ * few bytes. So the record of a communicator keeps, for each collective except alltoallw and
+ * reduce_scatter, the arguments of the last call that Tutti did, and what it passed to Tutti's
+ * function. If the next call agrees with them, Tutti's function is called at once. Lists are
+ * compared entry by entry, and kept only on small communicators.
  *
  * All ranks still do the same, because Tutti would do a call that agrees in any case: it has the
  * same shape, and a decision for Tutti holds for as long as the communicator exists (trial.h).
@@ -46,15 +46,25 @@ static inline bool tt_mpi_is_usable(const void *buffer, int64_t bytes)
     return bytes == 0 || (buffer && buffer != MPI_IN_PLACE);
 }
 
+/* Returns whether a buffer's lists agree with those that are kept. */
+static inline bool tt_mpi_list_agrees(const struct tt_mpi_kept_lists *kept, int pieces,
+                                      struct tt_mpi_counts counts, struct tt_mpi_counts displs)
+{
+    if (!counts.at || !displs.at) return false;
+    for (int r = 0; r < pieces; r++)
+        if (tt_mpi_at(counts, r) != kept->count[r] || tt_mpi_at(displs, r) != kept->displ[r])
+            return false;
+    return true;
+}
+
 /* Returns whether the lists of a call agree with those that are kept, or both calls have none. */
 static inline bool tt_mpi_lists_agree(const struct tt_mpi_again *again, struct tt_mpi_key key)
 {
     if (!key.counts.at || !key.displs.at) return again->pieces == 0;
-    for (int r = 0; r < again->pieces; r++)
-        if (tt_mpi_at(key.counts, r) != again->count[r] ||
-            tt_mpi_at(key.displs, r) != again->displ[r])
-            return false;
-    return again->pieces > 0;
+    return again->pieces > 0 &&
+           tt_mpi_list_agrees(&again->all, again->pieces, key.counts, key.displs) &&
+           (!again->in.count ||
+            tt_mpi_list_agrees(&again->in, again->pieces, key.in_counts, key.in_displs));
 }
 
 /* Returns whether a call agrees with the one that is kept. */
@@ -74,7 +84,8 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
 
 /* Macros that make the struct tt_mpi_key of a call: ONE for a call with a count and a type; TWO for
  * one with a second count and type (ALL_N, ALL_T), which this rank uses only if ALL is true; LISTS
- * for one with lists instead of the second count; OP for one with an operation. */
+ * for one with lists instead of the second count; TWO_LISTS for one with lists instead of both
+ * counts; OP for one with an operation. */
 #define TT_MPI_KEY_ONE(N, T, ROOT)                                                                 \
     ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .root = ROOT})
 #define TT_MPI_KEY_TWO(N, T, ALL, ALL_N, ALL_T, ROOT)                                              \
@@ -90,6 +101,13 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
                          .root = ROOT,                                                             \
                          .counts = {ALL ? COUNTS : NULL, sizeof *(COUNTS)},                        \
                          .displs = {ALL ? DISPLS : NULL, sizeof *(DISPLS)}})
+#define TT_MPI_KEY_TWO_LISTS(SN, SD, ST, RN, RD, RT)                                               \
+    ((struct tt_mpi_key){.type = TT_MPI_KEY(ST),                                                   \
+                         .all_type = TT_MPI_KEY(RT),                                               \
+                         .counts = TT_MPI_LIST(RN),                                                \
+                         .displs = TT_MPI_LIST(RD),                                                \
+                         .in_counts = TT_MPI_LIST(SN),                                             \
+                         .in_displs = TT_MPI_LIST(SD)})
 #define TT_MPI_KEY_OP(N, T, OP, ROOT)                                                              \
     ((struct tt_mpi_key){.count = N, .type = TT_MPI_KEY(T), .op = TT_MPI_KEY(OP), .root = ROOT})
 
@@ -137,8 +155,8 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
 #define TT_MPI_AGAIN_Scatter(F, A, RECORD, S, SN, ST, R, RN, RT, ROOT, COMM) \
     F(TT_MPI_INDEX_Scatter, TT_MPI_KEY_TWO(RN, RT, ROOT == RECORD->rank, SN, ST, ROOT), S, R, \
       TT_MPI_AGAIN_MOVED(scatter, A, RECORD, S, R, ROOT))
-#define TT_MPI_AGAIN_N(A) (A->pieces ? A->n : NULL)
-#define TT_MPI_AGAIN_AT(A) (A->pieces ? A->at : NULL)
+#define TT_MPI_AGAIN_N(A) (A->pieces ? A->all.n : NULL)
+#define TT_MPI_AGAIN_AT(A) (A->pieces ? A->all.at : NULL)
 #define TT_MPI_AGAIN_Gatherv(F, A, RECORD, S, SN, ST, R, RN, D, RT, ROOT, COMM) \
     F(TT_MPI_INDEX_Gatherv, TT_MPI_KEY_LISTS(SN, ST, ROOT == RECORD->rank, RN, D, RT, ROOT), S, R, \
       tt_mpi_tutti.gatherv(RECORD->team, S, A->plain.n, TT_MPI_AGAIN_OUT(A, R), TT_MPI_AGAIN_N(A), \
@@ -150,10 +168,13 @@ static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi
                             TT_MPI_AGAIN_AT(A), R, A->plain.n, TUTTI_U8, ROOT))
 #define TT_MPI_AGAIN_Allgatherv(F, A, RECORD, S, SN, ST, R, RN, D, RT, COMM) \
     F(TT_MPI_INDEX_Allgatherv, TT_MPI_KEY_LISTS(SN, ST, true, RN, D, RT, 0), S, R, \
-      tt_mpi_tutti.allgatherv(RECORD->team, S, R, A->n, A->at, TUTTI_U8))
-/* Calls of these collectives are not kept: they have two pairs of lists, or a list without
+      tt_mpi_tutti.allgatherv(RECORD->team, S, R, A->all.n, A->all.at, TUTTI_U8))
+#define TT_MPI_AGAIN_Alltoallv(F, A, RECORD, S, SN, SD, ST, R, RN, RD, RT, COMM) \
+    F(TT_MPI_INDEX_Alltoallv, TT_MPI_KEY_TWO_LISTS(SN, SD, ST, RN, RD, RT), S, R, \
+      tt_mpi_tutti.alltoallv(RECORD->team, TT_MPI_AGAIN_IN(A, S), A->in.n, A->in.at, \
+                             TT_MPI_AGAIN_OUT(A, R), A->all.n, A->all.at, TUTTI_U8))
+/* Calls of these collectives are not kept: they have lists of types, or a list without
  * displacements. */
-#define TT_MPI_AGAIN_Alltoallv(...)
 #define TT_MPI_AGAIN_Alltoallw(...)
 #define TT_MPI_AGAIN_Reduce_scatter(...)
 #define TT_MPI_AGAIN_Bcast_c TT_MPI_AGAIN_Bcast

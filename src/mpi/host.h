@@ -133,12 +133,20 @@ struct tt_mpi_plain {
 
 /* The arguments by which a call is recognised (again.h), all but the buffers. all_count and
  * all_type belong to the buffer with a piece for each rank; counts and displs are its lists. An
- * argument that this rank does not use is 0. */
+ * alltoallv has two such buffers: `type`, in_counts and in_displs belong to its input. An argument
+ * that this rank does not use is 0. */
 struct tt_mpi_key {
     int64_t count, all_count;
     uint64_t type, all_type, op;
     int root;
-    struct tt_mpi_counts counts, displs;
+    struct tt_mpi_counts counts, displs, in_counts, in_displs;
+};
+
+/* The lists of a buffer in a call that is kept, with an entry for each rank: what the program gave
+ * (`count`, `displ`), and what was passed to Tutti's function, in bytes (`n`, `at`). NULL: the call
+ * has no such lists. */
+struct tt_mpi_kept_lists {
+    int64_t *count, *displ, *n, *at;
 };
 
 /* The last call of a collective that Tutti did on a communicator (again.h). */
@@ -146,11 +154,10 @@ struct tt_mpi_again {
     bool kept; /* false: no call is kept */
     struct tt_mpi_plain plain;
     struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
-    /* The lists of the call, with an entry for each of `pieces` ranks (0: the call has no lists):
-     * what the program gave, and what was passed to Tutti's function, in bytes. The four lists are
-     * one piece of memory at `count`, which is freed with the record. */
-    int pieces;
-    int64_t *count, *displ, *n, *at;
+    int pieces;            /* how many entries each list has; 0: the call has no lists */
+    /* The lists of the key's counts and in_counts. They are one piece of memory at all.count, which
+     * is freed with the record. */
+    struct tt_mpi_kept_lists all, in;
 };
 
 /* The record of a communicator that was used in a call. */

@@ -21,6 +21,7 @@ struct lengths {
     int64_t *n, *at;
     int64_t all; /* bytes of all pieces */
     bool lie;    /* Tutti uses the pieces where they are in `buffer` */
+    bool before; /* a piece begins before the program's buffer */
 };
 
 static bool wrong(struct tt_mpi_call *call)
@@ -66,6 +67,7 @@ static void shift(struct lengths *s, int p)
     for (int r = 0; r < p; r++)
         if (s->n[r] > 0 && s->place[r] < least) least = s->place[r];
     s->buffer += least;
+    s->before = least < 0;
     for (int r = 0; r < p; r++) {
         s->place[r] = s->n[r] > 0 ? s->place[r] - least : 0;
         s->at[r] = s->place[r];
@@ -229,14 +231,20 @@ static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct 
     return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
 }
 
+/* Returns whether Tutti uses the pieces in the program's buffer, and counts their places from where
+ * this buffer begins. */
+static bool as_given(const struct lengths *s)
+{
+    return s->lie && !s->before;
+}
+
 /* Records what a rank passed to Tutti's function, if it passed the program's own buffers (again.h).
- * `own` is the rank's own piece. At a rank that has also read the pieces `s`, they must lie in
- * `buffer` and begin where it begins. */
+ * `own` is the rank's own piece, and `s` the pieces of all ranks, if this rank has read them. */
 static void pass(struct tt_mpi_call *call, const struct tt_mpi_side *own, const struct lengths *s,
-                 const void *buffer, bool sends)
+                 bool sends)
 {
     int64_t all = s->count ? reach_of(s, call->record->members) : 0;
-    if (own->bytes == 0 || (s->count && (!s->lie || s->buffer != buffer))) return;
+    if (own->bytes == 0 || (s->count && !as_given(s))) return;
     call->plain = (struct tt_mpi_plain){.n = own->bytes,
                                         .in_bytes = sends ? all : own->bytes,
                                         .out_bytes = sends ? own->bytes : all};
@@ -256,7 +264,7 @@ bool tt_mpi_do_allgatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t
     const void *from = gathered_from(call, &own, &s, sendbuf == MPI_IN_PLACE, to);
     if (!well(call)) return true;
     call->status = TT_MPI_RUN(call, allgatherv, call->team, from, to, s.n, s.at, TUTTI_U8);
-    pass(call, &own, &s, recvbuf, false);
+    pass(call, &own, &s, false);
     deliver(call, &s, to);
     return true;
 }
@@ -282,7 +290,7 @@ bool tt_mpi_do_gatherv(struct tt_mpi_call *call, const void *sendbuf, int64_t se
     if (!well(call)) return true;
     call->status =
         TT_MPI_RUN(call, gatherv, call->team, from, own.bytes, to, s.n, s.at, TUTTI_U8, root);
-    pass(call, &own, &s, recvbuf, false);
+    pass(call, &own, &s, false);
     if (here) deliver(call, &s, to);
     return true;
 }
@@ -338,7 +346,7 @@ bool tt_mpi_do_scatterv(struct tt_mpi_call *call, const void *sendbuf,
         scatterv_at_root(call, &s, &own, in_place, root);
     else
         scatterv_elsewhere(call, &own, root);
-    pass(call, &own, &s, sendbuf, true);
+    pass(call, &own, &s, true);
     return true;
 }
 
@@ -363,6 +371,9 @@ static bool exchange(struct tt_mpi_call *call, struct lengths *in, struct length
     if (in_place) *in = *out;
     call->status =
         TT_MPI_RUN(call, alltoallv, call->team, from, in->n, in->at, to, out->n, out->at, TUTTI_U8);
+    if (!in_place && as_given(in) && as_given(out))
+        call->plain =
+            (struct tt_mpi_plain){.in_bytes = reach_of(in, p), .out_bytes = reach_of(out, p)};
     deliver(call, out, to);
     return true;
 }

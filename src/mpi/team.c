@@ -735,7 +735,7 @@ void tt_mpi_measured(struct tt_mpi_call *call)
 void tt_mpi_drop(struct tt_mpi_comm *record)
 {
     tt_mpi_trials_free(record->trials);
-    for (int i = 0; i < TT_MPI_INDEXES; i++) free(record->again[i].count);
+    for (int i = 0; i < TT_MPI_INDEXES; i++) free(record->again[i].all.count);
     free(record->world);
     if (record->team && job.client && record->team != tt_mpi_tutti.world(job.client))
         free_team(record->team);

@@ -131,6 +131,39 @@ static void compare(const struct listed *s, int i, int pieces)
     expect(memcmp(s->memory, wanted.memory, sizeof s->memory), 0);
 }
 
+/* Calls alltoallv `times` times with these lists. Rank a sends rank b the number 10 * a + b, plus
+ * 100 for each call before. */
+static void exchange(struct listed in, struct listed out, int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct listed wanted = out;
+        fill(&wanted, i, 0);
+        fill(&out, i, 0);
+        for (int r = 0; r < p; r++)
+            for (int k = 0; k < in.count[r]; k++) {
+                middle_of(&in)[in.displ[r] + k] = 100 * i + 10 * me + r;
+                middle_of(&wanted)[out.displ[r] + k] = 100 * i + 10 * r + me;
+            }
+        MPI_Alltoallv(middle_of(&in), in.count, in.displ, MPI_INT, middle_of(&out), out.count,
+                      out.displ, MPI_INT, MPI_COMM_WORLD);
+        expect(memcmp(out.memory, wanted.memory, sizeof out.memory), 0);
+    }
+}
+
+/* Exchanges of which the displacements of the output or of the input, or the counts change, and
+ * then come back: pieces with and without gaps, and before the buffer. */
+static void exchanges(void)
+{
+    struct listed first = listed_at(me, 3, 0);
+    exchange(first, first, MANY);
+    exchange(first, listed_at(me, 3, 1), 3);
+    exchange(listed_at(me, 3, 1), first, 3);
+    exchange(listed_at(me + 1, 3, 0), listed_at(me + 1, 3, 0), 3);
+    exchange(first, listed_at(me, 2, -5), 3);
+    exchange(listed_at(me, 2, -5), first, 3);
+    exchange(first, first, MANY);
+}
+
 /* Calls gatherv, scatterv and allgatherv `times` times with these lists. */
 static void with_lists(struct listed s, int root, int times)
 {
@@ -311,6 +344,7 @@ int main(int argc, char **argv)
     others();
     lists(0);
     lists(p - 1);
+    exchanges();
     types();
     communicators();
     around();
