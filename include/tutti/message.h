@@ -14,11 +14,11 @@
  *     send.sent(...): the buffer is free again
  *     send.delivered(...): the target has it       receive.done(...): the data have arrived
  *
- * The length of a message decides how it travels: in one packet (immediate, eager), in several, or
- * by rendezvous. In a rendezvous the origin first notifies the target, and the target's contexts
- * pull the data in parallel, each a portion, if they can reach it; otherwise the origin sends the
- * data to the handler's context. Within a node the origin may also write parts of the data to their
- * destination while it is advanced, about a mebibyte at a time.
+ * The length of a message decides how it travels: in one packet (immediate, eager), in several
+ * packets, or by rendezvous. In a rendezvous the origin first notifies the target. If the target's
+ * contexts can reach the data, they pull it in parallel, each context a portion; otherwise the
+ * origin sends the data to the handler's context. Within a node the origin may also write parts of
+ * the data to their destination while it is advanced, about a mebibyte at a time.
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. The
  * library never loses a message: if there is no room, the message waits at its origin, and
@@ -36,8 +36,8 @@
  *
  * In all declarations, "local" means that only this process is concerned, and a function blocks
  * only if its comment says so. The calling thread uses a context for the length of a call, so only
- * one thread at a time may pass it to a function; only tutti_post accepts it from any thread at any
- * time.
+ * one thread at a time may pass it to a function. The exception is tutti_post, which any thread may
+ * call at any time.
  *
  * The library calls handlers, completion functions and posted work while their context is advanced:
  * in tutti_advance and its variants, and for context 0 also in every call that waits for a
@@ -87,13 +87,13 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 /* Advances everything that the context has under way, without blocking: incoming and outgoing
  * messages, posted work, and, for context 0, collectives in flight on the client's teams. *events
  * receives the number of events if events is not NULL, also if the function returns an error of a
- * team or a message. If a team is broken, the function returns the error once, and only if no call
- * on that team has returned it before. (Calls on the team return it each time.) The function also
- * returns the first error of a message since the last call, if there is no completion function for
- * that error: ARG for a message whose dispatch id has no handler, or whose handler gave a wrong
- * type, count or buffer; MEMORY or LIMIT for a message that waits because it could not be sent or
- * received yet (a later call tries again), and MEMORY for a message that could not be unpacked,
- * whose data are lost. One thread per context at a time. */
+ * team or a message. If a team is broken, the function returns the error of the team once, and only
+ * if no call on that team has returned it before. (Calls on the team return it each time.) The
+ * function also returns the first error of a message since the last call, if there is no completion
+ * function that gets this error. ARG: the message's dispatch id has no handler, or its handler gave
+ * a wrong type, count or buffer. MEMORY or LIMIT: the message waits because it could not be sent or
+ * received yet; a later call tries again. MEMORY also: the message could not be unpacked, and its
+ * data are lost. One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
@@ -101,11 +101,12 @@ TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
  * tutti_advance. */
 TUTTI_API tutti_status tutti_advance_all(tutti_context *const *contexts, int n, int *events);
 
-/* Advances the context as tutti_advance does, and blocks until there was an event, until some rank
- * has died or left (then OK, perhaps without an event), or until timeout_ms have passed (then
- * AGAIN; a negative timeout_ms never ends the wait). Sets *events as tutti_advance does. If the
- * error of a broken team was returned before, this team does not end the wait. The function spins,
- * yields and sleeps as collectives do; tutti_post of another thread wakes it. */
+/* Advances the context as tutti_advance does, and blocks until there was an event. The call also
+ * ends with OK, perhaps without an event, when some rank has died or left, and with AGAIN when
+ * timeout_ms milliseconds have passed; a negative timeout_ms never ends it. Sets *events as
+ * tutti_advance does. If the error of a broken team was returned before, this team does not end the
+ * wait. The function spins, yields and sleeps as collectives do; tutti_post of another thread wakes
+ * it. */
 TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms, int *events);
 
 /* Finds out, without blocking, whether all packets that the context has sent have left this
@@ -120,9 +121,9 @@ TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms
  * tutti_advance. One thread per context at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_drain(tutti_context *context);
 
-/* Posts `work` to a context from any thread. The thread that advances the context next calls it
- * with (context, arg), in the order of posting. The function is lock-free except for the memory
- * that it allocates. Errors: ARG, MEMORY. */
+/* Posts `work` to a context from any thread. The thread that advances the context next calls
+ * work(context, arg). Functions that were posted to one context are called in the order of posting.
+ * The function is lock-free except for the memory that it allocates. Errors: ARG, MEMORY. */
 typedef void tutti_work_fn(tutti_context *context, void *arg);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_post(tutti_context *context, tutti_work_fn *work,
                                                    void *arg);
@@ -159,10 +160,10 @@ TUTTI_API int tutti_endpoint_context(const tutti_endpoint *endpoint);
  * file says when, and which functions it may call. */
 typedef void tutti_done_fn(tutti_context *context, void *arg, tutti_status status);
 
-/* A message that its handler has put off. It belongs to the library and lasts until
- * tutti_message_receive has returned OK for it, or else until tutti_finalize, even if its origin
- * has failed meanwhile (`done` of a long message then gets PEER). If a handler returns without
- * putting the message off, the pointer that it got is not valid any more. */
+/* A message that its handler has put off. The library owns it until tutti_message_receive has
+ * returned OK for it, or else until tutti_finalize, even if its origin has failed meanwhile (`done`
+ * of a long message then gets PEER). If a handler returns without putting the message off, the
+ * pointer that it got is not valid any more. */
 typedef struct tutti_pending tutti_pending;
 
 /* A message as its handler gets it. It lasts until the handler returns. */
@@ -183,19 +184,19 @@ typedef struct tutti_receive {
     void *to;        /* memory of the caller; NULL: the library drops the payload */
     int64_t count;   /* how many elements there is room for */
     tutti_type type; /* the type of the elements */
-    /* Called when the data have arrived; may be NULL. It gets TRUNCATED if the message was longer
-     * (the library drops the rest), PEER if the origin failed before, ARG if a buffer at either end
-     * is not valid memory or the type or count is wrong, and MEMORY if the data could not be
-     * unpacked. */
+    /* Called when the data have arrived; may be NULL. Its status is TRUNCATED if the message was
+     * longer (the library drops the rest), and PEER if the origin failed before. It is ARG if a
+     * buffer at either end is not valid memory or the type or count is wrong, and MEMORY if the
+     * data could not be unpacked. */
     tutti_done_fn *done;
     void *arg;   /* the argument of `done` */
     int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
 } tutti_receive;
 
-/* A handler. The library calls it once for each message. The handler may read message->data in
- * place if that is not NULL, and leave *receive as it is (all zero); or set in *receive where the
- * payload is to go; or put the message off. If it does none of these, the library drops a payload
- * that has not arrived yet. */
+/* A handler. The library calls it once for each message. The handler may do one of three things:
+ * read message->data in place if that is not NULL, and leave *receive as it is (all zero); set in
+ * *receive where the payload is to go; or put the message off. If the handler does none of these,
+ * the library drops a payload that has not arrived yet. */
 typedef void tutti_message_fn(tutti_context *context, const tutti_message *message,
                               tutti_receive *receive, void *arg);
 
@@ -230,10 +231,10 @@ typedef struct tutti_send {
 } tutti_send;
 
 /* Sends a message. If the function returns ARG, MEMORY or PEER (the rank is known to have failed or
- * left), it has sent nothing. `sent` and `delivered` get OK or PEER; `delivered` may also get ARG
- * (the target has no handler for the dispatch id, or a buffer at either end is not valid memory),
- * MEMORY (the target could not unpack the data) and TRUNCATED. The library may call both before the
- * function returns. */
+ * left), it has sent nothing. `sent` and `delivered` get the status OK or PEER. `delivered` may
+ * also get ARG (the target has no handler for the dispatch id, or a buffer at either end is not
+ * valid memory), MEMORY (the target could not unpack the data) or TRUNCATED. The library may call
+ * both before the function returns. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *context,
                                                            const tutti_send *send);
 
@@ -262,9 +263,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *clie
                                                               size_t bytes, tutti_region **region);
 /* Ends the registration; the memory stays as it is. No get or put of the region may be under way:
  * their origins must have seen them complete, by `done` or by a fence. Later gets and puts with
- * keys of the region get ARG, from the call if the owner is on the same node, else by `done`.
- * region may be NULL. Errors: ARG (the region was freed already). Does not block. Local, one thread
- * per client at a time. */
+ * keys of the region get ARG: the call returns it if the owner is on the same node, and otherwise
+ * `done` gets it. region may be NULL. Errors: ARG (the region was freed already). Does not block.
+ * Local, one thread per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
 /* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
  * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
@@ -277,9 +278,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *reg
  * `done`. The endpoint's rank owns the region. The library calls `done`, unless it is NULL, when
  * the bytes have arrived, with OK, PEER, or ARG (the region, on another node, was freed). If the
  * function returns ARG, MEMORY or PEER, it has started nothing. ARG: the range lies outside the
- * region, the key is invalid or belongs to another rank, the region was freed (on the same node;
- * tutti_finalize frees it, too), or the kernel finds the memory unmapped. If neither the node nor
- * the network can access memory by itself, the owner must go on advancing its context. */
+ * region, the key is invalid or belongs to another rank, or the kernel finds the memory unmapped.
+ * ARG also if the region is on this node and was freed, by tutti_region_free or by tutti_finalize.
+ * If neither the node nor the network can access memory by itself, the owner must go on advancing
+ * its context. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);
@@ -291,11 +293,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
                                                   int64_t offset, int64_t bytes,
                                                   tutti_done_fn *done, void *arg);
 
-/* Calls `done` when all messages and puts that the context has sent to the endpoint before are
- * delivered or in place; if the endpoint is NULL, those to all endpoints. `done` gets PEER if a
- * rank failed or left, and this rank does not know whether that rank has received all of them;
- * later fences do not report this failure again. If the function returns ARG, MEMORY or PEER (the
- * endpoint's rank is known to have failed or left), it does not call `done`. done may be NULL. */
+/* Calls `done` when all messages and puts that the context has sent to the endpoint before this
+ * call are delivered or in place; with endpoint NULL, all that it has sent to any endpoint. `done`
+ * gets PEER if a rank failed or left, and this rank does not know whether that rank has received
+ * all of them; later fences do not report this failure again. If the function returns ARG, MEMORY
+ * or PEER (the endpoint's rank is known to have failed or left), it does not call `done`. done may
+ * be NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_fence(tutti_context *context, tutti_endpoint *to,
                                                     tutti_done_fn *done, void *arg);
 

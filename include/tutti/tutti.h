@@ -64,13 +64,12 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  *
  * A process may hold several clients. The k-th call on every rank makes client k of the job. Each
  * client has its own world, teams, contexts, dispatch ids and memory, and different threads may use
- * different clients at the same time. If one client fails (calls do not match, or a rank leaves it
- * while other ranks still need that rank), the other clients go on working; but a rank whose
+ * different clients at the same time. A client fails if its calls do not match, or if a rank leaves
+ * it while other ranks still need that rank; the other clients then go on working. But a rank whose
  * process dies has failed in all clients. A process may finalize its clients in any order, and may
  * make more clients afterwards, even if it has finalized all of them. If nobody launched the job,
- * each client is a job of one rank, also inside tutti_threads, and also in a child process of a
- * process that has such clients: the child may make clients of its own, but cannot use those of its
- * parent.
+ * each client is a job of one rank, also inside tutti_threads. A child process of such a process
+ * may make clients of its own, but cannot use those of its parent.
  *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
@@ -99,11 +98,11 @@ typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *ar
  * of tutti_init: ranks of one host share memory, and ranks of several hosts use a network.
  *
  * Collective over the job; blocks. All ranks make the same calls of `allgather` in the same order,
- * a few for the first client and a few for each client of a job on several hosts, all with equal
- * `bytes`. The calls come from the calling thread, and none after this function has returned. If a
- * rank cannot go on, it makes one more call, so that all ranks return. If the last of the calls
- * fails on some ranks only, the ranks on which it succeeds wait for up to TUTTI_BOOT_TIMEOUT
- * seconds (300 unless set), and return BOOT or PEER.
+ * and with equal `bytes`. There are a few calls for the first client and, if the job is on several
+ * hosts, a few for each further client. The calls come from the calling thread, and none after this
+ * function has returned. If a rank cannot go on, it makes one more call, so that all ranks return.
+ * If the last of the calls fails on some ranks only, the ranks on which it succeeds wait for up to
+ * TUTTI_BOOT_TIMEOUT seconds (300 unless set), and return BOOT or PEER.
  *
  * A process belongs to one job. Each further call, with the same rank and size, makes a further
  * client of the job; tutti_init returns ARG in this process. One thread of the process at a time.
@@ -119,21 +118,21 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
 
 /* Leaves the client and frees it with all its teams, requests, contexts and memory. When a process
  * has finalized its last client, it leaves the job; it disconnects from a launcher that speaks PMIx
- * only when it ends. The function first stops the helper threads of the client's contexts. If calls
- * are still in flight on a team, it compares them as below, but does not complete them: the team
+ * only when it ends. The function first stops the helper threads of the client's contexts. Calls
+ * that are still in flight on a team are compared as described below, but not completed: the team
  * then fails for the members that still need this rank. The function drops work that was posted to
  * a context and has not run. It waits for ranks that go on and have not received the messages that
  * this rank sent to them (tutti/message.h, Leaving).
  *
- * This function reports calls that do not match, unless an earlier call has reported them. If the
- * last call on a team did not make this rank wait for all members (a bcast, reduce, gather(v),
- * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight), the
- * function waits until the members have made as many calls as this rank, have failed or left, or
- * none of them has made progress for five seconds. It does not wait for them to finalize, and after
- * a barrier or an allreduce it does not wait at all. If this rank leaves before another rank makes
- * one call too many, only that other rank gets an error. Errors:
+ * This function reports calls that do not match, unless an earlier call has reported them. Some
+ * calls on a team do not make this rank wait for all members: a bcast, reduce, gather(v),
+ * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
+ * call on a team was one of these, the function waits until each member has made as many calls as
+ * this rank, or has failed or left, or until none has made progress for five seconds. It does not
+ * wait until they finalize. After a barrier or an allreduce it does not wait. If this rank leaves
+ * before another rank makes one call too many, only that other rank gets an error. Errors:
  *
- *     MISMATCH  calls did not match, and no call has returned that before; also printed to stderr
+ *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
  *     ARG       the client was finalized before, or belongs to the parent of this process
  *
@@ -141,7 +140,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * other thread may be inside the library with this client.
  *
  * The library refuses a handle (client, team, request, context, endpoint, region) that is used
- * after it was freed, by itself or with its client: functions return ARG, or NULL, -1 or 0 if they
+ * after the handle or its client was freed. Functions then return ARG, or NULL, -1 or 0 if they
  * return no status. The library recognises such a handle until eight more of its kind (64 for
  * requests) have been freed; after that the handle may be taken for a newer one.
  *
@@ -159,14 +158,14 @@ TUTTI_API tutti_status tutti_finalize(tutti_client *client);
  * use other clients. */
 typedef void tutti_hook_fn(void *arg);
 
-/* Sets a function that the library calls while a call of the client waits (collectives, tutti_wait,
- * tutti_advance_wait, calls that make a team, tutti_team_agree, tutti_finalize), so that another
- * library in the process makes progress, for example the MPI library under which Tutti runs. A
- * waiting call calls hook(arg) after it has looked `first` times in vain for what it waits for,
- * after each `every` further looks in vain, and before each sleep. A call that finds what it waits
- * for within `first` looks does not call the hook. A look takes some 10 ns while the call spins,
- * and longer while it yields the processor (docs/tuning.md, Waiting). With first = 200 and every =
- * 32, a hook does not make short calls slower.
+/* Sets a function, the hook, that the library calls while a call of the client waits (collectives,
+ * tutti_wait, tutti_advance_wait, calls that make a team, tutti_team_agree, tutti_finalize). By the
+ * hook another library in the process makes progress, for example the MPI library under which Tutti
+ * runs. A waiting call calls hook(arg) after it has looked `first` times in vain for what it waits
+ * for, after each `every` further looks in vain, and before each sleep. A call that finds what it
+ * waits for within `first` looks does not call the hook. A look takes some 10 ns while the call
+ * spins, and longer while it yields the processor (docs/tuning.md, Waiting). With first = 200 and
+ * every = 32, a hook does not make short calls slower.
  *
  * hook = NULL removes the hook, and the other arguments are ignored. The client keeps `hook` and
  * `arg` until the hook is removed or replaced, or until the client is finalized. tutti_init does
@@ -191,18 +190,18 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client,
 
 /* Lets several threads of this rank use the client at the same time. Calls that the library
  * otherwise allows to one thread per client, or to one per team, may then come from several threads
- * if they concern different teams. So two threads may wait for two teams, and the ranks may do that
- * in different orders, as with MPI_THREAD_MULTIPLE. Still one thread at a time uses a team, a
- * request, or a context other than context 0. Threads that make teams at the same time call
- * tutti_team_of with different tags; of the other functions that make a team, and of
- * tutti_team_agree and tutti_team_shrink, only one call of a client is under way at a time.
+ * if they concern different teams. For example, two threads may wait for two teams, and each rank
+ * may do so in an order of its own, as with MPI_THREAD_MULTIPLE. A team, a request, or a context
+ * other than context 0 may still be used by only one thread at a time. Threads that make teams at
+ * the same time call tutti_team_of with different tags. Of the other functions that make a team,
+ * and of tutti_team_agree, only one call of a client may be under way at a time.
  *
- * The client gets a lock. A call takes it, and releases it each time before it waits, so a thread
- * that waits keeps no other thread from anything. Handlers of messages to context 0, and functions
- * of user-defined operations, run with the lock. Calls take a little longer, and waits look less
- * often. Sharing cannot be ended. Other ranks need not share their clients. Local, does not block;
- * no other thread may be inside the library with this client. A second call has no effect. Errors:
- * ARG (the client is no live one), MEMORY. */
+ * The client gets a lock. A call takes the lock, and releases it whenever it waits, so a thread
+ * that waits keeps no other thread from making calls. Handlers of messages to context 0, and
+ * functions of user-defined operations, run with the lock held. Calls take a little longer, and a
+ * waiting call looks less often for what it waits for. Sharing cannot be ended. Other ranks need
+ * not share their clients. Local, does not block; no other thread may be inside the library with
+ * this client. A second call has no effect. Errors: ARG (the client is no live one), MEMORY. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_share(tutti_client *client);
 
 /* The function that each thread of tutti_threads runs. The client belongs to the library. The
@@ -212,10 +211,10 @@ typedef void tutti_thread_fn(tutti_client *client, void *arg);
 
 /* Runs fn in n new threads of this process, which form a job of n ranks. The collectives and their
  * guarantees are the same as between processes. The library finalizes each thread's client when fn
- * returns or the thread ends. Blocks until all threads have ended. Errors: ARG (n < 1, or fn is
- * NULL), MEMORY, LIMIT (no more threads or address space); otherwise the error of the thread of the
- * lowest rank that could not join or leave the job (the errors of tutti_init and tutti_finalize).
- * Local, any thread. */
+ * returns or the thread ends. Blocks until all threads have ended. Local, any thread. Errors: ARG
+ * (n < 1, or fn is NULL), MEMORY, LIMIT (no more threads or address space). Otherwise, if threads
+ * could not join or leave the job, the function returns the error of the thread with the lowest
+ * rank among them (an error of tutti_init or tutti_finalize). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg);
 
 /* Runs fn in n new threads of this process, which form one job with the threads of all other ranks
@@ -250,10 +249,10 @@ TUTTI_API tutti_team *tutti_world(tutti_client *client);
 TUTTI_API int tutti_rank(const tutti_team *team);
 TUTTI_API int tutti_size(const tutti_team *team);
 
-/* The functions that make a team from a team have this in common: if the arguments of one rank are
- * wrong, all ranks get its error, with a text that names the rank, and the old team goes on
- * working. Only a rank whose `team` is no live team returns alone; the other ranks wait for it, and
- * get MISMATCH or PEER when it makes another call on the team or leaves.
+/* This paragraph holds for all functions that make a team from a team. If the arguments of one rank
+ * are wrong, all ranks get the error of that rank, with a text that names the rank, and the old
+ * team goes on working. Only a rank whose `team` is no live team returns alone; the other ranks
+ * wait for it, and get MISMATCH or PEER when it makes another call on the team or leaves.
  *
  * Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
  * `team`. A rank with a negative colour takes part and gets *part = NULL. Collective over `team`;
@@ -313,14 +312,14 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n,
                                                       int tag, tutti_team **part);
 
-/* Frees a team that another function of this file made. The caller must have freed the
- * team's requests. All members call this function, at any time: it waits for no other rank, so
- * ranks may free several teams in different orders. The other members may still read this rank's
- * memory, so the library frees that memory when all members have called this function: in a later
- * call that makes a team or advances context 0, or in tutti_finalize. NULL is allowed. Errors: ARG
- * (the team is the world, or has requests); PEER, MISMATCH (the team is broken; it is freed all the
- * same). If the calls on the team turn out later not to match, tutti_advance or tutti_finalize
- * returns MISMATCH. One thread per team. */
+/* Frees a team that another function of this file made. The caller must have freed the team's
+ * requests. All members call this function, at any time: it waits for no other rank, so ranks may
+ * free several teams in different orders. The other members may still read this rank's memory. So
+ * the library frees that memory later, when all members have called this function: in a call that
+ * makes a team or advances context 0, or in tutti_finalize. NULL is allowed. Errors: ARG (the team
+ * is the world, or has requests); PEER, MISMATCH (the team is broken; it is freed all the same). If
+ * the calls on the team turn out later not to match, tutti_advance or tutti_finalize returns
+ * MISMATCH. One thread per team. */
 TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* ---- Teams with neighbours ----
@@ -352,10 +351,10 @@ typedef enum tutti_cart_order {
  * if all are given). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_dims(int p, int n, int *dims);
 
-/* Makes a team whose ranks form a grid of n dimensions with dims[0] * ... * dims[n-1] places. It
- * has the first ranks of `team`, one for each place; a rank that is left over takes part and gets
- * *part = NULL. periodic[i] is 1 if the last and the first coordinate of dimension i are
- * neighbours, else 0; if periodic is NULL, no dimension is periodic. Collective over `team`;
+/* Makes a team whose ranks form a grid of n dimensions with dims[0] * ... * dims[n-1] places. The
+ * new team has the first ranks of `team`, one for each place. A rank that is left over takes part
+ * and gets *part = NULL. periodic[i] is 1 if the last and the first coordinate of dimension i are
+ * neighbours, else 0. If periodic is NULL, no dimension is periodic. Collective over `team`;
  * blocks; all ranks return the same status. The caller frees the team. One thread per team. Errors:
  *
  *     ARG  n is not in 1 .. TUTTI_CART_DIMS, a dimension is less than 1, the grid has more places
@@ -402,9 +401,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_graph(tutti_team *team, int s
 
 /* tutti_team_sources lists the ranks from which this rank receives, and tutti_team_destinations
  * those to which it sends. In a graph, they are the lists that this rank gave. In a grid of d
- * dimensions, both lists have 2 * d entries: entry 2i is the neighbour with the lower coordinate i,
- * and entry 2i + 1 the neighbour with the higher one, or TUTTI_NO_RANK. Stores the first n entries
- * in ranks, and the length of the list in *count if count is not NULL. */
+ * dimensions, both lists have 2 * d entries. Entry 2i is the neighbour with the lower coordinate i,
+ * and entry 2i + 1 that with the higher one. TUTTI_NO_RANK stands for a missing neighbour. Stores
+ * the first n entries in ranks, and the length of the list in *count if count is not NULL. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_sources(const tutti_team *team, int *ranks,
                                                            int n, int *count);
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team *team, int *ranks,
@@ -437,10 +436,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  * have called them, whichever member dies meanwhile, and they advance context 0 and the client's
  * teams. A member that leaves the job (tutti_finalize) without calling them counts as failed. If a
  * collective returns MEMORY, LIMIT, SYSTEM or MISMATCH to a rank, that rank counts as failed in all
- * teams of the client from then on: the library has reported to the other members that the rank
- * cannot go on, and returns PEER if the rank itself calls these functions. The method and its proof
- * are in src/recover/accord.h; the calls are those of user-level failure mitigation for MPI (Bland,
- * Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
+ * teams of the client from then on. The library has reported to the other members that the rank
+ * cannot go on; if the rank itself calls tutti_team_agree or tutti_team_shrink, it gets PEER. The
+ * method and its proof are in src/recover/accord.h; the calls are those of user-level failure
+ * mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
 
 /* Combines *value of all members by bitwise AND and returns the result in *value. The result
  * contains the value of every member that returns OK; it may or may not contain that of a member
@@ -462,23 +461,23 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64
  * members have failed. If no member has failed, the new team is a copy. A member that dies after
  * the agreement belongs to the new team, and the first call on that team returns PEER; the members
  * can shrink that team again. If one member has no memory for the new team, no member gets one. The
- * caller frees the new team. The caller also frees the old team, after its requests; if members
- * have failed, that call waits for no other rank. Errors: ARG (part is NULL), PEER, MISMATCH,
- * MEMORY, LIMIT; if one member gets ARG, MEMORY or LIMIT, all members do. One thread per team. */
+ * caller frees the new team. The caller also frees the old team, after the requests of the old
+ * team. Errors: ARG (part is NULL), PEER, MISMATCH, MEMORY, LIMIT; if one member gets ARG, MEMORY
+ * or LIMIT, all members do. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
 /* Breaks the team for all its members: collectives that they have in flight on it, or start later,
  * end with PEER ("rank 2 revoked the team"). tutti_team_agree, tutti_team_shrink and
- * tutti_team_failed still work. A rank calls this before it stops to take part in the collectives
- * of a team that has no failed member, for example because of a failure in another team: without it
- * the members would wait for this rank. Local, does not block; the other members notice it when
- * they next call the library. Errors: ARG, MEMORY, LIMIT. One thread per team. */
+ * tutti_team_failed still work. A rank calls this function if it stops taking part in the
+ * collectives of a team that has no failed member, for example because of a failure in another
+ * team. Otherwise the members would wait for this rank. Local, does not block; the other members
+ * notice it when they next call the library. Errors: ARG, MEMORY, LIMIT. One thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_revoke(tutti_team *team);
 
-/* Lists the failed members of the team, by their ranks in it and in ascending order, as the last
- * tutti_team_agree or tutti_team_shrink that succeeded on the team has agreed; before such a call
- * the list is empty. Stores the first n of these ranks in ranks, and the length of the list in
- * *count if count is not NULL. Errors: ARG. Local, does not block. One thread per team. */
+/* Lists the members of the team on whose failure the last successful tutti_team_agree or
+ * tutti_team_shrink has agreed. The list is empty if there was no such call. It contains ranks of
+ * the team, in ascending order. Stores the first n of these ranks in ranks, and the length of the
+ * list in *count if count is not NULL. Errors: ARG. Local, does not block. One thread per team. */
 TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int n, int *count);
 
 /* ---- Memory -------------------------------------------------------------------------------- */
@@ -496,14 +495,15 @@ TUTTI_API tutti_status tutti_free(tutti_client *client, void *memory);
 
 /* ---- Collectives --------------------------------------------------------------------------- */
 
-/* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces
- * it. Either all ranks of the team pass it or none; in reduce, gather(v) and scatter(v) only the
- * root may, and in alltoall(v, w) each rank decides for itself. In gather(v) and allgather(v) the
- * input lies at the rank's own place in `out`. In scatter(v) the root's `out` holds all pieces. In
- * reduce_scatter(_block) `out` has room for the whole input; the library stores the rank's block
- * of the result at its beginning and leaves the rest undefined. In alltoall(v, w) `out` with its
- * counts and displacements is also the input; the library packs it into memory of its own first.
- * bcast, barrier and the neighbourhood collectives do not take it. */
+/* A program passes TUTTI_IN_PLACE as `in` if the input lies in `out`, where the result replaces the
+ * input. Either all ranks of the team pass TUTTI_IN_PLACE or none; in reduce, gather(v) and
+ * scatter(v) only the root may, and in alltoall(v, w) each rank decides for itself. In gather(v)
+ * and allgather(v) the input lies at the rank's own place in `out`. In scatter(v) the root's `out`
+ * holds all pieces. In reduce_scatter(_block) `out` has room for the whole input; the library
+ * stores the rank's block of the result at its beginning and leaves the rest undefined. In
+ * alltoall(v, w) `out` with its counts and displacements is also the input; the library packs it
+ * into memory of its own first. bcast, barrier and the neighbourhood collectives do not accept
+ * TUTTI_IN_PLACE. */
 #ifdef __cplusplus
 #define TUTTI_IN_PLACE (reinterpret_cast<const void *>(1))
 #else
@@ -534,31 +534,31 @@ enum {
  * gatherv and scatterv, the same counts. Preparing a request is local, unless TUTTI_ALGORITHM
  * forces an algorithm before which the ranks exchange their counts (alltoallv, alltoallw, gatherv,
  * scatterv): then it is collective and blocks. A team may have any number of collectives in flight,
- * completed in any order: at least thirty-two advance at the same time (fewer on teams of more than
- * 32 ranks), and later ones wait inside the library. When a collective has completed, this rank's
- * output is valid and the buffers belong to the caller again. Only the completion of a barrier says
- * something about the other ranks. From start to completion the library borrows all buffers: the
- * caller may read inputs but not write them, and must not touch outputs. A request keeps the
- * addresses of its buffers, and copies of counts and displacements. Counts and displacements must
- * not be negative, not even those of empty pieces. After PEER or MISMATCH other members may still
- * read inputs and write outputs of collectives that were in flight, until they see the error too
- * (within a second). A buffer may be NULL if nothing is read from it or written to it. `in` and
- * `out` must not overlap, but elements of derived types may interleave. Results have the same bits
- * on every rank, and in every run with the same number and placement of ranks and the same
- * algorithms.
+ * completed in any order. At least thirty-two of them advance at the same time (fewer on teams of
+ * more than 32 ranks), and later ones wait inside the library. When a collective has completed,
+ * this rank's output is valid and the buffers belong to the caller again. Only the completion of a
+ * barrier says something about the other ranks. From start to completion the library borrows all
+ * buffers: the caller may read inputs but not write them, and must not touch outputs. A request
+ * keeps the addresses of its buffers, and copies of counts and displacements. Counts and
+ * displacements must not be negative, not even those of empty pieces. After PEER or MISMATCH other
+ * members may still read inputs and write outputs of collectives that were in flight, until they
+ * see the error too (within a second). A buffer may be NULL if nothing is read from it or written
+ * to it. `in` and `out` must not overlap, but elements of derived types may interleave. Results
+ * have the same bits on every rank, and in every run with the same number and placement of ranks
+ * and the same algorithms.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).
  *
  * All forms return ARG (the text names the argument and the fault: null, negative, overflow,
- * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY, LIMIT, and
- * UNSUPPORTED: TUTTI_ALGORITHM forces an algorithm that does not apply to the call, or, in a
- * nonblocking form, one before which the ranks exchange their counts. After ARG, TYPE and
- * UNSUPPORTED this rank has started nothing (except for the buffers below), and ranks whose
- * arguments are right wait for this rank. MEMORY, LIMIT and SYSTEM from a blocking or nonblocking
- * form break the team, and the other members get PEER. Calls that wait also return PEER, with the
- * rank and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of f64, root 2) where
- * rank 0 called bcast(n=5 of f64, root 1)".
+ * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY, LIMIT and
+ * UNSUPPORTED. UNSUPPORTED means that TUTTI_ALGORITHM forces an algorithm that does not apply to
+ * the call, or, in a nonblocking form, one before which the ranks exchange their counts. After ARG,
+ * TYPE and UNSUPPORTED this rank has started nothing (except for the buffers below), and ranks
+ * whose arguments are right wait for this rank. MEMORY, LIMIT and SYSTEM from a blocking or
+ * nonblocking form break the team, and the other members get PEER. Calls that wait also return
+ * PEER, with the rank and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of
+ * f64, root 2) where rank 0 called bcast(n=5 of f64, root 1)".
  *
  * If a buffer is not valid memory and another rank accesses it by a system call, the call returns
  * ARG with the name of the argument, the team breaks, and the other members get an error that names
@@ -566,9 +566,9 @@ enum {
  *
  * Calls of different members match if collective, root, n or counts, type, operation and the order
  * of operands are equal. If calls do not match, all members get MISMATCH from that call, from a
- * later call on the team, or from tutti_finalize. A member that is still in an earlier call, which
- * all members made alike, may get MISMATCH from that earlier call: the team breaks as soon as any
- * two members find that a call differs, and the text names that call. The outputs of the earlier
+ * later call on the team, or from tutti_finalize. The team breaks as soon as any two members find
+ * that a call differs, and the text names that call. So a member that is still in an earlier call,
+ * in which all members agreed, may get MISMATCH from that earlier call. The outputs of the earlier
  * call are undefined then. If a rank sends something else in an alltoallv, alltoallw, gatherv,
  * scatterv or neighbourhood collective than the receiver expects, these two ranks get MISMATCH;
  * other members, whose own pieces match, may get OK. As in MPI, the sequences of basic types of a
@@ -652,9 +652,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const 
                                                         const int64_t *in_displs, void *out,
                                                         const int64_t *out_counts,
                                                         const int64_t *out_displs, tutti_type type);
-/* Does the same as tutti_alltoallv, with types and displacements of its own for each rank: sends
- * in_counts[r] elements of in_types[r] that begin in_displs[r] bytes into `in` to rank r, and
- * stores what rank r sends as out_counts[r] elements of out_types[r], out_displs[r] bytes into
+/* Does the same as tutti_alltoallv, with a type for each rank and displacements in bytes. Sends to
+ * rank r the in_counts[r] elements of in_types[r] that begin in_displs[r] bytes into `in`. Stores
+ * what rank r sends as out_counts[r] elements of out_types[r] that begin out_displs[r] bytes into
  * `out`. The pieces that this rank sends to rank r must pack to the same sequence of basic types as
  * those that rank r expects; if not, the two ranks get MISMATCH. A type whose count is 0 is
  * ignored. Output pieces must not overlap. If `in` is TUTTI_IN_PLACE, `out` with its lists is also
@@ -669,9 +669,9 @@ tutti_alltoallw(tutti_team *team, const void *in, const int64_t *in_counts,
  * piece from each of its sources, in the order of tutti_team_destinations and tutti_team_sources.
  * The library ignores pieces for TUTTI_NO_RANK and their entries in the lists. A sender and a
  * receiver must give their piece the same sequence of basic types. If a rank has another rank as a
- * neighbour several times, their pieces match in the order of the lists; in a grid, a piece that a
- * rank sends to its lower neighbour in a dimension is, at that neighbour, the piece from its higher
- * neighbour. TUTTI_IN_PLACE is not allowed.
+ * neighbour several times, their pieces match in the order of the lists. In a grid, if a rank sends
+ * a piece to its lower neighbour in a dimension, that neighbour receives it as the piece from its
+ * higher neighbour. TUTTI_IN_PLACE is not allowed.
  *
  * Sends in[0..n-1] to each destination, and stores the n elements of source i in
  * out[i*n .. i*n+n-1]. */

@@ -17,12 +17,12 @@
 extern "C" {
 #endif
 
-/* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C
- * struct { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. Its size includes the
+/* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C struct
+ * { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. Its size includes the
  * padding of that struct, whose contents do not matter; nor do those of the padding of an F80.
- * Every platform moves all types. It reduces F80 and C160 only if its long double is the 80-bit
- * format of x86, and F128 and C256 only if its compiler has that format; elsewhere built-in
- * operations are not defined for them. */
+ * Every platform moves all types. A platform reduces F80 and C160 only if its long double is the
+ * 80-bit format of x86, and F128 and C256 only if its compiler has IEEE binary128. Elsewhere
+ * built-in operations are not defined for these types. */
 #define TUTTI_TYPE_LIST(X)                                                                         \
     X(I8, i8, 1)                                                                                   \
     X(I16, i16, 2)                                                                                 \
@@ -152,12 +152,12 @@ typedef enum tutti_type {
 #undef TUTTI_TYPE_UNSIGNED
 #undef TUTTI_TYPE_LONG_DOUBLE
 
-/* Returns the bytes of one element, without gaps if the type is derived; 0 if the number is no
- * type. Local, any thread. */
+/* Returns the number of bytes of one element, without its gaps if the type is derived; 0 if the
+ * number is no type. Local, any thread. */
 TUTTI_API size_t tutti_type_size(tutti_type type);
 
-/* Returns the bytes from one element to the next in a buffer, which is the size if the type is
- * basic; 0 if the number is no type. Local, any thread. */
+/* Returns the number of bytes from the beginning of one element to that of the next in a buffer. If
+ * the type is basic, this is its size. Returns 0 if the number is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_extent(tutti_type type);
 
 /* Returns the lower bound of a type in bytes, as MPI defines it. A type of tutti_type_resized has
@@ -189,12 +189,12 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  * memcpy). With a user-defined operation, an element may have at most 64 KiB; else the call returns
  * ARG.
  *
- * A type is ready for use when it is made; there is no commit. The function that makes it joins
+ * A type is ready for use when it is made; there is no commit. The function that makes a type joins
  * fields that follow each other in memory, so a type is as fast as the simplest one that describes
  * the same memory. Derived types may be made of derived types in any order, and up to 32 types may
- * be nested. A type whose basic elements fill its extent without gaps counts as a basic type here,
- * and a type of a single element of another type, such as a resized type, counts as this other
- * type.
+ * be nested. For this limit, a type whose basic elements fill its extent without gaps counts as a
+ * basic type, and a type of a single element of another type, such as a resized type, counts as
+ * that other type.
  *
  * A call allocates memory to pack and unpack elements that do not lie in a row. `in` and `out` of a
  * derived type may interleave. TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
@@ -316,10 +316,10 @@ typedef enum tutti_op {
 /* A user-defined operation computes out[i] = left[i] op right[i] for i < n. It must be associative.
  * `left` holds the operands of lower ranks. `out` is equal to `left` or to `right`, or overlaps
  * neither. The library calls the function for blocks of consecutive elements of the vectors, in any
- * order and of any length n >= 1: a block has at most TUTTI_OP_BLOCK bytes, or it is one element.
- * The library calls the function in any thread that uses the team, and in several threads at the
- * same time; the function must not call the library. `arg` is the argument of tutti_op_create or
- * tutti_op_bind. */
+ * order and of any length n >= 1. A block has at most TUTTI_OP_BLOCK bytes, or consists of one
+ * larger element. The library calls the function in any thread that uses the team, and in several
+ * threads at the same time; the function must not call the library. `arg` is the argument of
+ * tutti_op_create or tutti_op_bind. */
 typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
                          void *arg);
 
@@ -368,9 +368,9 @@ typedef struct tutti_binned {
     int64_t word[3];
 } tutti_binned;
 
-/* Adds to sums[i], for i < n, values[j * n + i] for all j < rows: with rows = 1, one value to each
- * sum; with n = 1, `rows` values to one sum. `type` is TUTTI_F32 or TUTTI_F64. Errors: ARG (null,
- * negative, another type). Local, any thread. */
+/* For each i < n, adds the values[j * n + i] for all j < rows to sums[i]. With rows = 1, this adds
+ * one value to each sum; with n = 1, it adds `rows` values to one sum. `type` is TUTTI_F32 or
+ * TUTTI_F64. Errors: ARG (null, negative, another type). Local, any thread. */
 TUTTI_API tutti_status tutti_sum_local(tutti_binned *sums, int64_t n, tutti_type type,
                                        const void *values, int64_t rows);
 

@@ -106,8 +106,8 @@ void tt_teams_leave(tutti_client *client);
 /* Stops the helper threads of the client's contexts. */
 void tt_helpers_end(tutti_client *client);
 
-/* Runs a collective without a root, `coll`, on n integers of 8 bytes. It is one of the collectives
- * of which the call `as` consists. An allreduce finds the maximum. */
+/* Runs the collective `coll`, which has no root, on n integers of 8 bytes, as one step of the
+ * public function that `as` names. An allreduce computes the maximum. */
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n);
 
@@ -119,13 +119,15 @@ struct tt_args {
     struct tt_call call;
     const void *in;
     void *out;
-    /* A user-defined operation as the user gave it; 0: call.op is a built-in one. tt_args_check
-     * moves a user-defined operation here, and stores the operation to which it is bound in
-     * call.op, so that all operations that are bound to one operation share their plans. */
+    /* A user-defined operation as the user gave it; 0: the operation is built-in. tt_args_check
+     * moves a user-defined operation from call.op to this member, and stores in call.op the
+     * operation to which it is bound. So all operations that are bound to one operation share their
+     * plans. */
     tutti_op op;
-    /* gatherv and scatterv, as the user gave them: this rank's count; at the root, the counts and
-     * displacements of all ranks. neighbor_allgather(v) and neighbor_alltoall: the number of
-     * elements that this rank sends to each neighbour */
+    /* The arguments of a gatherv or scatterv as the user gave them: `n` is this rank's count;
+     * `counts` and `displs` are those of all ranks, and valid at the root only. In a
+     * neighbor_allgather(v) or neighbor_alltoall, `n` is the number of elements that this rank
+     * sends to each neighbour. */
     int64_t n;
     const int64_t *counts, *displs;
     /* the call may wait for other ranks before it starts */
@@ -134,24 +136,25 @@ struct tt_args {
      * basic */
     bool exchanges_in_place;
     /* typed: the call is an alltoallw, which runs as an alltoallv of the type TT_TYPE_EACH with
-     * displacements in bytes. in_types[r] and out_types[r] are the types of the elements for rank r
-     * and from rank r. one_type: the type that all these entries have; TT_TYPE_EACH: they may
-     * differ */
+     * displacements in bytes. in_types[r] is the type of the elements that this rank sends to rank
+     * r, and out_types[r] that of the elements from rank r. one_type: the type that all these
+     * entries have; TT_TYPE_EACH: they may differ. */
     bool typed;
     const tutti_type *in_types, *out_types;
     tutti_type one_type;
-    /* a neighbourhood collective, which is like an alltoallw with in_n pieces for the ranks
-     * in_ranks[] and out_n pieces from the ranks out_ranks[]; NULL: piece r is for or from rank r.
-     * If a rank sends several pieces to another rank, the k-th of them in the sender's list matches
-     * the k-th piece from the sender in the receiver's list. If `crossed` (in a grid), the
-     * receiver's list is taken with its entries 2i and 2i + 1 exchanged. */
+    /* For a neighbourhood collective, which is like an alltoallw with any number of pieces for each
+     * rank: in_n pieces, of which piece i goes to rank in_ranks[i], and out_n pieces, of which
+     * piece i comes from rank out_ranks[i]. NULL: any other call, in which piece r goes to or comes
+     * from rank r. If a rank sends several pieces to another rank, the k-th of them in the sender's
+     * list matches the k-th piece from the sender in the receiver's list. If `crossed` (in a grid),
+     * entries 2i and 2i + 1 of the receiver's list are exchanged before lists are compared. */
     const int *in_ranks, *out_ranks;
     int in_n, out_n;
     bool crossed;
-    /* the memory of the arrays that tt_args_check makes from `n`, `counts` and `displs` in a
-     * gatherv or scatterv, and to which `call` points; NULL: it has made none. The caller of
-     * tt_args_check frees this memory with tt_free when no call uses it any more, also if the check
-     * failed. */
+    /* In a gatherv or scatterv, tt_args_check makes the lists of counts and displacements in `call`
+     * from `n`, `counts` and `displs`. This is the memory of these lists; NULL: it has made none.
+     * The caller of tt_args_check frees this memory with tt_free when no call uses it any more,
+     * also if the check failed. */
     int64_t *lists;
 };
 

@@ -44,9 +44,9 @@ static tutti_status make_world(tutti_client *client)
     return tt_team_extend(&client->world->run);
 }
 
-/* Ends the client. `status` is the status with which tutti_finalize settled the client's teams, or
- * the error because of which the client could not be made; tt_boot_detach passes an error on to
- * nodes that still wait for this node. */
+/* Ends the client. `status` is what tutti_finalize got when it compared the calls on the client's
+ * teams, or the error because of which the client could not be made. tt_boot_detach passes an error
+ * on to nodes that still wait for this node. */
 static void destroy(tutti_client *client, tutti_status status)
 {
     while (client->teams) tt_team_delete(client->teams, false);
@@ -167,8 +167,8 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, `note` is the execution that publishes this to the other members: the function first waits
- * for this execution to end, and after that only a mismatch counts as an error. */
+ * team, the execution `note` publishes that to the other members. In this case the function first
+ * waits for `note` to end, and then only a mismatch counts as an error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -179,7 +179,8 @@ static tutti_status settle(tutti_team *t)
     return freed && status != TUTTI_ERR_MISMATCH ? TUTTI_OK : status;
 }
 
-/* Compares the calls on all teams of the client, and keeps the first error text in text[n]. */
+/* Compares the calls on all teams of the client. Returns the first error, and stores its text in
+ * text[n]. */
 static tutti_status settle_all(tutti_client *client, char *text, size_t n)
 {
     tutti_status first = TUTTI_OK;
@@ -201,9 +202,10 @@ static tutti_status return_last(tutti_status status, const char *text)
     return tt_fail(status, "%s", text);
 }
 
-/* Leaves the teams. The ranks count requests that are under way in memory that they share. After
- * this rank has left the client, another rank may reuse that memory. So this rank's requests are
- * taken out of the count first, and the deletion of a request does not access the memory later. */
+/* Leaves the teams. In memory that the ranks share, a count of the requests that are under way is
+ * kept. After this rank has left the client, another rank may reuse that memory. So this rank's
+ * requests are taken out of the count first, and the deletion of a request does not access the
+ * memory later. */
 static void leave_teams(tutti_client *client)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {

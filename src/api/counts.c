@@ -27,8 +27,9 @@ static tutti_status exchange(tutti_team *team, enum tt_coll coll, const void *mi
 
 /* ---- Pieces ---- */
 
-/* A piece that a rank sends to another rank, or expects from it: n elements of the type in the call
- * signature; or, if the call has contents, n bytes with this type and hash (struct tt_contents). */
+/* A piece that a rank sends to another rank, or expects from it. It consists of n elements of the
+ * type in the call signature. If the call has contents (struct tt_contents), it consists of n bytes
+ * instead, and `type` and `hash` describe them. */
 struct counts_piece {
     int64_t n;
     int32_t type;
@@ -59,9 +60,9 @@ static uint64_t number(int from, int to, struct counts_piece piece)
     return tt_random_next(&random);
 }
 
-/* Returns the sum of the numbers of the pieces that this rank sends, minus the sum for the pieces
- * that it expects. If every rank expects what is sent to it, the balances of all ranks add up to 0.
- * If not, they add up to 0 with a probability of 2^-64. */
+/* Returns this rank's balance: the sum of the numbers (see `number`) of the pieces that it sends,
+ * minus the sum for the pieces that it expects. If every rank expects what is sent to it, the
+ * balances of all ranks add up to 0. If not, they add up to 0 only with a probability of 2^-64. */
 static uint64_t balance_of(const struct tt_call *call, int p, int me)
 {
     uint64_t balance = 0;
@@ -125,8 +126,8 @@ static tutti_status compare_pieces(tutti_team *team, const struct tt_call *call,
     TT_TRY(exchange(team, TT_COLL_alltoall, pieces, sent, 2));
     for (int r = 0; r < p; r++)
         TT_TRY(compare(team, call, r, team->run.me, sent[r], piece(call, true, r)));
-    /* A rank that has found the difference does not call this barrier, and its error reaches this
-     * rank. */
+    /* If another rank has found the difference, it has broken the team and does not call this
+     * barrier. The barrier then returns the error of that rank. */
     TT_TRY(exchange(team, TT_COLL_barrier, NULL, NULL, 0));
     const struct tt_call_signature called = tt_signature_of(call, p, 0);
     (void)tt_fail(TUTTI_ERR_MISMATCH,
@@ -146,8 +147,8 @@ static tutti_status find_difference(tutti_team *team, const struct tt_call *call
 
 /* ---- All counts ---- */
 
-/* The counts of all ranks, n[from * row + to], and the balance of each rank, n[from * row + p],
- * where row = p + 1. */
+/* The counts of all ranks. Rank `from` has n[from * row + to] elements for rank `to`, and the
+ * balance n[from * row + p], where row = p + 1. */
 struct counts_all {
     struct tt_all_counts head;
     int64_t row, n[];

@@ -7,9 +7,10 @@
 #include "api/api.h"
 #include "type/layout.h"
 
-/* One side of a call: what the rank sends, or what it receives. With `lists`, piece i has counts[i]
- * elements at displs[i]; otherwise it has n elements, from element i * n of the buffer, or from
- * element 0 if `same`. If `typed`, piece i has the type types[i], and displs[i] is in bytes. */
+/* One side of a call: the pieces that the rank sends, or those that it receives. If `lists` is set,
+ * piece i has counts[i] elements at displs[i]; if `typed` is set, too, they are of type types[i],
+ * and displs[i] is in bytes. Without `lists`, each piece has n elements, and piece i begins at
+ * element i * n of the buffer, or at element 0 if `same` is set. */
 struct neighbor_side {
     const char *prefix; /* of the names of this side's arguments in error messages */
     bool same, lists, typed;

@@ -22,7 +22,7 @@
 #include "type/layout.h"
 #include "type/type.h"
 
-/* The first byte of each of the user's two buffers; NULL for a buffer whose elements have to be
+/* The first byte of each of the user's two buffers. NULL: the elements of the buffer have to be
  * packed, because they do not lie in a row or because the plan cannot use the buffer. */
 struct in_a_row {
     char *in, *out;
@@ -129,10 +129,10 @@ static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
     c->sz = uniform ? (int64_t)tutti_type_size(l->uniform) : 1;
 }
 
-/* Replaces the counts and displacements, which count elements of the derived type, by counts and
- * displacements of packed elements, with `each` of them for one element. Packed pieces lie one
- * after the other, in the order of ranks. If the buffer is `in_a_row`, its pieces stay where they
- * are. `to` is the memory for the new lists. */
+/* Replaces the counts and displacements, which are in elements of the derived type, by counts and
+ * displacements in packed elements; one element consists of `each` packed elements. Packed pieces
+ * lie one after the other, in the order of ranks. If the buffer is `in_a_row`, its pieces stay
+ * where they are. `to` is the memory for the new lists. */
 static void set_list(const int64_t **counts, const int64_t **displs, int p, int64_t each,
                      bool in_a_row, int64_t *to)
 {
@@ -224,8 +224,8 @@ static bool is_usable(const struct tt_packed *k, const struct tt_fabric *f, cons
 }
 
 /* Returns the first byte of the buffer if its elements lie in a row and the plan can use them; else
- * NULL. Also returns NULL if the arguments are wrong; add(), which is called then, returns the
- * error. */
+ * NULL. If the arguments are wrong, also returns NULL; the caller then calls add(), which returns
+ * the error. */
 static char *row_of(const struct tt_packed *k, const struct tt_fabric *f, const struct elements *e)
 {
     int64_t n = e->displs ? 2 : e->n, bytes;
@@ -426,9 +426,9 @@ static int64_t set_places(const struct typed_side *s, int p)
     return at;
 }
 
-/* Sets s->packed and s->contents, which are zeros before. Returns the bytes of all pieces;
- * INT64_MAX if the sum overflows. A negative rank is a place outside of a grid, and its piece is
- * skipped. */
+/* Sets s->packed and s->contents, which the caller has set to zeros. Returns the bytes of all
+ * pieces; INT64_MAX if the sum overflows. A negative rank is a place outside of a grid, and its
+ * piece is skipped. */
 static int64_t set_typed_list(const struct typed_side *s, int p)
 {
     for (int j = 0; j < s->n; j++) {
@@ -459,9 +459,9 @@ static bool find_ends(const struct typed_side *s, int p, int64_t *at)
     return true;
 }
 
-/* If the plan can use the user's buffer itself: sets the displacement of each rank to the start of
- * its elements in the buffer, sets *all to the range in which all elements lie, and returns the
- * buffer. Otherwise returns NULL; the elements have to be packed. */
+/* Returns the user's buffer if the plan can use it as it is. In this case the function also sets
+ * the displacement of each rank to the start of its elements in the buffer, and *all to the range
+ * in which all elements lie. Otherwise returns NULL; the elements have to be packed. */
 static char *typed_row(const struct tt_packed *k, const struct tt_fabric *f,
                        const struct typed_side *s, int p, struct packed_span *all)
 {
@@ -492,7 +492,7 @@ static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct t
 }
 
 /* Adds all pieces of one side. The pieces of a rank lie one after the other in the packed memory:
- * at[r] is the offset of the next piece of rank r. */
+ * at[r] is the offset of the next piece of rank r, and grows with each piece. */
 static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed,
                               int64_t *at)
 {
@@ -508,8 +508,8 @@ static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, c
     return TUTTI_OK;
 }
 
-/* Adds all pieces of one side. add_typed moves each rank's displacement behind its pieces; this
- * function moves it back to the first piece. */
+/* Adds all pieces of one side. add_typed uses the displacement of each rank as the offset of its
+ * next piece, so afterwards this function sets it back to the first piece. */
 static tutti_status add_typed_side(struct tt_packed *k, const struct typed_side *s, char *packed,
                                    int p)
 {
@@ -654,7 +654,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     struct tt_args plain = *args;
     /* `args` owns the lists, and `plain`, its copy, does not */
     plain.lists = NULL;
-    /* for the plan, a call in which each pair of ranks has its own piece is never in place
+    /* in the plan's call, a call in which each pair of ranks has its own piece is never in place
      * (plan/call.h) */
     if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false;
     k->layout = tt_layout_hold(args->call.type);

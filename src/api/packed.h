@@ -38,8 +38,8 @@ struct tt_packed {
      * which rank an entry belongs. */
     struct tt_contents *contents[2];
     int contents_n; /* the number of entries of contents[0] and contents[1] together */
-    /* The type of all pieces, with the values of tt_contents.type. Set only if contents[0] is not
-     * NULL. */
+    /* The type of all pieces, as a value of tt_contents.type. Set only if contents[0] is not NULL.
+     */
     int32_t type;
     /* the packed bytes of an element of the derived type; 0: the type is basic, or the pieces have
      * several types */
@@ -58,7 +58,7 @@ void tt_packed_free(struct tt_packed *packed);
 /* Frees the object when this process has no client any more. If a call failed on this rank, a
  * member that has not noticed the failure may still read the packed elements. If that member is a
  * thread of this process, freed memory would crash it. NULL is allowed. The object must not have
- * memory of an arena. Any thread may call these functions. */
+ * memory of an arena. Any thread may call this function and the next two. */
 void tt_packed_park(struct tt_packed *packed);
 /* Counts the clients of this process: tt_packed_enter adds one, tt_packed_leave takes one away. */
 void tt_packed_enter(void);

@@ -93,10 +93,10 @@ tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 
 /* ---- Shrinking ---- */
 
-/* Returns the first of the two words that member r has contributed to a shrink: the offset of its
- * block of the new team, or, if it has no block, its error status (a block begins at a page, so its
- * offset is larger than any status). The second word is the least id that the new team may have for
- * messages between nodes on this member. */
+/* Returns the first of the two words that member r has contributed to a shrink. It is the offset of
+ * the member's block of the new team or, if it has no block, its error status. The two cannot be
+ * mistaken: a block begins at a page, so its offset is larger than any status. The second word is
+ * the least id that the new team may have for messages between nodes on this member. */
 static uint64_t block_of(struct tt_accord *a, int r)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r];

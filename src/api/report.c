@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Prints the report of this rank's calls: their shapes, algorithms, predicted and measured times,
- * and the ranks for which this rank has waited.
+ * and the ranks for which this rank has waited. A *row* (struct tt_tally_row) counts the calls of
+ * one shape by one algorithm.
  */
 #include "api/report.h"
 
@@ -77,9 +78,9 @@ static int64_t spent_ns(const struct tt_tally *t)
     return ns;
 }
 
-/* Goes through the ranks for which this rank has waited, the one with the longest wait first.
- * Returns the rank that follows rank `last`, for which this rank has waited `below`; -1: no rank
- * follows. Ranks with equal times are ordered by number. */
+/* Goes through the ranks for which this rank has waited, in the order of the waiting times, the
+ * longest first; ranks with equal times are ordered by number. Returns the rank that follows rank
+ * `last`, whose time is `below`; -1: no rank follows. */
 static int next_waited(const struct tt_tally *t, int size, int64_t below, int last)
 {
     int found = -1;

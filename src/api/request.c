@@ -2,7 +2,8 @@
  *
  * The three forms of a collective, in the same steps: find the plan of the call, bind an execution
  * to the buffers, start the execution, complete it. Nonblocking and persistent forms keep the
- * execution in a request.
+ * execution in a request. A struct tt_prepared (choose/cache.h) holds the plan for calls of one
+ * shape. It counts its uses; the owner of a use gives it up with tt_prepared_drop.
  */
 #include <sched.h>
 #include <string.h>
@@ -125,11 +126,11 @@ static tutti_status begin_measured(tutti_team *team, struct tt_prepared *prepare
 
 /* ---- The plan for a call ---- */
 
-/* Sets *given, the arguments by which an earlier call is found again, from a call that is not
- * checked yet, or that is packed. A gatherv or scatterv that is not checked has its lists in
- * `args`. Only the root reads them, because the pointers of other ranks may point anywhere. The
- * members are assigned one by one: copying the whole structure would be measurable in a short
- * call. */
+/* Sets *given, by which an earlier call with the same arguments is found again. The call in `args`
+ * is not checked yet, or it is a packed call. A gatherv or scatterv that is not checked has its
+ * lists in args->counts and args->displs. Only the root reads them, because the pointers of other
+ * ranks may point anywhere. The members are assigned one by one: copying the whole structure would
+ * be measurable in a short call. */
 static inline void set_given(struct tt_as_given *given, const tutti_team *team,
                              const struct tt_args *args)
 {
@@ -205,9 +206,10 @@ static inline tutti_status check_buffers(const struct tt_prepared *p, const stru
     return TUTTI_OK;
 }
 
-/* Returns whether the buffers of a call with counts are certainly right, which the ranges in which
- * the pieces lie can show. Returns false if the buffers are wrong, and also if only a comparison of
- * the pieces can show whether they are right. */
+/* Returns whether the buffers of a call with counts are certainly right: no buffer that is used is
+ * NULL, and the range in which all input pieces lie does not overlap that of the output pieces. If
+ * the two ranges overlap, only a comparison of the pieces can show whether the buffers are right,
+ * and the function returns false. */
 static bool has_clear_buffers(const struct tt_repeat *repeat, const struct tt_args *args)
 {
     const struct tt_stretch *in = &repeat->in, *out = &repeat->out;
@@ -252,7 +254,8 @@ static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struc
     set_given(&given, team, args);
     TT_TRY(tt_args_check(team, args));
     if ((unsigned)args->call.op >= TUTTI_OPS)
-        /* tt_args_check has found out whether the operation commutes, so `given` is set again */
+        /* tt_args_check has found out whether the operation commutes, and given->key depends on
+         * that, so `given` is set again */
         set_given(&given, team, args);
     TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
     if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
@@ -430,9 +433,9 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
 }
 
 /* Stores the signature of the call as the user made it, with elements of the derived type. Calls
- * with different derived types may use the same plan, and then have the same exec->shape. The
- * function changes the upper half of exec->shape, which the ranks do not compare, so that this call
- * publishes its own signature. */
+ * with different derived types may use the same plan, and would then have the same exec->shape. So
+ * the function also changes the upper half of exec->shape, which the ranks do not compare. As a
+ * result, this call publishes its own signature. */
 static void name_packed(tutti_request *request, const struct tt_args *args,
                         struct tt_packed *packed)
 {
@@ -490,9 +493,9 @@ static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_req
     return request_of(team, args, prepared, request);
 }
 
-/* Returns whether the ranks may communicate before they make the plan of the call. Returns true
- * also if the function cannot find that out. Keeps the text of the error with which the call has
- * failed. */
+/* Returns whether the ranks may communicate before they make the plan of the call; true also if
+ * that cannot be found out. The function leaves the error text as it is, because it is the text of
+ * the error with which the call has failed. */
 static bool meets_first(const tutti_team *team, const struct tt_args *args)
 {
     char kept[TT_ERROR_TEXT];
@@ -573,11 +576,11 @@ tutti_status tutti_start(tutti_request *request)
     return TUTTI_OK;
 }
 
-/* Lets other ranks run if this rank tests requests in a loop, and the ranks share processors: the
- * rank for which this rank waits may need this processor, and would otherwise get the processor
- * only when the kernel preempts this rank, after milliseconds in each step. A program that
- * calculates between tests keeps its processor. Threads that share a client hold its lock here, so
- * they do not yield. */
+/* Lets other ranks run if this rank tests requests in a loop, and the ranks share processors. The
+ * rank for which this rank waits may need this processor. Without a yield it would get the
+ * processor only when the kernel preempts this rank, after milliseconds in each step. A program
+ * that calculates between tests keeps its processor. Threads that share a client hold its lock
+ * here, so they do not yield. */
 static tutti_status not_yet(tutti_client *client)
 {
     enum { LOOP_NS = 10000 }; /* tests that follow each other within this time are a loop */

@@ -155,9 +155,10 @@ static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
     return false;
 }
 
-/* Returns whether a member already uses its new team and has failed on it. A member gets its team
- * only after every rank has made its own, so this rank may return its team, too. If that member and
- * this rank belong to the same new team, this rank finds the failure when it uses the team. */
+/* Returns whether a member already uses its new team and has failed on it. A member gets its new
+ * team only after every rank has made one. So if a member uses its new team, this rank may return
+ * its own team, too. If both belong to the same new team, this rank finds the failure when it uses
+ * the team. */
 static bool is_in_use(const tutti_team *team, uint64_t next)
 {
     const struct tt_fabric *f = team->run.fabric;
@@ -169,10 +170,10 @@ static bool is_in_use(const tutti_team *team, uint64_t next)
     return false;
 }
 
-/* Finds out whether every rank has made its team: *worst is the greatest status of all ranks. If
- * members fail on their new teams before this rank has received the status of all ranks, `team` is
- * broken on this rank; the function returns OK all the same, and a later call on `team` returns the
- * error. */
+/* Finds out whether every rank has made its team: *worst is the greatest status of all ranks. A
+ * member may fail on its new team before this rank has received the status of all ranks, which
+ * breaks `team` on this rank. Even then the function returns OK, and a later call on `team` returns
+ * the error. */
 static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutti_status mine,
                               int64_t *worst)
 {

@@ -6,7 +6,7 @@
  * ranks makes the new team with placeholders for the blocks, and meets the other ranks by an
  * agreement (recover/agree.h), which needs only their ranks in the job. The agreement gathers the
  * blocks, and shows if a member has failed. The id of the agreement is a hash of the old team's id,
- * the tag and the list, and the agreement counts the calls with this id, so all members compute the
+ * the tag and the list. The agreement counts the calls with this id. So all members compute the
  * same id for the new team.
  *
  * Messages between nodes carry a second, shorter id of the team, which no member may have used for
@@ -97,9 +97,10 @@ static tutti_status make_alone(const struct team_list *l, tutti_team **part)
     return status;
 }
 
-/* Returns word i that member r has contributed to the agreement. Word 0 is the member's block, or,
- * if it has no block, its error (a block begins at a page, so its offset is larger than any
- * status). Word 1 is the member's next id for messages between nodes. */
+/* Returns word i that member r has contributed to the agreement. Word 0 is the offset of the
+ * member's block or, if it has no block, its error status. The two cannot be mistaken: a block
+ * begins at a page, so its offset is larger than any status. Word 1 is the member's next id for
+ * messages between nodes. */
 static uint64_t word_of(struct tt_accord *a, int r, int i)
 {
     return tt_accord_own(a)[TT_AGREE_OWN * r + i];
@@ -156,11 +157,11 @@ static tutti_status place(tutti_team *part, struct tt_accord *a)
     return TUTTI_OK;
 }
 
-/* One agreement: it gathers a word of each member, and finds the greatest of the ids that the
- * members contribute. */
+/* The data of one agreement, which gathers a word of each member, and finds the greatest of the ids
+ * that the members contribute. */
 struct team_round {
-    /* this rank's block, or its error status; in the agreements on an id: the block, or block + 1
-     * if this rank could not take the id */
+    /* in the first agreement: this rank's block, or its error status. In the agreements on an id:
+     * the block, or block + 1 if this rank could not take the id */
     uint64_t word;
     uint32_t id;     /* this rank's next id; after the agreement, the greatest id of all members */
     uint32_t number; /* counts the agreements with the same key */

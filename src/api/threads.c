@@ -168,8 +168,8 @@ static tutti_status attach(const struct offer *offer, int64_t pid, int first,
     return status;
 }
 
-/* Sets all[i] to the maximum of mine[i] of all ranks. It serves to broadcast the words of rank 0,
- * if the other ranks contribute 0, and to find the greatest status of all ranks. */
+/* Sets all[i] to the maximum of mine[i] of all ranks. It serves to find the greatest status of all
+ * ranks, and to broadcast the words of rank 0, to which the other ranks contribute 0. */
 static tutti_status find_greatest(tutti_team *team, const int64_t *mine, int64_t *all, int64_t n)
 {
     return tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allreduce, mine, all, n);
@@ -216,7 +216,7 @@ static tutti_status gather(tutti_team *team, const struct brought *mine, struct 
     TT_TRY(tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allgather, mine, of, sizeof *mine / 8));
     int64_t before = 0;
     for (int i = 0; i < team->run.me; i++) before += of[i].threads;
-    *first = (int)before; /* the sum may overflow an int, but then rank 0 refuses */
+    *first = (int)before; /* if the sum overflows an int, rank 0 refuses to make the job */
     return share_memory(team, of, *first, segment);
 }
 

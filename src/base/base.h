@@ -154,9 +154,10 @@ char *tt_print_size(char *buffer, int64_t value);
 void tt_memcpy_near(void *to, const void *from, size_t n); /* copies with loads and stores */
 
 /* memcpy that is fast for every relative alignment. From some KiB on, glibc's memcpy may be one
- * instruction (rep movsb). On AMD's Zen 3 and 4 this instruction takes 6 to 25 times as long as
- * usual if the destination's address, modulo 4 KiB, is less than 16 bytes above the source's, and
- * up to 2.6 times as long if it is less than 64 bytes above (glibc's bug 30994, bench/results). */
+ * instruction (rep movsb). On AMD's Zen 3 and 4 this instruction is slow if the destination's
+ * address, modulo 4 KiB, is a little above the source's address: it takes 6 to 25 times as long as
+ * usual if the distance is below 16 bytes, and up to 2.6 times as long if it is below 64 bytes
+ * (glibc's bug 30994, bench/results). */
 static inline void tt_memcpy(void *to, const void *from, size_t n)
 {
     size_t behind = ((uintptr_t)to - (uintptr_t)from) % 4096;

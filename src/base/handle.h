@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The head of all public handles. By the head the library recognises a handle that must not be used
- * any more, because its client was finalized, because the handle was freed, or because this process
- * is a child (by fork) of the process to which the handle belongs.
+ * any more: the handle was freed, its client was finalized, or this process is a child (by fork) of
+ * the process to which the handle belongs.
  *
  * Each handle begins with a mark. The mark is tt_handle_mark of this process while the handle is
  * live, and 0 once it is freed. A child that fork makes has another tt_handle_mark. So one

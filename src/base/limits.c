@@ -75,8 +75,8 @@ static int64_t limit_of(const char *folder)
     return most >= 0 ? most : number_in(folder, "memory.limit_in_bytes", "");
 }
 
-/* Returns the memory that the group and the groups below it use, without cached files: the kernel
- * drops these before anything else. */
+/* Returns the memory that the group and the groups below it use. Cached files do not count, because
+ * the kernel drops them before anything else. */
 static int64_t used_in(const char *folder)
 {
     int64_t used = number_in(folder, "memory.current", "");

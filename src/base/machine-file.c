@@ -9,9 +9,10 @@
  *     line 118000
  *     copy_cached_cached 3100 4200 ...
  *
- * Each name of the model is in the file exactly once; those of the network are all in the file, or
- * none of them is. `processors` is the number that the machine has, not the number that this
- * process may use, because ranks that are bound to different processors must find the same file.
+ * Each name of the model is in the file exactly once. The names of the network are either all in
+ * the file, or none of them is. `processors` is the number that the machine has, not the number
+ * that this process may use, because ranks that are bound to different processors must find the
+ * same file.
  */
 #include "base/machine.h"
 
@@ -67,8 +68,8 @@ static bool read_times(const char *text, int64_t *to, int n)
     return good;
 }
 
-/* Reads an entry of the network. Returns false if the name is none of these, or the value is
- * wrong. */
+/* Reads an entry of the network. Returns false if the name is not that of such an entry, or if the
+ * value is wrong. */
 static bool read_network(struct content *c, const char *name, const char *value)
 {
     struct tt_machine_network *network = &c->machine->network;
@@ -193,8 +194,8 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
 /* The values of TUTTI_CHOICE, in the order of the table of settings. */
 enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
 
-/* Returns whether a new model may be written to this path: to a file that TUTTI_MACHINE names only
- * if the file does not exist. */
+/* Returns whether a new model may be written to this path. If TUTTI_MACHINE names the file, the
+ * model may be written only if the file does not exist. */
 static bool may_replace(const char *path)
 {
     return path[0] && (!tt_setting("TUTTI_MACHINE") || access(path, F_OK) != 0);

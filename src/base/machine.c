@@ -110,7 +110,8 @@ static int64_t least_time(enum tt_machine_table table, int point)
     return is_per_mille(table) ? MILLE : tt_machine_bytes[point];
 }
 
-/* A message between nodes takes at least as long as a message or a copy within a node. */
+/* The least credible time of a message between nodes is that of a message or a copy within a node,
+ * whichever is longer. */
 bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY])
 {
     const double ns = 0.001;

@@ -13,7 +13,7 @@
 #include "base/cache-file.h"
 
 /* If the cost of reading another process' memory (read_cost of struct tt_map) is at least this
- * number, reading counts as very expensive. */
+ * number, reading counts as very dear. */
 enum { TT_VERY_DEAR = 5 };
 
 /* Where the data of a step lie: in the cache of this processor, in no cache, or in the cache of

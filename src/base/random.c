@@ -39,8 +39,8 @@ uint64_t tt_random_next(struct tt_random *random)
     return result;
 }
 
-/* Rejects the lowest 2^64 mod n numbers, so that the number of accepted numbers is a multiple of
- * n. */
+/* Rejects the lowest 2^64 mod n of the 64-bit numbers, so that the number of accepted numbers is a
+ * multiple of n. */
 uint64_t tt_random_below(struct tt_random *random, uint64_t n)
 {
     tt_assert(n > 0);

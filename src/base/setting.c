@@ -14,9 +14,9 @@
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
-/* The variables read so far. The table has more entries than there are settings; if it were full,
- * its last entry would be used again. The table keeps pointers into the environment, which the C
- * library never frees. */
+/* The variables read so far. The table has more entries than there are settings, so it is never
+ * full; if it were, its last entry would be used again. The table keeps pointers into the
+ * environment, which the C library never frees. */
 static struct {
     pthread_mutex_t lock;
     int n;

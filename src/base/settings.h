@@ -123,10 +123,10 @@ extern const int tt_settings_n;
 
 /* Returns the row of the table of settings for a name; NULL: there is none. */
 const struct tt_known_setting *tt_setting_known(const char *name);
-/* Returns whether the environment may contain this name without a warning: it does not begin with
- * TUTTI_, or is a setting, a variable of the tests (TUTTI_TEST...), or a variable with which
- * environment modules and build systems say where Tutti is installed (TUTTI_ROOT, TUTTI_DIR
- * ...). */
+/* Returns whether the environment may contain this name without a warning. This holds for names
+ * that do not begin with TUTTI_, for settings, for variables of the tests (TUTTI_TEST...), and for
+ * variables with which environment modules and build systems say where Tutti is installed
+ * (TUTTI_ROOT, TUTTI_DIR ...). */
 bool tt_setting_is_expected(const char *name);
 
 /* Returns the index of the word text[0..n-1] in a list of words that are separated by spaces; -1:
@@ -138,9 +138,9 @@ bool tt_setting_accepts(const struct tt_known_setting *setting, const char *valu
  * of n bytes, and returns the buffer. For a setting of kind TEXT, writes "". */
 char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n);
 
-/* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect: because it
- * is no setting (the text suggests the setting with the most similar name), or because the setting
- * does not accept its value (the text says which values it accepts, and what is used instead). */
+/* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect. If the
+ * variable is no setting, the text suggests the setting with the most similar name. If the setting
+ * does not accept the value, the text says which values it accepts, and what is used instead. */
 typedef void tt_setting_warn_fn(void *arg, const char *text);
 void tt_settings_check(tt_setting_warn_fn *fn, void *arg);
 
@@ -155,8 +155,8 @@ struct tt_warnings {
         int32_t first, ranks;
     } warning[TT_WARNINGS];
 };
-/* For each warning that `mine` has, adds to its number of ranks the ranks that have it by `theirs`,
- * and takes the lower of the two first ranks. */
+/* Combines the warnings of two groups of ranks. Each warning in *mine that *theirs also has gets
+ * the sum of both numbers of ranks, and the lower of the two first ranks. */
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs);
 
 #endif

@@ -10,11 +10,12 @@
  * may be in another process, take no lock (the record is a seqlock). Each write adds 2 to the
  * counter `turn`, which is odd while the words change. The writer stores the odd value of `turn`,
  * the words, and the even value, all except the first with release. The reader loads `turn` and the
- * words with acquire, and then `turn` again. So a reader that has loaded a word of a later write
- * sees at least the odd value of this write in the second load of `turn`, and a reader that has
- * loaded an even value first sees all words of that write. If both loads of `turn` return the same
- * even number, all words are of one write. After 100 tries in vain the reader gives up. Readers
- * must expect wrong values in the record, since the process that wrote it may be broken.
+ * words with acquire, and then `turn` again. If the first load of `turn` returns an even value, the
+ * reader sees all words of the write that stored it. If the reader has loaded a word of a later
+ * write, its second load of `turn` returns at least the odd value of that write. So if both loads
+ * of `turn` return the same even number, all words are of one write. After 100 tries in vain the
+ * reader gives up. Readers must expect wrong values in the record, since the process that wrote it
+ * may be broken.
  */
 #ifndef TT_ACTIVITY_H
 #define TT_ACTIVITY_H
@@ -59,7 +60,7 @@ struct tt_activity_line {
     _Atomic uint64_t taken;
 };
 
-/* Writes the record. Only the thread that has taken the line may call it. */
+/* Writes the record. Only the thread that has taken the line may call this function. */
 void tt_activity_write(struct tt_activity_line *line, const struct tt_activity *activity);
 /* Reads a record. Returns false if the record changed during all tries. */
 bool tt_activity_read(const struct tt_activity_line *line, struct tt_activity *activity);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allocates by first fit, with sorted arrays of extents. Pieces are large and few (a team's block,
- * a user's buffer), so a search costs less than the kernel's work to get the pages.
+ * Allocates by first fit, with sorted arrays of extents. An *extent* is a range of the segment: a
+ * *hole* (free), a *kept* extent (free, but its pages were not returned to the system) or a *piece*
+ * (allocated). To *back* a page means to give it memory, and a *grant* adds an extent to this
+ * rank's part of the segment (arena.h). Pieces are large and few (a team's block, a user's buffer),
+ * so a search costs less than the kernel's work to get the pages.
  */
 #include "job/arena.h"
 
@@ -294,10 +297,9 @@ static int64_t free_before(const struct tt_store *s, int64_t end)
     return last && last->end == end ? last->end - last->begin : 0;
 }
 
-/* Gets a grant, so that this rank has a hole of `bytes` bytes. Asks for half of what the rank was
- * granted before, if that is more than necessary, so that the rank needs few grants; but asks only
- * for what is necessary if the larger grant would be over a quarter of what is left for all
- * ranks. */
+/* Gets a grant, so that this rank has a hole of `bytes` bytes. Asks for at least half of what the
+ * rank was granted before, so that the rank needs few grants. If that would be over a quarter of
+ * what is left for all ranks, asks only for what is necessary. */
 static tutti_status grow(const struct tt_arena *a, int64_t bytes)
 {
     struct tt_store *s = a->store;
@@ -377,7 +379,8 @@ static bool furnish(struct tt_arena *a, struct tt_extent x, bool bare)
     return insert(e, find(e, x.begin), (struct tt_extent){x.begin, x.end, -1});
 }
 
-/* Returns what in this process makes an attempt to get memory fail with this errno; "": unknown. */
+/* Returns a text for the error message: what in this process may have caused this errno when the
+ * library tried to get memory. "": the cause is unknown. */
 static const char *cause_of(int error)
 {
     switch (error) {

@@ -42,7 +42,7 @@ struct tt_extents {
  * allocated extents, in ascending order. Holes, pieces and kept extents together are the `granted`
  * bytes that the rank was granted, except holes that were lost because there was no memory to
  * record them. In a job of processes, each page of a piece or of a kept extent is backed, unless
- * the page lies in `bare`; in a job of threads, the kernel backs a page when a rank touches it, and
+ * the page lies in `bare`. In a job of threads, the kernel backs a page when a rank touches it, and
  * `bare` is empty. The lock protects all members. */
 struct tt_store {
     pthread_mutex_t lock;
@@ -87,8 +87,9 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset);
  * are undefined. */
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank.
- * A rank keeps at most tt_arena_keeps() bytes. If they would be more, returns the pages that were
- * kept before to the system, or, if the piece alone is too large, the pages of the piece. */
+ * A rank keeps at most tt_arena_keeps() bytes. If the kept pages would become more than that,
+ * returns those that were kept before to the system. If the piece alone has more bytes than that,
+ * returns the pages of the piece instead. */
 bool tt_arena_put(struct tt_arena *a, int64_t offset);
 /* Returns how many bytes a rank keeps at most. The number is about the size of the long windows of
  * two teams of all ranks. */

@@ -90,7 +90,8 @@ tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment
 
 /* ---- Failures ---- */
 
-/* Counts a change of a rank's state, and wakes all sleepers, so that they look at the states. */
+/* Adds 1 to the count of changes of ranks' states, and wakes all sleepers, so that they look at the
+ * states. */
 static void announce_change(struct tt_job_page *job)
 {
     atomic_fetch_add(&job->failures, 1);
@@ -165,9 +166,9 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
-/* Waits, for at most a second, until the rank that is writing the reason has written it. After
- * that, the present rank may be marked as failed: the ranks that see its failure can read the
- * reason. */
+/* Waits until the rank that is writing the reason has written it, but for at most a second. The
+ * caller may mark the present rank as failed only after that: ranks that see the failure can then
+ * read the reason. */
 static void await_reason(const struct tt_finding *finding)
 {
     int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);

@@ -2,11 +2,11 @@
  *
  * The lock of a client that several threads share (tutti_client_share).
  *
- * A thread holds the lock from the beginning of a call to its end, except while it waits: every
- * wait goes through tt_wait_more (wait.h), which releases the lock before it spins, yields, sleeps
- * or calls a hook, and takes it again before the caller looks once more. So a waiting thread holds
- * the lock only while it looks once, and does not keep the other threads of its rank from making
- * calls for which other ranks wait.
+ * A thread holds the lock from the beginning of a call to its end, except while it waits. Every
+ * wait goes through tt_wait_more (wait.h). This function releases the lock before it spins, yields,
+ * sleeps or calls a hook, and takes the lock again before the caller looks once more. So a waiting
+ * thread holds the lock only while it looks once, and does not keep the other threads of its rank
+ * from making calls for which other ranks wait.
  *
  * Functions of the library call each other, and handlers of messages call functions of the library.
  * If the thread holds the lock already when a call begins, the call neither takes nor releases it.

@@ -156,10 +156,10 @@ struct tt_finding {
     char text[TT_FINDING_TEXT];
 };
 
-/* The numbers on which the choice of algorithms in a client's world depends, besides the machine
- * model and the wisdom, for a process that only reads the job's memory (tutti explain --job). The
- * members have the meanings of those of struct tt_map. The first rank of a node writes them when
- * all ranks have joined the client, and sets `known` last. */
+/* The facts on which the choice of algorithms in a client's world depends, besides the machine
+ * model and the wisdom. They are for a process that only reads the job's memory (tutti explain
+ * --job). The members have the meanings of those of struct tt_map. The first rank of a node writes
+ * them when all ranks have joined the client, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
@@ -236,8 +236,8 @@ struct tt_job_page {
     int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
     _Atomic uint32_t order; /* the greatest `order` of a failed rank */
-    /* the number of the client that was the last to get an entry, and this entry, in the form that
-     * common.c describes */
+    /* the number of the client that was the last to get an entry in the table, and the index of
+     * this entry, in the form that common.c describes */
     _Atomic uint64_t latest_client;
     _Atomic int64_t end;    /* end of the granted memory */
     _Atomic int64_t backed; /* no page at or after this offset was ever backed; <= end */

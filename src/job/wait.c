@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The slow part of waiting (wait.h): yields, sleeps and wake-ups; and the number of processors.
+ * The slow part of waiting (wait.h): yields, sleeps and wake-ups; and the number of processors. A
+ * *look* is one check by a waiting thread whether what it waits for has come. A *signaller* is a
+ * thread that does what another thread waits for.
  */
 #include "job/wait.h"
 
@@ -38,9 +40,9 @@
 /* The time slice of a thread that sleeps because other processes want the processors. This is the
  * shortest slice that the kernel grants. */
 #define SHORT_SLICE_NS 100000
-/* A thread that sleeps on a network's descriptor looks again after a time between these limits. A
- * thread that a signaller may fail to wake, because membarrier failed, looks again after the longer
- * time. */
+/* A thread that sleeps on a network's descriptor looks again after a time between these limits. If
+ * membarrier failed, a signaller may fail to wake a thread; such a thread looks again after the
+ * longer time. */
 #define DOZE_LEAST_NS 20000
 #define DOZE_MOST_NS 1000000
 
@@ -125,11 +127,12 @@ int tt_common_find_cores(struct tt_common *common)
 
 /* Returns the wait policy. Ranks that share processors and also wait for other nodes yield less
  * often before they sleep, and do not decide whether other programs caused long yields (`exact`).
- * The reason: during their yields, mostly work of the job itself runs that this rank cannot count,
- * namely the kernel's part of the network, and in containers the ranks of other nodes. When this
- * work counted as that of other programs, a bcast of 1 MiB on nodes of 4, 2, 1 and 1 ranks, in
- * containers of one machine, took 5 times as long. In the same test, 20 yields and 4,000 yields
- * made no measurable difference; fewer yields leave more time to other programs. */
+ * The reason: during such yields the processors mostly do work of the job itself that this rank
+ * cannot count. This work is the kernel's part of the network and, in containers, that of the ranks
+ * of other nodes. When this work counted as that of other programs, a bcast of 1 MiB on nodes of 4,
+ * 2, 1 and 1 ranks, in containers of one machine, took 5 times as long. In the same test, 20 yields
+ * and 4,000 yields made no measurable difference; fewer yields leave more time to other programs.
+ */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between)
 {
     bool crowded = ranks > cores;
@@ -186,9 +189,9 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
  * more than the steps. The processor time of the ranks shows whether a rank or another program
  * caused the long yields: ranks that yield or calculate use all the time of their processors,
- * unless other programs get some of it. A rank considers the processors on which it may run
- * itself, because processors of other ranks may be idle meanwhile, and also all processors
- * together, because of a cgroup's quota (ranks_were_alone).
+ * unless other programs get some of it. A rank considers both the processors on which it may run
+ * itself, because those of other ranks may be idle meanwhile, and all processors together, because
+ * a cgroup's quota limits these (ranks_were_alone).
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The variables below are read and written without memory ordering: whichever value a thread
@@ -272,11 +275,11 @@ static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
     return used_ns * 100 >= ns * cores * OWN_PERCENT;
 }
 
-/* Returns whether, in the last `ns` nanoseconds, the ranks used nearly all the time of the
- * processors on which this thread may run, or nearly all the time of all processors of the node's
- * ranks. The processors of this thread alone are not enough to decide, because a cgroup's quota
- * limits the time on all processors together. All processors alone are not enough either, because
- * the processors of other ranks may have been idle while these ranks were blocked in the kernel. */
+/* Returns whether the ranks used nearly all the processor time of the last `ns` nanoseconds, either
+ * on the processors on which this thread may run, or on all processors of the node's ranks. The
+ * processors of this thread alone are not enough to decide, because a cgroup's quota limits the
+ * time on all processors together. All processors alone are not enough either, because the
+ * processors of other ranks may have been idle while these ranks were blocked in the kernel. */
 static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
                              const struct used *used)
 {
@@ -439,8 +442,8 @@ static void sleep_on_wake_word(struct tt_wait *w)
     w->yielded = w->policy->yields;
 }
 
-/* Arms the wake descriptor. Threads that share the client use its network one at a time, so a
- * thread that waits takes the lock again for this. */
+/* Arms the wake descriptor. Threads that share the client use the client's network one at a time,
+ * so a thread that waits takes the lock again for this. */
 static bool arm(const struct tt_wait *w)
 {
     struct tt_lock *lock = w->policy->lock;
@@ -493,8 +496,8 @@ static void wait_after_spins(struct tt_wait *w)
 }
 
 /* Waits once, and calls the hook if it is time for that. A thread calls the hook before it
- * announces that it will sleep, and not between the announcement and the sleep, because in that
- * time every signaller would make a system call to wake the thread. */
+ * announces that it will sleep. It does not call the hook between the announcement and the sleep,
+ * because in that time every signaller would make a system call to wake the thread. */
 static void wait_with_hook(struct tt_wait *w)
 {
     const struct tt_wait_hook *hook = &w->policy->hook;

@@ -8,9 +8,9 @@
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
  * barrier on both sides at most one of the two loads can return the old value. The signaller must
  * be fast, and the sleeper has time. So where the kernel has membarrier(2), the sleeper calls it to
- * make every running rank execute a full barrier, and the signaller needs only a compiler barrier
- * (asymmetric fences, as in liburcu's sys_membarrier flavour). The sleeper reads the wake word
- * before its second look, so a change between the look and the sleep ends the sleep at once.
+ * make every running rank execute a full barrier. The signaller then needs only a compiler barrier.
+ * (These are asymmetric fences, as in liburcu's sys_membarrier flavour.) The sleeper reads the wake
+ * word before its second look, so a change between the look and the sleep ends the sleep at once.
  *
  * membarrier interrupts every processor that runs a rank, and waits for all of them. With more
  * ranks than processors, ranks sleep often, most of all while other programs want the processors.
@@ -94,14 +94,15 @@ void tt_wait_set_hook(struct tt_wait_policy *policy, struct tt_wait_hook hook);
 void tt_wait_set_lock(struct tt_wait_policy *policy, struct tt_lock *lock);
 /* Limits the sleeps of a policy, to at most TT_SLEEP_MOST_NS; with 0, waits do not sleep. */
 void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns);
-/* Returns the number of processors that this process may use: the minimum of affinity and cpuset,
- * and the cgroup's cpu.max. At least 1. */
+/* Returns the number of processors that this process may use: the least of its affinity mask, its
+ * cpuset, and its cgroup's cpu.max. At least 1. */
 int tt_usable_cores(void);
 
 /* tt_common_publish_cores publishes the processors that this rank may use. When all ranks of a
- * client have done so, tt_common_find_cores returns the number of processors that they may use
- * together, limited by the cgroup quota of this rank, and makes common->cores at most this number.
- * When all ranks have called tt_common_find_cores, common->cores does not change any more. */
+ * client have done so, tt_common_find_cores returns the number of processors that the ranks may use
+ * together, limited by the cgroup quota of this rank. It also makes sure that common->cores is at
+ * most this number. When all ranks have called tt_common_find_cores, common->cores does not change
+ * any more. */
 void tt_common_publish_cores(struct tt_common *common);
 int tt_common_find_cores(struct tt_common *common);
 
@@ -190,7 +191,8 @@ void tt_wait_more(struct tt_wait *w);
 /* Ends the wait. To be called when the waiter looks no longer, whether or not the signal came. */
 void tt_wait_done(struct tt_wait *w);
 /* Ends the wait and begins another wait of the same kind. The count of looks until the next call of
- * the hook goes on, because a call that makes progress again and again may last long, too. */
+ * the hook goes on: a call that makes progress again and again may last long, and the hook must
+ * still be called. */
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messaging of a client and its contexts: opening, advancing and closing.
+ * The messaging of a client and its contexts: opening, advancing and closing. A *peer* (struct
+ * tt_peer) is another context with which a context exchanges messages.
  */
 #include "msg/inside.h"
 
@@ -109,18 +110,21 @@ bool tt_msg_is_drained(const tutti_context *context)
 
 /* ---- Clients ---- */
 
-/* Returns the bytes of the largest eager message: what TUTTI_EAGER asks for, or else `unasked`, but
- * no more than a packet holds and no less than TUTTI_IMMEDIATE_BYTES. */
+/* Returns the size in bytes of the largest message that is sent eagerly: the value of TUTTI_EAGER,
+ * or `unasked` if this is not set. The result is at most `packet`, the bytes of data that a packet
+ * holds, and at least TUTTI_IMMEDIATE_BYTES. */
 static int64_t whole(int64_t unasked, int64_t packet)
 {
     int64_t most = tt_setting_int_or("TUTTI_EAGER", unasked);
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(most, packet));
 }
 
-/* Returns the bytes of the largest message that goes through a packet ring. There is no limit where
- * reading is slow (tt_reads_dearly). The limit is 256 KiB, a few packets, where moving the bytes
- * through shared memory is faster than reading and rings are filled by the faster method. Otherwise
- * it is 0. Longer messages are moved by split copies, which halve the time of reading. */
+/* Returns the size in bytes of the largest message within the node that goes through a packet ring.
+ * Where reading another process' memory is slow (tt_reads_dearly), every message does. Elsewhere
+ * the limit is 256 KiB, which are a few packets, if two conditions hold: moving bytes through
+ * shared memory was measured to be faster than reading, and rings are filled by the faster kind of
+ * stores. Otherwise the result is 0, and no long message goes through a ring. Longer messages are
+ * moved by split copies, which halve the time of reading. */
 static int64_t rings_most(const struct tt_msg *msg)
 {
     const struct tt_fabric *f = msg->f;
@@ -139,9 +143,10 @@ static void set_sizes(struct tt_msg *msg)
     msg->packet_most = tt_max(tt_ring_most(msg->ring_bytes), TT_WIRE_DATA);
 }
 
-/* Sets the limits that depend on what the ranks measured when they met. If long messages are sent
- * in packets in any case, it pays to send every message eagerly that one packet holds. If there are
- * more ranks than processors, the origin has no idle processor for a split copy. */
+/* Sets the limits that depend on what the ranks measured when they met. If messages of several
+ * packets go through the packet ring (rings_most is not 0), every message that fits in one packet
+ * is sent eagerly. Split copies are not used if there are more ranks than processors, because then
+ * the origin has no idle processor for them. */
 static void settle(struct tt_msg *msg)
 {
     int64_t packet = msg->ring.packet_most;
@@ -263,7 +268,7 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
     if (!tt_wired_may_cut(c, peer)) {
-        c->losing = true; /* the next advance tries again */
+        c->losing = true; /* the next advance tries to give this peer up again */
         return;
     }
     peer->gone = c->lost_some = true;
@@ -273,10 +278,10 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 }
 
 /* Gives up the peers that are `going`. If the link to a peer may still be being set up
- * (tt_wired_may_cut), the next advance gives this peer up. Ends the operations of these peers with
- * PEER, or a fence for which nothing was lost with OK. An operation that the network executes ends
- * when the network reports it. The caller has handled all packets of these peers before, because
- * the packets may acknowledge what the peers received. */
+ * (tt_wired_may_cut), the next advance gives this peer up. Operations with these peers end with
+ * PEER. A fence for which nothing was lost ends with OK. An operation that the network executes
+ * ends when the network reports its end. The caller has handled all packets of these peers before,
+ * because the packets may acknowledge what the peers received. */
 static void lose_peers(tutti_context *c)
 {
     c->losing = false;

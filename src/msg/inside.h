@@ -103,9 +103,10 @@ struct tt_pending {
     struct tt_wire_key *key;
 };
 
-/* A fence to one peer or to all peers. The fence starts an operation (TT_PENDING_FENCE) for each of
- * these peers, whose `arg` is this struct; the operation that ends last calls `done`. `left` counts
- * the operations that have not ended, and one more until all have been started. */
+/* A fence to one peer or to all peers. The fence starts one operation (TT_PENDING_FENCE) for each
+ * of these peers, and the `arg` of these operations is this struct; the operation that ends last
+ * calls `done`. `left` counts the operations that have not ended, and one more until all have been
+ * started. */
 struct tt_fence {
     tutti_done_fn *done; /* NULL: nobody waits for the result */
     void *arg;
@@ -127,12 +128,12 @@ struct tt_transport {
     bool shares;
     int64_t packet_most; /* bytes of data that a packet holds, at most */
     int64_t eager_most;  /* bytes of the largest message that is sent eagerly */
-    /* Sends a packet. Preconditions: no packet to the peer waits before this one; the packet holds
-     * at most packet_most bytes of data, and if it is a fence, the network has completed all puts
-     * to the peer; `entry` has the packet, or is NULL if the transport shares memory. OK: the
-     * packet was sent, or entry->on_wire counts it as a packet that the network still reads. AGAIN:
-     * the packet was not sent, because there is no room or no connection yet. Other errors: MEMORY,
-     * LIMIT, PEER (the peer is gone), and those of the wire. */
+    /* Sends a packet. Preconditions: no packet to the peer waits before this one. The packet holds
+     * at most packet_most bytes of data. If the packet is a fence, the network has completed all
+     * puts to the peer. `entry` has the packet, or is NULL if the transport shares memory. Results:
+     * OK: the packet was sent, or entry->on_wire counts it as a packet that the network still
+     * reads. AGAIN: the packet was not sent, because there is no room or no connection yet. Other
+     * errors: MEMORY, LIMIT, PEER (the peer is gone), and those of the wire. */
     tutti_status (*send)(tutti_context *context, struct tt_peer *peer,
                          const struct tt_packet *packet, struct tt_transfer *entry);
     /* Stores in the request to send (RTS) where the target finds the data of the long message: an
@@ -177,8 +178,8 @@ struct tt_peer {
     struct tt_link *link;
     int64_t linked_ns; /* when the link was opened */
     bool bye;          /* the peer has sent BYE, its last packet */
-    /* if the peer's rank has left: the time at which the link is made to fail, unless it is idle
-     * before */
+    /* if the peer's rank has left: the time at which the link is made to fail if it is not idle
+     * before that time */
     int64_t part_by_ns;
     /* send-queue entries that wait, or whose packets the network still reads */
     int send_entries;
@@ -313,10 +314,10 @@ struct tutti_context {
     const tutti_context *outer;
 };
 
-/* Whether reading another process' memory is so slow that long messages go through packet rings:
- * the ranks of this node cannot all read each other's memory, or reading takes at least 1.25 times
- * as long as moving the bytes through shared memory (`stored_times` of struct tt_cost is above
- * 1). */
+/* Returns whether reading another process' memory is so slow that long messages go through packet
+ * rings. This is the case if the ranks of this node cannot all read each other's memory, or if
+ * reading takes at least 1.25 times as long as moving the bytes through shared memory that plain
+ * stores fill (`stored_times` of struct tt_cost is above 1). */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_stored_cost > 1;
@@ -331,7 +332,7 @@ static inline void tt_context_used(tutti_context *c)
 
 /* ---- Peers (peer.c) ---- */
 
-/* Whether messages to the rank go over the network, if there is one. */
+/* Returns whether messages to the rank go over the network, provided that the job has one. */
 bool tt_peer_is_remote(const struct tt_msg *msg, int rank);
 /* Returns the record of context `index` of a rank and makes it if necessary. NULL: no memory. */
 struct tt_peer *tt_peer_of(tutti_context *context, int rank, int index);
@@ -343,10 +344,10 @@ void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 
 /* ---- Sending packets (send.c) ---- */
 
-/* Sends a packet with `bytes` bytes of packet->data, or queues it. For DATA and PUT, `bytes` may be
- * more than one packet holds. If `lent`, the data must stay valid until they are sent and pending,
- * if any, is notified (tt_pending_gone); otherwise the call copies them. On an error nothing is
- * sent. Errors: MEMORY, LIMIT. */
+/* Sends a packet with `bytes` bytes of packet->data, or queues it. For DATA and PUT packets,
+ * `bytes` may be more than one packet holds. If `lent`, the data must stay valid until they are
+ * sent, and then `pending`, if it is not NULL, is notified (tt_pending_gone). Otherwise the call
+ * copies the data. On an error nothing is sent. Errors: MEMORY, LIMIT. */
 tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
                             const struct tt_packet *packet, int64_t bytes,
                             struct tt_pending *pending, bool lent);
@@ -357,7 +358,7 @@ tutti_status tt_post_now(tutti_context *context, struct tt_peer *peer,
  * packet. If the network cannot be used now, the next advance tries again and reports the error. */
 tutti_status tt_post_transfer(tutti_context *context, struct tt_peer *peer,
                               struct tt_transfer *transfer);
-/* Sends an answer with the arguments a and b and without data. Cannot fail for want of memory,
+/* Sends an answer: a packet with the args a and b and without data. Cannot fail for want of memory,
  * since a send-queue entry was reserved (tt_transfer_reserve). */
 void tt_post_answer(tutti_context *context, struct tt_peer *peer, enum tt_packet_kind kind,
                     uint64_t a, uint64_t b);
@@ -387,8 +388,8 @@ tutti_status tt_send_peer(tutti_context *context, const tutti_endpoint *to, stru
 
 struct tt_pending *tt_pending_new(tutti_context *context, enum tt_pending_kind kind,
                                   struct tt_peer *peer);
-/* Returns the operation with this id, if that is an operation with a context of the rank of `peer`;
- * NULL: there is no such operation, so the packet that names it is wrong or late. */
+/* Returns the operation with this id. NULL: there is no such operation, or its peer belongs to
+ * another rank than `peer` does; so the packet that names the id is wrong or late. */
 struct tt_pending *tt_pending_find(tutti_context *context, uint64_t id, const struct tt_peer *peer);
 void tt_pending_free(tutti_context *context, struct tt_pending *pending);
 /* Records that neither the network nor a packet ring reads any more the data that the caller has

@@ -4,11 +4,11 @@
  *
  * An accepted message may still wait for room, and a long message may wait for its target to pull
  * it. So a rank that leaves notifies the others, and goes on advancing its contexts until the only
- * such messages left are for ranks that are gone or leave too. Messages that arrive meanwhile are
- * dropped, and the acknowledgement says PEER if the sender wants one. The rank goes on serving
+ * such messages left are for ranks that are gone or leave too. The rank drops messages that arrive
+ * meanwhile, and its acknowledgement says PEER if the sender wants one. The rank goes on serving
  * pulls and puts, and goes on writing pieces of its own messages that targets move by split copies
- * (pull.h). A rank that writes a piece of a split copy to this rank's memory is waited for in any
- * case; that ends when the advance of that rank returns, or the rank ends.
+ * (pull.h). If another rank is writing a piece of a split copy to this rank's memory, this rank
+ * waits for it in any case: until the advance of that rank returns, or that rank ends.
  *
  * Why two ranks that leave never wait for each other for ever. A rank waits here for another rank
  * only while that rank has neither notified it that it leaves, nor left, nor failed. Every rank
@@ -37,9 +37,9 @@ enum {
     PAUSE_NS = 100000
 };
 
-/* How long a rank that leaves waits. NOT: not at all. AWHILE: for a limited time. TAKEN: until the
- * messages were received. WRITTEN: until no other rank writes to this rank's memory any more,
- * whatever happens. */
+/* How long a rank that leaves waits for its messages and for writes to its memory. NOT: not at all.
+ * AWHILE: for a limited time. TAKEN: until the messages were received. WRITTEN: until no other rank
+ * writes to this rank's memory any more, whatever happens. */
 enum leave_wait { NOT, AWHILE, TAKEN, WRITTEN };
 
 /* Whether the peer's rank has notified this rank that it leaves. */
@@ -55,15 +55,16 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
     return !peer->gone && !peer->going && !leaves(c, peer);
 }
 
-/* Returns how long to wait for the send queue of a peer. Packets of the library get a limited
- * time. */
+/* Returns how long to wait for the send queue of a peer. A queue that holds only packets of the
+ * library gets a limited time. */
 static enum leave_wait in_queue(const struct tt_peer *peer)
 {
     if (peer->users_send_entries > 0) return TAKEN;
     return peer->send_entries > 0 && (peer->transport->shares || peer->link) ? AWHILE : NOT;
 }
 
-/* Whether the target has still to pull a user's message. */
+/* Returns whether the operation sends a long message of a user that the target has not yet pulled
+ * as a whole. */
 static bool is_owed(const struct tt_pending *pending)
 {
     return pending->kind == TT_PENDING_LONG && pending->users && !pending->ended;
@@ -153,7 +154,8 @@ static void pause_after(const struct tt_msg *msg, int rounds)
         nanosleep(&time, NULL);
 }
 
-/* Whether this rank has not failed. Other ranks receive nothing from a rank that failed. */
+/* Returns whether this rank has not failed. If it has failed, other ranks receive nothing from it
+ * any more. */
 static bool is_well(const struct tt_msg *msg)
 {
     return tt_common_state(msg->f->job, msg->f->common, msg->f->me) == TT_RANK_JOINED;

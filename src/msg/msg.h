@@ -63,9 +63,9 @@ bool tt_msg_is_idle(const tutti_context *context);
 /* Whether all packets of the context have left this process (tutti_drain). */
 bool tt_msg_is_drained(const tutti_context *context);
 
-/* Checks, as the argument of tt_assert, that this thread is not inside a handler, completion
- * function or posted work of this client. Returns true; if the check fails, it ends the process
- * with the reason. `what` names the function that waits. */
+/* Checks that this thread is not inside a handler, completion function or posted work of this
+ * client; it is called as the argument of tt_assert. Returns true; if the check fails, it ends the
+ * process with the reason. `what` names the function that waits. */
 bool tt_msg_outside(const struct tt_msg *msg, const char *what);
 
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);
@@ -88,9 +88,9 @@ tutti_status tt_msg_get(tutti_context *context, tutti_endpoint *owner, void *to,
 tutti_status tt_msg_put(tutti_context *context, tutti_endpoint *owner, const void *from,
                         const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                         void *arg);
-/* Do the same as tt_msg_get and tt_msg_put with messages only. `address` is memory of the owner,
- * which must be open to its peers at that time (tt_msg_opened); otherwise the operation ends with
- * ARG. */
+/* Do what tt_msg_get and tt_msg_put do, but by messages only. `address` is an address in the
+ * owner's memory, which must be open to its peers at that time (tt_msg_opened); otherwise the
+ * operation ends with ARG. */
 tutti_status tt_msg_get_at(tutti_context *context, tutti_endpoint *owner, void *to,
                            uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
 tutti_status tt_msg_put_at(tutti_context *context, tutti_endpoint *owner, const void *from,

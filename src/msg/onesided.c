@@ -170,7 +170,8 @@ static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct tt
     return status;
 }
 
-/* Whether anything was ever sent to the peer. If not, a fence has nothing to wait for. */
+/* Returns whether this context ever sent anything to the peer. If not, a fence has nothing to wait
+ * for. */
 static bool was_used(const struct tt_peer *peer)
 {
     return peer->out.ring || peer->waiting.first || peer->link;

@@ -40,7 +40,8 @@ int tt_packet_args(enum tt_packet_kind kind)
     return kinds[kind].args;
 }
 
-/* The lowest bit of each field of a mark. The packet ring uses the 16 bits below them (its lap). */
+/* The lowest bit of each field of a mark. The 16 bits below these fields belong to the packet ring,
+ * which stores its lap there (ring.h). */
 enum { KIND_BIT = 16, HEADER_BIT = 24, DISPATCH_BIT = 32, DATA_BIT = 44 };
 
 uint64_t tt_packet_mark(const struct tt_packet *p)
@@ -49,8 +50,8 @@ uint64_t tt_packet_mark(const struct tt_packet *p)
            (uint64_t)p->dispatch << DISPATCH_BIT | (uint64_t)p->bytes << DATA_BIT;
 }
 
-/* Adds up the bytes of args, header and data, where the header's are rounded up to a multiple of
- * 8. */
+/* Returns the sum of the bytes of args, header and data. The length of the header is rounded up to
+ * a multiple of 8. */
 size_t tt_packet_length(uint64_t mark)
 {
     unsigned kind = (unsigned)(mark >> KIND_BIT & 0xff);
@@ -59,7 +60,8 @@ size_t tt_packet_length(uint64_t mark)
     return args * 8 + header + (size_t)(mark >> DATA_BIT);
 }
 
-/* Returns the bytes of args and header, which is rounded up to a multiple of 8. */
+/* Returns how many bytes args and header take. The length of the header is rounded up to a multiple
+ * of 8. */
 size_t tt_packet_write(const struct tt_packet *p, char *to)
 {
     size_t args = (size_t)kinds[p->kind].args * 8;

@@ -65,8 +65,8 @@ struct tt_packet {
 
 int tt_packet_args(enum tt_packet_kind kind);
 uint64_t tt_packet_mark(const struct tt_packet *p);
-/* Returns the number of bytes that follow this mark in one piece; the last of them are the data.
- * Does not check the mark. */
+/* Returns how many bytes follow this mark: args, header and data, which lie in one piece. Does not
+ * check the mark. */
 size_t tt_packet_length(uint64_t mark);
 /* Writes args and header to `to`, which must have room for them. Returns how many bytes were
  * written. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The contexts with which a context exchanges messages, and what happens to them when their rank
- * has failed or left.
+ * The peers of a context, which are the contexts with which it exchanges messages, and what happens
+ * to them when their rank has failed or left.
  */
 #include "msg/inside.h"
 

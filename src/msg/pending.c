@@ -4,7 +4,8 @@
  * completes.
  *
  * An id is (how many times the table entry was used) << 32 | index + 1. So an answer that comes
- * twice, late, or from a wrong sender finds no operation.
+ * twice, late, or from a wrong sender finds no operation. The member `risked` of a peer (inside.h)
+ * counts the messages and operations whose loss only a fence reports.
  */
 #include <string.h>
 
@@ -200,8 +201,8 @@ bool tt_pending_answer(tutti_context *c, struct tt_pending *pending, tutti_statu
     return true;
 }
 
-/* Records, for fences to a peer that is gone, which messages and operations may be lost. The caller
- * does this before it calls any completion function, since such a function may begin another
+/* Records, in the fences to a peer that is gone, whether messages or operations may be lost. The
+ * caller does this before it calls any completion function, since such a function may begin another
  * fence. */
 static void note_missed(tutti_context *c, struct tt_peer *peer)
 {

@@ -2,6 +2,12 @@
  *
  * Long messages: cuts them into portions and pieces, and pulls the pieces; or, in a split copy, the
  * origin writes some of the pieces.
+ *
+ * pull.h explains the method. Its words: the *owner* of a message is the context whose handler
+ * received it. A *portion* is the part of a message that one context pulls, and is cut into
+ * *pieces*. By a *claim word* in a packet ring the target and the origin claim the pieces of a
+ * split copy. The packets are RTS (the origin announces a message), SPLIT (the target asks for a
+ * split copy) and ACK (the origin acknowledges a piece).
  */
 #include "msg/pull.h"
 
@@ -83,7 +89,8 @@ static int free_claim_word(const struct tt_peer *peer)
     return -1;
 }
 
-/* Returns the portion with the claim word, in which the origin claims pieces, too. */
+/* Returns the portion that has the claim word. This is the only portion in which the origin claims
+ * pieces, too. */
 static struct tt_pull_range *may_split(const struct tutti_pending *r)
 {
     return &r->range[r->ranges - 1];
@@ -96,17 +103,17 @@ static uint64_t word_of(const struct tutti_pending *r)
 
 /* ---- At the target ---- */
 
-/* Returns the bytes of a piece, at most, of a message that is moved by a split copy. If one context
- * pulls the message alone, both sides get the same number of pieces, as few as possible: more
- * pieces would only need more acknowledgements. */
+/* Returns the most bytes that a piece has in a message that is moved by a split copy. If one
+ * context pulls the message alone, target and origin get equally many pieces, and as few as
+ * possible: more pieces would only need more acknowledgements. */
 static int64_t split_piece(int64_t bytes, int64_t portions)
 {
     if (portions > 1) return SPLIT_PIECE_MOST;
     return tt_div_up(bytes, 2 * tt_div_up(bytes, 2 * (int64_t)SPLIT_PIECE_MOST));
 }
 
-/* Whether a split copy would pay: the kernel copies the bytes, the message is long enough, and the
- * origin has a processor of its own. */
+/* Returns whether a split copy would pay: only the kernel can copy the bytes, the message is long
+ * enough, and the origin has a processor of its own. */
 static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
 {
     const struct tt_fabric *f = c->f;
@@ -177,9 +184,9 @@ static bool split_ask(tutti_context *c, struct tutti_pending *r)
     return r->split_copy || ends || !split_wanted(c, r) || ask_split(c, r);
 }
 
-/* Asks for split copies of the next messages that this context alone pulls, if pieces are left for
- * the origin. The context itself claims the next piece of its first portion right after this
- * call. */
+/* Asks the origins for split copies of the next messages that this context alone pulls. Does not
+ * ask if no piece would be left for the origin: the context itself claims the next piece of its
+ * first portion right after this call. */
 static void split_ask_next(tutti_context *c)
 {
     int n = 0;
@@ -191,8 +198,8 @@ static void split_ask_next(tutti_context *c)
     }
 }
 
-/* Claims a piece of a portion with a claim word for the target, if one is left. May be called in
- * any context of the client. True: a piece was claimed. */
+/* Claims, for the target, a piece of a portion that has a claim word. Any context of the client may
+ * call this function. Returns false if no piece is left. */
 static bool split_claim(struct tt_pull_range *range)
 {
     _Atomic uint64_t *word = &range->claim->word;
@@ -225,7 +232,7 @@ static void count(tutti_context *c, struct tt_pending *pending, tutti_status sta
     if (status != TUTTI_AGAIN) piece_ended(c, r, status);
 }
 
-/* Returns how many pieces the origin has claimed and not acknowledged. */
+/* Returns how many pieces the origin has claimed and has not acknowledged yet. */
 static int unacknowledged(const struct tt_pending *pending)
 {
     const struct tutti_pending *r = pending->receipt;
@@ -321,8 +328,8 @@ static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct 
            piece_of(p) > 0 && serial_of(p->arg[4]) != 0 && claim_word_of(p) < TT_CLAIM_WORDS;
 }
 
-/* Records the request of a SPLIT packet. A packet may be ignored, for instance because its message
- * has ended already: the target moves all pieces itself. */
+/* Records the request of a SPLIT packet. The origin may ignore the packet, for instance because the
+ * message has ended already; then the target moves all pieces itself. */
 void tt_split_copy_asked(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     if (!is_sound(c, peer, p)) return;
@@ -332,8 +339,8 @@ void tt_split_copy_asked(tutti_context *c, struct tt_peer *peer, const struct tt
     *end = h;
 }
 
-/* Whether a piece can be claimed: the claim word still belongs to this message, is open, and not
- * all pieces are claimed. */
+/* Returns whether the origin can claim a piece: the claim word still belongs to this message and is
+ * open, and a piece is left that nobody has claimed. */
 static bool has_piece(const struct tt_split_copy *h, uint64_t word)
 {
     return serial_of(word) == h->serial && !(word & CLOSED) && !is_full(word, h->pieces.n);
@@ -344,7 +351,8 @@ static _Atomic uint64_t *claim_word(const struct tt_split_copy *h)
     return &h->peer->out.ring->claim[h->claim].word;
 }
 
-/* Claims the last piece that is not claimed; -1: there is none. */
+/* Claims the last of the pieces that nobody has claimed, and returns its index; -1: there is none.
+ */
 static int claim_last(const struct tt_split_copy *h)
 {
     uint64_t now = atomic_load_explicit(claim_word(h), memory_order_relaxed);
@@ -364,15 +372,16 @@ static tutti_status write_piece(tutti_context *c, const struct tt_split_copy *h,
                            bytes);
 }
 
-/* Whether an acknowledgement could be sent at once. If not, the origin claims no piece, since it
- * must acknowledge a piece before its advance returns. */
+/* Returns whether an acknowledgement could be sent at once. If not, the origin claims no piece,
+ * since it must acknowledge a piece before its advance returns. */
 static bool may_acknowledge(struct tt_peer *peer)
 {
     return !peer->waiting.first && tt_out_begin(&peer->out, 2 * sizeof(uint64_t));
 }
 
-/* OVER: no piece is left to claim. LATER: a piece could not be acknowledged now, so none was
- * claimed. WROTE: a piece was written. */
+/* What an attempt to write one piece has led to. OVER: no piece is left to claim. LATER: the
+ * acknowledgement of a piece could not be sent now, so no piece was claimed. WROTE: a piece was
+ * written. */
 enum split_outcome { OVER, LATER, WROTE };
 
 static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
@@ -414,7 +423,7 @@ void tt_split_copy_close(tutti_context *c)
 /* ---- Pulling ---- */
 
 enum {
-    /* Bytes of a portion, at least. Waking a context for a portion costs some microseconds. That
+    /* The least bytes of a portion. Waking a context for a portion costs some microseconds. That
      * should be a small part of the time for copying the portion. */
     PORTION_LEAST = 128 << 10,
     PIECE_MOST = 1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
@@ -583,8 +592,8 @@ static struct tt_pending *new_pull(tutti_context *c, struct tutti_pending *r, st
     return pending;
 }
 
-/* Starts a get of the network, if the network can access the data; otherwise, in the owner's
- * context, asks the origin to send the data. UNSUPPORTED: only the owner can get the piece. */
+/* Gets a piece by the network, if the network can access the data. Otherwise the owner's context
+ * asks the origin to send the data, and any other context returns UNSUPPORTED. */
 static tutti_status start_pull(tutti_context *c, struct tutti_pending *r,
                                struct tt_pending *pending, int64_t begin)
 {
@@ -618,7 +627,7 @@ static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t b
     return TUTTI_AGAIN;
 }
 
-/* Ends a piece that was asked for: its data have arrived, or never will. */
+/* Ends a piece that the origin was asked to send, because its data have arrived or never will. */
 static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
@@ -644,18 +653,18 @@ static const void *reach(const struct tt_fabric *f, const struct tutti_pending *
     return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
 }
 
-/* Whether only the owner can pull pieces of the message, since the origin has to be asked for each
- * of them, and only the owner asks. */
+/* Returns whether only the owner can pull pieces of the message. This is so if the origin has to be
+ * asked for each piece, because only the owner asks. */
 static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
 {
     if (!r->peer->transport->shares) return r->key_bytes == 0;
     return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
 }
 
-/* Gets a piece within the node: by a plain copy, by the kernel, or by messages. Where reading is
- * slow, the owner asks the origin for the piece although the kernel could read it: two copies
- * through the packet ring by two processors at the same time take less time. Other contexts cannot
- * ask; they read. */
+/* Gets a piece within the node: by a plain copy, by the kernel, or by messages. Where reading by
+ * the kernel is slow, the owner asks the origin to send the piece: two processors then copy at the
+ * same time, one into the packet ring and one out of it. Other contexts cannot ask; they read the
+ * piece by the kernel. */
 static tutti_status pull_local(tutti_context *c, struct tutti_pending *r, int64_t begin,
                                int64_t bytes)
 {
@@ -746,8 +755,9 @@ static void give_back(struct tutti_pending *r, int piece)
 
 /* ---- Advancing and starting pulls ---- */
 
-/* Claims a piece of this context's own portions and takes a reference to the message. For the last
- * piece of a portion, this is the reference that the portion held. */
+/* Claims a piece of this context's own portions. Returns the message with a reference for the
+ * caller: for the last piece of a portion, the reference that the portion held, and otherwise a new
+ * one. NULL: no piece is left. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
     struct tt_pull_range *range;
@@ -800,8 +810,8 @@ static void fill_ranges(struct tutti_pending *r)
 }
 
 /* Posts a portion to a context, unless that context has not yet taken the last portion that was
- * posted to it: perhaps no thread advances it. Other contexts find the portion by the client's
- * list. */
+ * posted to it: perhaps no thread advances that context. In that case other contexts claim the
+ * pieces, because they find the message in the client's list. */
 static void hand_one(tutti_context *to, struct tt_pull_range *range)
 {
     if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;
@@ -809,8 +819,8 @@ static void hand_one(tutti_context *to, struct tt_pull_range *range)
     tt_work_post(to, &range->work);
 }
 
-/* Gives the first portion to the owner and the others to the other contexts in the order of their
- * numbers. */
+/* Gives the first portion to the owner, and one portion each to the other contexts of the client,
+ * in the order of their numbers. */
 static void hand_out(tutti_context *c, struct tutti_pending *r)
 {
     atomic_fetch_add(&r->refs, 1);

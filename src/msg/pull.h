@@ -9,9 +9,9 @@
  *
  * Each context receives one portion as posted work and claims the pieces of that portion one by
  * one. A context that has no pieces of its own left claims pieces of other portions. So a context
- * that nobody advances delays no message, and nobody waits for the slowest context. A context that
- * has not yet taken the last portion that was posted to it gets no other, so it holds on to at most
- * one message, however many arrive.
+ * that nobody advances delays no message, and nobody waits for the slowest context. A context gets
+ * no further portion until it has taken the last portion that was posted to it. So a context that
+ * nobody advances holds on to at most one message, however many messages arrive.
  *
  * The context that claims a piece does one of three things:
  *
@@ -33,9 +33,10 @@
  * count of pieces left to 0) posts the message back to the owner, which completes it once. The
  * completion frees what the transfer needed (the packed copy, the hold on the layout, the network's
  * key), since no piece is left that could use it. The struct itself is freed with its last
- * reference. References are held by: the owner until the message is complete; the operation of a
- * split copy; each portion that a context has, until that context has claimed the last piece, which
- * takes over the reference; each piece under way; and a context that looks for pieces.
+ * reference. These hold references: the owner, until the message is complete; the operation of a
+ * split copy; each portion that a context has; each piece under way; and a context that looks for
+ * pieces. When a context claims the last piece of its portion, the piece takes over the portion's
+ * reference.
  */
 #ifndef TT_PULL_H
 #define TT_PULL_H
@@ -108,12 +109,13 @@ struct tutti_pending {
 void tt_pull_start(tutti_context *context, struct tutti_pending *receipt);
 /* Pulls one piece, if there is one. */
 void tt_pull_advance(tutti_context *context);
-/* Ends the pull of a message whose pieces have all ended: no context looks for pieces of the
- * message after that. */
+/* Ends the pull of a message whose pieces have all ended. After this call, no context looks for
+ * pieces of the message any more. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
 /* Drops the context's references to messages, before the context is freed. */
 void tt_pull_close(tutti_context *context);
-/* Frees what is needed to receive the payload. */
+/* Frees what was needed only to receive the payload: the reference to the layout, the packed copy,
+ * and the network's key or the copy of the data. */
 void tt_receipt_release(struct tutti_pending *receipt);
 /* Drops a reference; the last one frees the struct. */
 void tt_receipt_unref(struct tutti_pending *receipt);
@@ -134,7 +136,8 @@ void tt_receipt_unref(struct tutti_pending *receipt);
  *       <------------------------ ACK(op) -----   one for each piece written
  *       ------------------------- ACK(send) -->   when all pieces have ended, as always
  *
- * A claim word is a word in the packet ring by which the request to send came. It holds a serial
+ * In the picture, `send` and `op` are the ids of the operations at the origin and at the target. A
+ * claim word is a word in the packet ring by which the request to send came. It holds a serial
  * number, how many pieces the origin has claimed, and how many the target has claimed. The target's
  * contexts claim pieces from the front and the origin claims them from the end. So if a program
  * uses the same buffers again and again, each part of them stays in the cache of one processor. If
@@ -143,28 +146,28 @@ void tt_receipt_unref(struct tutti_pending *receipt);
  *
  * A claim is a compare-and-swap of the whole word. It succeeds only while the word holds the
  * message's serial number and the sum of the two counts is below the number of pieces. So each
- * piece is claimed once, and nobody claims a piece by a word that belongs to a later message; a
- * later message may take the word as soon as all pieces of this one have ended. An origin that
- * never advances claims nothing and delays nobody. An origin claims a piece only if it has room to
- * acknowledge it, and writes and acknowledges it before its advance returns. The bytes that it
- * wrote are in the target's memory before it publishes the ACK (release); the target reads the ACK
- * before it counts the piece (acquire). A ring preserves order, so the k-th ACK is about the k-th
- * piece from the end.
+ * piece is claimed once, and nobody claims a piece of this message by a word that belongs to a
+ * later message. A later message may take the word as soon as all pieces of this message have
+ * ended. An origin that never advances claims nothing and delays nobody. An origin claims a piece
+ * only if it has room to acknowledge it, and writes and acknowledges it before its advance returns.
+ * The bytes that it wrote are in the target's memory before it publishes the ACK (release); the
+ * target reads the ACK before it counts the piece (acquire). A ring preserves order, so the k-th
+ * ACK is about the k-th piece from the end.
  *
  * If the origin is lost, the target closes the claim word, and the pieces that the origin claimed
  * and did not acknowledge have failed. A target that leaves also closes the claim word; it then
  * waits until all claimed pieces have been acknowledged, since the origin is writing them to the
- * target's memory. A rank that was given up but still runs may write the one piece that it is
- * working on: as with any buffer, an operation that ended with an error is only over when that rank
- * has ended. A broken origin may write any value to the words in its own ring. Such a value can end
- * the origin's own message early, or keep it from ending; it cannot make the target read a piece
- * that does not exist.
+ * target's memory. A rank that counts as failed but still runs may go on writing the one piece that
+ * it is working on. So the buffer of an operation that ended with an error may still change until
+ * that rank has ended. A broken origin may write any value to the words in its own ring. Such a
+ * value can end the origin's own message early, or keep it from ending; it cannot make the target
+ * read a piece that does not exist.
  */
 
 /* Prevents the origin from claiming more pieces. Does nothing for other kinds of operation. */
 void tt_split_copy_stop(struct tt_pending *pending);
-/* Whether the origin may be writing to memory for this operation. False for other kinds of
- * operation. */
+/* Returns whether the origin may be writing to this rank's memory for this operation, because it
+ * has claimed a piece. Returns false for other kinds of operation. */
 bool tt_split_copy_is_written(const struct tt_pending *pending);
 
 /* Handles a SPLIT packet. */

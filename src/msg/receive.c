@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Receiving: a context takes packets from the rings that its peers write and from the network, and
- * handles the messages that they carry.
+ * handles the messages that they carry. A struct tutti_pending (pull.h) is the record of a message
+ * that this context receives, and a struct tt_pending (inside.h) that of an operation that it has
+ * started.
  */
 #include "msg/pull.h"
 
@@ -37,8 +39,8 @@ static bool reserve(tutti_context *c)
 
 /* ---- Messages that are not done, and fences ---- */
 
-/* Acknowledges a fence of the peer: with PEER if this rank, while leaving, dropped messages of the
- * peer and no earlier fence has reported that. */
+/* Acknowledges a fence of the peer. The status is PEER if this rank, while leaving, has dropped a
+ * message of the peer and no earlier fence has reported that; otherwise OK. */
 static void pass_fence(tutti_context *c, struct tt_peer *peer, uint64_t id)
 {
     tutti_status status = peer->dropped ? TUTTI_ERR_PEER : TUTTI_OK;
@@ -317,8 +319,8 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
     end(c, r, status);
 }
 
-/* Handles a message whose dispatch id has no handler. A rank that leaves has removed all its
- * handlers. */
+/* Handles a message whose dispatch id has no handler. This happens to all messages on a rank that
+ * leaves, because it has removed its handlers. */
 static void handle_nobodys(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
 {
     tutti_status status = c->msg->leaving ? TUTTI_ERR_PEER : TUTTI_ERR_ARG;
@@ -407,7 +409,7 @@ static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_pac
         broken(c, peer, "an acknowledgement of an unknown operation");
 }
 
-/* Sends `bytes` bytes as DATA to the operation `id` of the peer. */
+/* Sends `bytes` bytes in DATA packets to the operation `id` of the peer. */
 static void stream(tutti_context *c, struct tt_peer *peer, uint64_t id, const char *from,
                    int64_t bytes, struct tt_pending *pending)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making and finding packet rings, and the slow paths of writing and reading.
+ * Making and finding packet rings, and the slow paths of writing and reading. A ring consists of
+ * cells and a bulk area. Its reader finds it in the list in the mailbox of the reader's rank
+ * (ring.h).
  */
 #include "msg/ring.h"
 
@@ -150,8 +152,8 @@ void tt_out_look(struct tt_out *out)
         atomic_load_explicit(&out->ring->read_bulk, memory_order_acquire) + out->bulk_bytes;
 }
 
-/* Returns the position at which n bytes lie in one piece: `at`, or the next beginning of the bulk
- * area. */
+/* Returns the first position, not before `at`, from which n bytes of the bulk area lie in one
+ * piece: `at` itself, or the next beginning of the bulk area. */
 static uint64_t place(uint64_t at, size_t n, uint32_t bulk_bytes)
 {
     uint64_t in = at & (bulk_bytes - 1);

@@ -53,13 +53,15 @@ enum tt_fill { TT_FILL_STORES, TT_FILL_STREAMS, TT_FILLS };
 
 /* Returns the method that TUTTI_FILL names; -1: none. */
 int tt_fill_asked(void);
-/* Whether the measured method is used, given the method that TUTTI_FILL names (or -1), the ranks on
- * this node, and the processors that they may use. */
+/* Returns whether rings are filled by the method that was measured to be faster. `asked` is the
+ * method that TUTTI_FILL names (or -1), `ranks` the number of ranks on this node, and `cores` the
+ * number of processors that they may use. */
 static inline bool tt_fill_is_measured(int asked, int ranks, int cores)
 {
     return asked < 0 && ranks <= cores;
 }
-/* Returns the method to use; streams: non-temporal stores were measured to be faster. */
+/* Returns the method by which rings are filled. `streams`: non-temporal stores were measured to be
+ * faster. The other arguments are those of tt_fill_is_measured. */
 enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores);
 
 enum { TT_CELL_BODY = TT_LINE - 8 };

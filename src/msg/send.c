@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sending: packets, the queue of packets that wait, and messages. A short message goes in one
- * packet; a long message is announced, and its target pulls it.
+ * packet; a long message is announced by an RTS packet (request to send), and its target pulls it.
+ * A *send-queue entry* (struct tt_transfer) is a packet that waits for room or for a connection. An
+ * *operation* (struct tt_pending) stands for what the target has still to acknowledge.
  */
 #include <string.h>
 
@@ -220,8 +222,9 @@ static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry
     return record;
 }
 
-/* Sends one packet's worth of a send-queue entry. In DATA and PUT packets arg[1] is the offset of
- * the data; only the last packet of a put asks for an acknowledgement. */
+/* Sends the next packet of a send-queue entry, whose data may need several packets. In DATA and PUT
+ * packets arg[1] is the offset of the data; only the last packet of a put asks for an
+ * acknowledgement. */
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
     struct tt_packet piece = entry->packet;
@@ -335,7 +338,7 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
     if (status != TUTTI_OK) tt_context_fault(c, status);
 }
 
-/* Counts, for its peer, a transfer that did not end at once. */
+/* Adds a transfer that could not be sent at once to the counts of its peer. */
 static void count_transfer(struct tt_peer *peer, struct tt_transfer *x)
 {
     x->lent = x->packet.bytes > 0;
@@ -513,7 +516,8 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     return status;
 }
 
-/* Sends elements whose layout in memory is not packed. */
+/* Sends elements that have to be packed first, because their layout in memory is not the packed
+ * one. */
 static tutti_status send_packed(tutti_context *c, struct tt_peer *peer, const tutti_send *send,
                                 const struct tt_layout *layout, int64_t bytes, bool eager)
 {

@@ -73,9 +73,9 @@ bool tt_leave_advance(tutti_context *c)
  * Why no work is lost or done twice: the list consists of the node in `posted` and the nodes that
  * follow it by `next`. A push that succeeds puts its node before the node that was in `posted` at
  * that moment. The exchange empties the list at one moment, and only the exchange takes nodes. So
- * each node is in exactly one list that is taken. A push accesses no node but its own, so it does
- * not matter whether the node that it saw in `posted` was done, freed and allocated again
- * meanwhile: if `posted` holds the same address again, `next` is right again.
+ * each node is in exactly one list that is taken. A push accesses no node but its own. So it does
+ * no harm if the node that the push saw in `posted` was done, freed and allocated again meanwhile:
+ * if `posted` holds the same address again, the pushed node's `next` is right again.
  *
  * Why the order is kept: a second push of a thread comes after its first, so its node is nearer to
  * the head of the same list, or in a list that is taken later. The context does the work of one

@@ -12,8 +12,8 @@
 
 /* These functions check, as arguments of tt_assert, that only one thread uses the context between
  * tt_enter and tt_leave. They always return true; if the check fails, they end the process with the
- * reason. tt_enter_advance and tt_leave_advance surround the advancing of a context, in which no
- * context of its client may be advanced. */
+ * reason. tt_enter_advance and tt_leave_advance surround the advancing of a context. Between them,
+ * no other call may advance a context of the same client. */
 bool tt_enter(tutti_context *context);
 bool tt_leave(tutti_context *context);
 bool tt_enter_advance(tutti_context *context);

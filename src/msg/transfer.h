@@ -5,9 +5,10 @@
  * operation that the network completes, the bytes that the network borrows, and the function that
  * is called at the end.
  *
- * A context has a pool of records for its own packets and for messages of users. A message of a
- * plan has the record inside the plan's operation (tt_operation in src/run), so it needs no other
- * memory: if the packet can be sent at once, nothing is ever queued, and `done` is not called.
+ * A context has a pool of records for its own packets and for messages of users. The record of a
+ * message of a plan lies inside the plan's operation (tt_operation in src/run), so the message
+ * needs no other memory. If the packet can be sent at once, the record is not queued, and `done` is
+ * not called.
  */
 #ifndef TT_TRANSFER_H
 #define TT_TRANSFER_H
@@ -41,8 +42,8 @@ struct tt_transfer {
     /* The record of the whole transfer, if this record is for one of its packets; else this record
      * itself. */
     struct tt_transfer *whole;
-    /* packets that the network still reads: of this record, and of the records whose `whole` it
-     * is */
+    /* the number of packets that the network still reads: those of this record, and those of the
+     * records whose `whole` is this record */
     int on_wire;
     /* everything was sent, and the record is in no list; the transfer ends when `on_wire` becomes
      * 0 */

@@ -33,10 +33,11 @@ enum { SOFTWARE_KEY = 8 + 9 + 6 };
 
 /* ---- Clients ---- */
 
-/* Whether keys are worth using: whether a key holds more than the frame (8 bytes), the library's
- * own part (9), and a byte for each of a few transports that need no key. Otherwise UCX at the
- * other end does gets and puts in software, with a round trip for every few kilobytes; messages do
- * the same with half the processor time. */
+/* Returns whether keys are worth using. A key consists of a frame (8 bytes), the library's own part
+ * (9 bytes), and the parts of the transports. If it is not longer than the first two parts and a
+ * byte for each of a few transports that need no key, no network card serves it. Then UCX at the
+ * other end does gets and puts in software, with a round trip for every few kilobytes, while
+ * messages do the same with half the processor time. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -137,8 +138,8 @@ static tutti_status publish_here(const tutti_context *c)
     return tt_mailbox_publish_port(c->f, c->mailbox, c->address, c->address_bytes);
 }
 
-/* Publishes the address, and logs an error only: context 0 answers questions for the address,
- * too. */
+/* Publishes the address. An error is only logged and not returned, because context 0 also answers
+ * questions for the address. */
 void tt_wired_publish(const tutti_context *c)
 {
     tutti_status status = publish_here(c);
@@ -148,8 +149,8 @@ void tt_wired_publish(const tutti_context *c)
         tt_log("where context %d is: %s", c->index, tutti_error());
 }
 
-/* Publishes an empty address after an error, since the other ranks wait for it, and keeps the text
- * of the first error. */
+/* Publishes an empty address after an error, since the other ranks wait for an address, and keeps
+ * the text of the first error. */
 static tutti_status show_none(struct tt_msg *msg, tutti_status status)
 {
     char text[256];
@@ -303,13 +304,14 @@ static void sent(struct tt_wire_op *op, tutti_status status)
 {
     struct tt_transfer *record = tt_container_of(op, struct tt_transfer, wire.op);
     struct tt_transfer *entry = record->whole;
-    (void)status; /* a lost peer, and what is lost with it, is reported once for all */
+    (void)status; /* the loss of a peer is handled once for all its packets */
     if (record != entry) tt_transfer_give(entry->context, record);
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
-/* Handles an error of the link to a peer. The packets to the peer wait until it is found out why
- * its rank cannot be reached. If the rank counts as failed then, they are dropped. */
+/* Handles an error of the link to a peer. The packets to the peer wait until this rank has found
+ * out why the peer's rank cannot be reached. If that rank then counts as failed, the packets are
+ * dropped. */
 static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;
@@ -421,9 +423,9 @@ static void close_link(tutti_context *c, struct tt_peer *peer)
 }
 
 /* Closes the link to a rank that has left and still answers for a while. The link stays open until
- * the rank's BYE has come, so that everything it sent is read. The link is made to fail if it is
- * not idle in time, or if the network reads memory whose owner was already notified that its
- * message is lost. */
+ * the rank's BYE has come, so that everything it sent is read. The link is made to fail if it does
+ * not become idle in time, or if the network still reads the memory of a message that was already
+ * reported as lost. */
 static void part_from(tutti_context *c, struct tt_peer *peer)
 {
     int64_t now = tt_clock_ns();

@@ -33,9 +33,9 @@ bool tt_wired_is_sending(const struct tt_msg *msg);
 void tt_wired_close_links(struct tt_msg *msg);
 /* Closes the links and the port of a context. */
 void tt_wired_close_port(tutti_context *context);
-/* Whether the link to a peer that counts as gone may be cut. False for half a second after the link
- * was opened if the network reads lent data and the rank's process may still run: both ends may
- * still be setting up the link. */
+/* Returns whether the link to a peer that counts as gone may be cut. Returns false for half a
+ * second after the link was opened if the network reads lent data and the rank's process may still
+ * run, because both ends may still be setting up the link. */
 bool tt_wired_may_cut(const tutti_context *context, const struct tt_peer *peer);
 /* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The state of the builder of a plan. The arrays of the plan grow while it is built.
+ * The state of the builder of a plan. The arrays of the plan grow while it is built. plan.h
+ * explains the words: a *vary entry* (struct tt_vary) says how a step changes with the turns of its
+ * loops, a *shape* (struct tt_shape) how a range moves with them. TMP is the scratch of the rank,
+ * and WIN its window.
  */
 #ifndef TT_BUILD_INSIDE_H
 #define TT_BUILD_INSIDE_H
@@ -20,8 +23,9 @@ struct tt_builder {
      * or NO_LOOP */
     struct array homes;
     uint32_t loop[TT_DEPTH]; /* the indices of the steps that begin the open loops */
-    /* dead: the number of open loops from the outermost loop of 0 turns inwards, with that loop;
-     * the builder skips the steps in these loops. depth: the number of open loops around them */
+    /* `depth` counts the open loops that are in the plan. A loop of 0 turns and all loops inside it
+     * are left out of the plan, and the builder skips their steps: `dead` counts the open loops of
+     * this kind, and is 0 if there are none */
     int depth, dead;
     bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
@@ -35,7 +39,7 @@ struct tt_builder {
     int64_t part_tmp;              /* where the TMP of the subteam begins */
     int64_t low;                   /* the byte of WIN that was given to tt_builder_divide */
     const char *error;
-    uint64_t lacks; /* tt_memory_lacks when the builder began this plan */
+    uint64_t lacks; /* the value of tt_memory_lacks() when the builder began this plan */
 };
 
 /* ---- build-part.c: converts ranks and ranges of the subteam b->part to those of the team ---- */

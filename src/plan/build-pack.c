@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finishing a plan: the builder's arrays are copied one after the other into one block of memory.
+ * Finishing a plan: the builder's arrays are copied one after the other into one block of memory. A
+ * *vary entry* (struct tt_vary, plan.h) says how a step changes with the turns of its loops; `tail`
+ * is its second length. WIN is the window of a rank.
  */
 #include "plan/build-inside.h"
 
 #include <string.h>
 
-/* The turns of the innermost loop in which a step is done with one of its lengths: the first and
- * the last of them. There are none if last < first. */
+/* The turns of the innermost loop in which a step has one of its two lengths (struct tt_vary): the
+ * first and the last of these turns. There are none if last < first. */
 struct pack_turns {
     int64_t first, last;
 };
@@ -17,7 +19,7 @@ struct pack_turns {
 static struct pack_turns turns_of(const struct tt_vary *v, int64_t turns, bool tails)
 {
     struct pack_turns t = {v->from, turns - 1};
-    /* turn i has the tail if (i + phase) % period is period - 1 */
+    /* in turn i the step has the length `tail` if (i + phase) % period is period - 1 */
     int64_t period = v->tail_mod > 0 ? v->tail_mod : turns;
     int64_t first = (t.first + v->tail_phase) % period, last = (t.last + v->tail_phase) % period;
     if (tails) {
@@ -30,8 +32,8 @@ static struct pack_turns turns_of(const struct tt_vary *v, int64_t turns, bool t
     return t;
 }
 
-/* Whether the iterator of the plan resolves the shapes and vary entries (tt_iter_begin). Without
- * loops and generators it takes each step as it is stored. */
+/* Returns whether the iterator of the plan applies the shapes and vary entries (tt_iter_begin). In
+ * a plan without loops and generators it takes each step as it is stored. */
 static bool unrolls(const struct tt_builder *b)
 {
     return b->plan.loops || b->exchanges.n;
@@ -50,9 +52,9 @@ static __int128 farthest(const struct tt_shape *s, const struct pack_turns *t)
     return (__int128)s->step[0] * (s->step[0] > 0 ? high : low);
 }
 
-/* Counts in win_bytes what a step of `len` bytes in these turns uses of WIN. `outer` is the number
- * of turns of the outer loop. The text of a plan may contain any numbers: an end beyond 64 bits is
- * cut to 64 bits, and tt_plan_invalid refuses the plan. */
+/* Raises win_bytes to the end of the part of WIN that a step of `len` bytes uses in these turns.
+ * `outer` is the number of turns of the outer loop. The text of a plan may contain any numbers: an
+ * end beyond 64 bits is cut to 64 bits, and tt_plan_invalid refuses the plan. */
 static void measure_turns(struct tt_builder *b, const struct tt_step *step, int64_t len,
                           struct pack_turns t, int64_t outer)
 {
@@ -70,8 +72,8 @@ static void measure_turns(struct tt_builder *b, const struct tt_step *step, int6
 }
 
 /* Sets win_bytes to the greatest end of all ranges in this rank's WIN, over all turns of all loops.
- * This is an upper limit if both the range of a step and the turns of its tail rotate, and
- * otherwise exact. */
+ * The result is exact, unless both the range of a step and the turns in which the step has the
+ * length `tail` rotate (tt_shape.mod, tt_vary.tail_mod): then it may be too large. */
 static void measure_window(struct tt_builder *b)
 {
     const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;

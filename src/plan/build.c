@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Appends steps to growing arrays, which build-pack.c then packs into one block. An algorithm never
- * sees an error: the builder keeps it, and tt_builder_finish returns it.
+ * sees an error: the builder keeps it, and tt_builder_finish returns it. A *vary entry* (struct
+ * tt_vary, plan.h) says how a step changes with the turns of its loops.
  */
 #include "plan/build-inside.h"
 
@@ -390,9 +391,9 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
     return r;
 }
 
-/* Removes the last vary entry (struct tt_vary) if it equals one of the few entries before it; the
- * step that uses the last entry uses the earlier entry instead. The steps of a loop often vary in
- * the same few ways, one after the other. Entry 0 means "does not vary". */
+/* Removes the last vary entry if it equals one of the few entries before it, and lets the step that
+ * uses it use the earlier entry. This saves memory, because the steps of a loop often vary in the
+ * same few ways, one after the other. Entry 0 means "does not vary". */
 static void fold_varies(struct tt_builder *b)
 {
     enum { BEFORE = 3 };

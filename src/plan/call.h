@@ -17,8 +17,8 @@
  * its whole input in OUT; the rank's own block of the result replaces the beginning of the input,
  * and the contents of OUT after that block are undefined. The root of a scatter in place has all
  * pieces in OUT, and its own piece stays where it is. The root of a gatherv or scatterv in place
- * has a count of 0 for itself, so its own piece stays where it is, too; in such a call IN and OUT
- * are separate, as they are in a call that is not in place.
+ * has a count of 0 for itself, so its own piece stays where it is, too. In these two collectives IN
+ * and OUT are separate buffers even in a call in place.
  */
 #ifndef TT_PLAN_CALL_H
 #define TT_PLAN_CALL_H
@@ -98,13 +98,13 @@ static inline int tt_neighbor_find(const int32_t *ranks, int n, int r)
     return first < n && ranks[first] == r ? first : -1;
 }
 
-/* The contents of the pieces that a rank has for another rank, or expects from another rank, in
- * calls in which the plan moves bytes and the ranks may use types of their own. The contents are:
- * the packed bytes of all these pieces; the type of the pieces as the user named it, for error
- * messages (TT_TYPE_EACH: the pieces have several types); and a hash of the basic types of which
- * the pieces consist, piece by piece. The contents that one rank sends match those that another
- * rank expects if bytes and hash are equal: this is MPI's rule that type signatures must match. All
- * members are 0 if there are no pieces. */
+/* The contents of the pieces that a rank has for another rank, or expects from another rank. Calls
+ * have contents if the plan moves bytes and the ranks may use types of their own. `bytes` is the
+ * sum of the packed bytes of all these pieces. `type` is their type as the user named it, for error
+ * messages (TT_TYPE_EACH: the pieces have several types). `hash` is a hash of the basic types of
+ * which the pieces consist, piece by piece. The contents that one rank sends match those that
+ * another rank expects if bytes and hash are equal: this is MPI's rule that type signatures must
+ * match. All members are 0 if there are no pieces. */
 struct tt_contents {
     int64_t bytes;
     int32_t type;
@@ -131,9 +131,9 @@ struct tt_call {
     bool in_place;
     bool shared; /* all buffers can be read by plain loads */
     bool steady; /* the plan must not depend on what earlier calls measured (choose/measure.h) */
-    /* 0 for a collective that the user calls. If the call is one step of something else, such as
-     * tutti_team_split or the exchange of counts before an alltoallv: the number of that in enum
-     * tt_signature_other. */
+    /* 0 for a collective that the user calls. If the call is one step of another operation, such as
+     * tutti_team_split or the exchange of counts before an alltoallv: the number of that operation
+     * in enum tt_signature_other. */
     int8_t as;
     int32_t root;
     int64_t n;  /* elements that a rank contributes (alltoall, reduce_scatter_block: to each
@@ -164,8 +164,8 @@ struct tt_call {
 
 bool tt_call_valid(const struct tt_call *call, int p);
 
-/* Returns the contents of what this rank has for rank r, or, if `out`, of what it expects from rank
- * r. The call must have contents. */
+/* Returns the contents of the pieces that this rank has for rank r or, if `out`, of those that it
+ * expects from rank r. The call must have contents. */
 struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r);
 
 static inline int64_t tt_call_bytes(const struct tt_call *call)
@@ -188,7 +188,8 @@ static inline bool tt_coll_pairs(enum tt_coll coll)
     return coll == TT_COLL_alltoallv || coll == TT_COLL_gatherv || coll == TT_COLL_scatterv;
 }
 
-/* Whether OUT@r and IN@r mean "the segment at r that is meant for this rank". */
+/* Returns whether, in the plan, OUT@r and IN@r (the buffers of rank r) mean "the segment at r that
+ * is meant for this rank". */
 static inline bool tt_call_segments(const struct tt_call *call)
 {
     return call->coll == TT_COLL_allgatherv || tt_coll_pairs(call->coll);
@@ -205,7 +206,7 @@ static inline bool tt_call_counts(const struct tt_call *call)
     return TT_COUNTING >> call->coll & 1;
 }
 
-/* Whether the result of each rank is its own block of a reduction. */
+/* Returns whether each rank gets its own block of the result of a reduction. */
 static inline bool tt_call_scatters(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce_scatter_block || call->coll == TT_COLL_reduce_scatter;
@@ -227,10 +228,10 @@ static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
     if (call->radix == 0) call->radix = (int32_t)radix;
 }
 
-/* The block of rank r in the input of a reduce_scatter(_block), or the piece of rank r in the
- * result of an allgather(v), in bytes: tt_call_block_at returns where the block of a
- * reduce_scatter(_block) begins (r == p: where the last block ends), tt_call_block_bytes returns
- * the length of the block or piece. */
+/* tt_call_block_at returns where the block of rank r begins in the input of a
+ * reduce_scatter(_block), in bytes; for r == p, where the last block ends. tt_call_block_bytes
+ * returns the length of this block in bytes or, for an allgather(v), that of the piece of rank r in
+ * the result. */
 int64_t tt_call_block_at(const struct tt_call *call, int r);
 static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
 {
@@ -255,8 +256,9 @@ bool tt_coll_has_place(enum tt_coll coll);
 bool tt_coll_has_op(enum tt_coll coll);
 bool tt_coll_has_root(enum tt_coll coll);
 
-/* In traces, the agreements of a team (tutti_team_agree and _shrink) are numbered from here on, so
- * that they differ from its executions: a broken team has agreements, and no executions. */
+/* In traces, the agreements of a team (tutti_team_agree and _shrink) have numbers from here on, so
+ * that they differ from the numbers of the team's executions. (A broken team has agreements, and no
+ * executions.) */
 #define TT_TRACED_AGREEMENTS (INT64_C(1) << 40)
 
 #endif

@@ -5,6 +5,10 @@
  * of the loops around the step, so the time to count grows with the length of the plan, not with
  * the turns of its loops. Counting must give the same numbers as adding up the steps that the
  * iterator returns; tests/coll/counts.c compares both.
+ *
+ * A *turn* is one pass through the steps of a loop. Each time that a step which starts a transfer
+ * is done, it starts one more *instance* of this transfer, and a wait step names an instance
+ * (docs/plan.md). A *vary entry* (struct tt_vary, plan.h) says how a step changes with the turns.
  */
 #include "plan/count.h"
 
@@ -45,8 +49,9 @@ struct counted_lane {
     struct start *start;
 };
 
-/* A step of the lane that starts messages or puts with an id: its index, how many instances it
- * starts each time that it is done, and the loops around it. */
+/* A step of the lane that starts transfers with an id. `at` is the index of the step, `each` is how
+ * many instances it starts each time that it is done, and the other members are the loops around
+ * it. */
 struct start {
     uint32_t at;
     int64_t each;
@@ -72,8 +77,8 @@ static int64_t turns_from(const struct counted_lane *c, int64_t from)
     return tt_max(0, (int64_t)inner_turns(c) - from);
 }
 
-/* Returns the number of turns i < n with (i + phase) % mod == mod - 1, where mod and phase are
- * tail_mod and tail_phase. */
+/* Returns the number of turns i < n in which the step has the length `tail`: those with (i + phase)
+ * % mod == mod - 1, where mod and phase are tail_mod and tail_phase. */
 static int64_t tails_before(const struct tt_vary *v, int64_t n)
 {
     int64_t first = (v->tail_mod - 1 - v->tail_phase % v->tail_mod) % v->tail_mod;
@@ -91,8 +96,8 @@ static int64_t tails(const struct counted_lane *c, const struct tt_vary *v)
 
 /* ---- Steps that move bytes ---- */
 
-/* Counts the operands that belong to other ranks as one message each. Returns the number of these
- * operands. */
+/* Counts one message for each operand of the step that belongs to another rank. Returns the number
+ * of these operands. */
 static uint32_t far_operands(const struct counted_lane *c, const struct tt_step *s, int64_t bytes,
                              int64_t times)
 {
@@ -180,7 +185,7 @@ static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
     add(&c->count[plan->me].steps, times_of(2, puts));
 }
 
-/* ---- Waits: left out as long as the instance was never started ---- */
+/* ---- Waits: one whose instance was never started is left out ---- */
 
 /* Returns how many of the loops around the current step are also around the start. */
 static int common_loops(const struct counted_lane *c, const struct start *start)
@@ -191,9 +196,9 @@ static int common_loops(const struct counted_lane *c, const struct start *start)
 }
 
 /* Returns the first turn in which the instance that the wait step names has been started. The turns
- * are those of the innermost loop around both the start and the wait. They are numbered on from one
- * turn of the outer loop to the next. In each of them the same number of instances is started,
- * either before or after the wait. */
+ * are those of the innermost loop around both steps, the start and the wait, and their numbers go
+ * on from one turn of the outer loop to the next. In each turn the same number of instances is
+ * started, either before or after the wait. */
 static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
                           int common)
 {

@@ -2,16 +2,17 @@
  *
  * The iterator, which reads a plan's steps and unrolls loops and generators, so that no other code
  * has to handle them. Plans without loops and generators are read in place (tt_iter_next in plan.h)
- * and do not use this file.
+ * and do not use this file. A *turn* is one pass through the steps of a loop, and an *instance* of
+ * a step one transfer that it starts (docs/plan.md).
  */
 #include "plan/plan.h"
 
 #include <string.h>
 
 /* The state of an exchange under way. order[0 .. active-1] are the entries that are not finished,
- * in the order of this round, and `at` is the position of the next entry. Entries that need another
- * round are moved to the front of the array; `kept` is the number of these entries. `started` puts
- * have been started, and `waited` of them have been waited for. */
+ * in the order of this round, and `at` is the position of the next entry. During a round, the
+ * entries that need another round are moved to the front of the array; `kept` is their number.
+ * `started` puts have been started, and `waited` of them have been waited for. */
 struct tt_generator {
     const struct tt_exchange *how;
     const struct tt_entry *entries;

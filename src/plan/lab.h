@@ -5,7 +5,7 @@
  *
  * libtutti.so contains neither the parser nor the prover. It loads libtutti-lab.so, which offers
  * the two functions below. libtutti-lab.so has its own copy of the internal functions that it
- * needs, so only plain data pass between the two libraries: plans are blocks that free() frees, and
+ * needs. So only plain data pass between the two libraries: plans are blocks that free() frees, and
  * errors are text in the answer.
  */
 #ifndef TT_PLAN_LAB_H

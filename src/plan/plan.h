@@ -77,10 +77,9 @@ enum {
 
 /* A range: `len` bytes (of the step) from offset `off` in buffer `buf` of `rank` (TT_SELF: this
  * rank). A step may touch IN@r, OUT@r and TMP@r of another rank r only after an await of a signal
- * of r, and only if r's plan opens that buffer. In a v-collective (tt_call_segments) an offset in
- * OUT@r counts from the start of the segment at r that is meant for this rank; if each rank knows
- * only its own counts (tt_coll_pairs), an offset in IN@r also counts from the start of the segment
- * at r that is meant for this rank. */
+ * of r, and only if r's plan opens that buffer. In a v-collective (tt_call_segments), an offset in
+ * OUT@r counts from the start of the segment at r that is meant for this rank. If, in addition,
+ * each rank knows only its own counts (tt_coll_pairs), the same holds for an offset in IN@r. */
 struct tt_range {
     int64_t off;
     int32_t rank;
@@ -102,10 +101,11 @@ struct tt_shape {
 };
 
 /* How a step changes in turn i of the innermost loop and turn j of the loop around it. The flag
- * value is value + i*inc[0] + j*inc[1]. The step is left out while i < from. If tail >= 0, the
- * length is `tail` in the last turn of the innermost loop (tail_mod == 0) or in the turns with (i +
- * tail_phase) % tail_mod == tail_mod - 1 (tail_mod > 0). If the step starts a transfer, a turn in
- * which the step is left out or has length 0 still counts as an instance (TT_IN_FLIGHT). */
+ * value is value + i*inc[0] + j*inc[1]. The step is left out while i < from. If tail >= 0, the step
+ * has another length, `tail`, in some turns: if tail_mod == 0, in the last turn of the innermost
+ * loop; if tail_mod > 0, in the turns with (i + tail_phase) % tail_mod == tail_mod - 1. If the step
+ * starts a transfer, a turn in which the step is left out or has length 0 still counts as an
+ * instance (TT_IN_FLIGHT). */
 struct tt_vary {
     int32_t inc[TT_DEPTH];
     uint32_t from;
@@ -294,9 +294,9 @@ void tt_wait(struct tt_builder *b, tt_started started);
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
 void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: a rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-/* Await the flag of a lane of the writer. tt_await awaits the flag of lane 0, or, between
- * tt_subteam_begin and tt_subteam_end, of the lane with the number of the lane that is being
- * built. */
+/* Await the flag of a lane of the writer. tt_await awaits the flag of lane 0. Between
+ * tt_subteam_begin and tt_subteam_end it awaits that of the lane which has the number of the lane
+ * that is being built. */
 void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);

@@ -117,8 +117,9 @@ static const char *varies_invalid(const struct tt_plan *plan)
 
 /* ---- Steps ---- */
 
-/* Whether a range rotates within two loops, and the turns of the inner loop are no multiple of the
- * rotation's mod. That is a fault, because a rotation counts only the turns of the inner loop. */
+/* Returns whether a range rotates (tt_shape.mod > 0) within two loops, and the number of turns of
+ * the inner loop is no multiple of `mod`. That is a fault, because a rotation counts only the turns
+ * of the inner loop. */
 static bool rotates_unevenly(const struct place *at, const struct tt_shape *s)
 {
     if (s->mod == 0 || at->depth < TT_DEPTH) return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums whose bits do not depend on the order of what was added; see binned.h.
+ * Sums whose bits do not depend on the order of what was added; see binned.h. A *bin* counts the
+ * bits of one range of powers of two. A sum keeps three adjacent bins, its *window*, which is
+ * numbered by its lowest bin.
  */
 #include "type/binned.h"
 
@@ -13,8 +15,8 @@ enum {
     MANTISSA = 52,    /* bits of a double's mantissa that are stored */
     EXPONENTS = 2047, /* the exponent of infinities and NaN */
     LOWEST = -1074,   /* bit 0 of the scale stands for 2^LOWEST */
-    /* the mantissa does not reach beyond the window if its lowest bit is at most this bit of the
-     * window */
+    /* if the lowest bit of a mantissa is at most this bit of the window, the mantissa does not
+     * reach beyond the window */
     MOST = 31
 };
 #define BIN ((UINT64_C(1) << TT_BINNED_BITS) - 1) /* the bits of one bin */
@@ -38,7 +40,8 @@ static void make_special(struct tt_bins *sum, int window)
     *sum = (struct tt_bins){.window = window};
 }
 
-/* Merges the window of another sum into *to. At least one of the two sums is infinite or a NaN. */
+/* Adds another sum, of which only its window is needed, to *to. At least one of the two sums is
+ * infinite or a NaN; their windows stand for that (TT_BINNED_SPECIAL). */
 static void merge_special(struct tt_bins *to, int window)
 {
     bool both = to->window >= TT_BINNED_SPECIAL && window >= TT_BINNED_SPECIAL;

@@ -27,7 +27,7 @@
  * window's number in its lower three bits. So two sums with the same window are added by adding
  * words, and a sum of up to 2^32 values fits. A sum that does not fit becomes a NaN and never a
  * wrong number. Numbers of windows from TT_BINNED_SPECIAL on stand for infinities and NaN; their
- * bins are 0. A sum of zero bytes is 0. */
+ * bins are 0. If all bytes of a tutti_binned are 0, the sum is 0. */
 #ifndef TT_BINNED_H
 #define TT_BINNED_H
 

@@ -7,7 +7,7 @@
  * with the lower window moves up first. add_aligned adds a group of pairs of sums if the two sums
  * of each pair have the same window, as they mostly have. Otherwise add_any adds the group, and a
  * few groups after it, whose windows are likely to differ, too. add_any has no branches, because
- * windows that differ at random would mislead the processor's branch prediction: it computes each
+ * windows that differ at random would mislead the processor's branch prediction. It computes each
  * case as a mask, and selects by masks. The compiler vectorises the loops of both functions.
  */
 #include "type/binned.h"

@@ -324,9 +324,9 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 /* ---- Complex numbers: textbook formulas, without the recovery of infinities of C's Annex G
  * ---- */
 
-/* Keeps the compiler from turning this product and the addition of it into a fused multiply-add, so
- * that the product is rounded. gcc 12 would do that even under -ffp-contract=off, except where it
- * may not reassociate the operands. */
+/* Returns a product that is rounded before it is added to anything: it keeps the compiler from
+ * making a fused multiply-add of the product and the addition. gcc 12 makes one even under
+ * -ffp-contract=off, except where it may not reassociate the operands. */
 #ifdef __clang__
 #define ROUNDED(product) (product)
 #else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packing and unpacking: both walk over the blocks in the order of the packed form.
+ * Packing and unpacking: both walk over the blocks, the pieces of contiguous memory in an element,
+ * in the order of the packed form.
  */
 #include "type/layout.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes layouts out of other layouts, and checks that no two fields share a byte.
+ * Makes layouts out of other layouts, and checks that no two fields share a byte. A *field* of a
+ * layout is a number of consecutive elements of another layout. A *block* is a piece of contiguous
+ * memory in an element (layout.h).
  */
 #include "type/layout.h"
 
@@ -228,7 +230,8 @@ static tutti_status compact(struct tt_layout **layout)
     return TUTTI_OK;
 }
 
-/* Checks a simplified layout, so that only those levels count through which packing recurses. */
+/* Checks how deep a layout is nested. compact() has simplified it before, so the depth counts only
+ * the levels through which packing recurses. */
 static tutti_status check_depth(const struct tt_layout *l)
 {
     if (l->depth <= DEEPEST) return TUTTI_OK;

@@ -108,9 +108,9 @@ uint32_t tt_layout_hash(const struct tt_layout *layout, int64_t n);
 /* The number that stands for the type of an alltoallw in which a rank neither sends nor expects any
  * element. */
 #define TT_TYPE_NONE ((tutti_type)(2 * TUTTI_TYPE_USER_END + 1))
-/* The neighbourhood collectives. TT_TYPE_NEIGHBORS + TT_NEIGHBOR_allgather and so on stand for the
- * type in them. tt_type_neighbors returns the name of the collective for which the number stands;
- * NULL: `type` is none of these numbers. */
+/* The neighbourhood collectives. In a call of one of them, a number stands for the type:
+ * TT_TYPE_NEIGHBORS + TT_NEIGHBOR_allgather and so on. tt_type_neighbors returns the name of the
+ * collective for which the number stands; NULL: `type` is none of these numbers. */
 #define TT_NEIGHBOR_LIST(X) X(allgather) X(allgatherv) X(alltoall) X(alltoallv) X(alltoallw)
 enum tt_neighbor {
 #define TT_NEIGHBOR_ENUM(name) TT_NEIGHBOR_##name,
@@ -119,8 +119,8 @@ enum tt_neighbor {
 };
 #define TT_TYPE_NEIGHBORS ((tutti_type)(2 * TUTTI_TYPE_USER_END + 2))
 const char *tt_type_neighbors(tutti_type type);
-/* Returns a number that is equal on all ranks whose types pack alike, for the comparison of
- * calls. */
+/* Returns a number for the comparison of calls. It is equal on all ranks whose types pack to the
+ * same sequence of basic types. */
 tutti_type tt_type_shape(tutti_type type);
 
 #endif

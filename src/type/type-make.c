@@ -202,9 +202,9 @@ static tutti_status check_subarray(int n, const int64_t *sizes, const int64_t *p
     return TUTTI_OK;
 }
 
-/* Replaces the base's layout by the layout of a part of an array, dimension by dimension. The
- * elements of a dimension are those of the faster dimensions (which vary faster in memory), and
- * their extent is that of the whole array in these dimensions. */
+/* Replaces the base's layout by the layout of a part of an array, dimension by dimension. An
+ * element of a dimension is the part of the array in all faster dimensions, whose indices vary
+ * faster in memory. Its extent is that of the whole array in these dimensions. */
 static tutti_status make_subarray(int n, const int64_t *sizes, const int64_t *parts,
                                   const int64_t *starts, tutti_order order, struct tt_layout **l)
 {
