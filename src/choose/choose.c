@@ -21,8 +21,7 @@
 
 struct row {
     const struct tt_algorithm *algorithm;
-    int64_t most_bytes; /* the most bytes that a rank contributes to the call, or, in an exchange,
-                         * to each rank */
+    int64_t most_bytes; /* the most bytes that a rank contributes; in an exchange, to each rank */
     int most_ranks;
     /* The highest cost of reading the buffers of other ranks: map->read_cost. A row with such a
      * limit fits only if ranks can read these buffers. */
@@ -368,8 +367,7 @@ struct spread_row {
     int most_nodes;
     int most_on_node; /* the most ranks of a node */
     bool shares;      /* true: only where some node has several ranks; false: only elsewhere */
-    bool (*fits)(const struct tt_map *map); /* a further condition for the row; NULL: there is
-                                             * none */
+    bool (*fits)(const struct tt_map *map); /* a further condition; NULL: there is none */
 };
 
 static const struct spread_row spread[] = {
