@@ -39,7 +39,8 @@ struct loop_options {
     char **points;       /* the points, as in "allreduce:8,4096"; ends with NULL */
 };
 
-/* Returns the value at place i of a rank's half of the pool. Sums over 1,000 ranks are exact. */
+/* Returns the value that a rank writes at index i of the half of its pool from which inputs are
+ * taken. The values are whole numbers, so sums over 1,000 ranks are exact. */
 static double value(int rank, int64_t i)
 {
     return (double)(rank + 1) + (double)(i & 1023);

@@ -18,7 +18,7 @@
 
 #define TT_PLAN_FILE_VERSION 1
 
-struct tt_plan_section; /* the place in the text of a plan for one rank, or for any rank */
+struct tt_plan_section; /* where a plan begins in the text, and its rank (or that it fits any) */
 
 struct tt_plan_file {
     char *name; /* the name for error messages: the path, or "standard input" */

@@ -167,8 +167,9 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, the execution `note` publishes that to the other members. In this case the function first
- * waits for `note` to end, and then only a mismatch counts as an error. */
+ * team, an execution without steps (`note`, begun by tutti_team_free) publishes this last call to
+ * the other members. In this case the function first waits for that execution to end, and then only
+ * a mismatch counts as an error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;

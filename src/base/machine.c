@@ -81,10 +81,10 @@ bool tt_machine_valid(const struct tt_machine *machine)
 
 /* ---- Times that no machine reaches ---- */
 
-/* Returns the least credible time of a number, in picoseconds. An instruction takes at least 100
- * ps. A step, or reading a signal, takes at least the time of one instruction. A signal to another
- * processor, a call or a message takes at least the time of ten instructions, and a turn that of a
- * hundred. */
+/* Returns the smallest value that is credible for a number, in picoseconds. An instruction takes at
+ * least 100 ps. A step, or reading a signal, takes at least the time of one instruction. A signal
+ * to another processor, a call or a message takes at least the time of ten instructions, and a turn
+ * that of a hundred. */
 static int64_t least_number(enum tt_machine_number number)
 {
     enum { INSTRUCTION = 100 };
@@ -102,16 +102,16 @@ static int64_t least_number(enum tt_machine_number number)
     return 1;
 }
 
-/* Returns the least credible entry of a table. A processor copies, reads or sums at most a byte in
- * a picosecond. In the tables with times per mille, no entry is below 1000: a copy does not become
- * faster because other processors copy at the same time. */
+/* Returns the smallest value that is credible for an entry of a table. A processor copies, reads or
+ * sums at most a byte in a picosecond. In the tables with times per mille, no entry is below 1000:
+ * a copy does not become faster because other processors copy at the same time. */
 static int64_t least_time(enum tt_machine_table table, int point)
 {
     return is_per_mille(table) ? MILLE : tt_machine_bytes[point];
 }
 
-/* The least credible time of a message between nodes is that of a message or a copy within a node,
- * whichever is longer. */
+/* The smallest credible time of a message between nodes is that of a message or a copy within a
+ * node, whichever is longer. */
 bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY])
 {
     const double ns = 0.001;

@@ -6,7 +6,7 @@
  *
  *     [0 1 2 3]   [4 5]   [6]       gather flat (v-form: a message from each)
  *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
- *     [0 1 2 3]   [4 5]   [6]       bcast flat
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a bcast by `flat`
  *
  * A run normally lies in its place in OUT. If the ranks of a node are not adjacent, or in the
  * v-form, whose pieces may be anywhere in OUT, the runs are packed in scratch, and every rank

@@ -5,7 +5,7 @@
  *
  *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
  *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
- *     [0 1 2 3]   [4 5]   [6]       bcast flat
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a bcast by `flat`
  *
  * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
  * Source: docs/hierarchy.md.

@@ -4,7 +4,7 @@
  * other node one message with all blocks for that node. Then it gives each rank of its node the
  * blocks for that rank.
  *
- *     [0 1 2 3]   [4 5]       gather flat
+ *     [0 1 2 3]   [4 5]       in each node, a gather by `flat`
  *      0 <=====> 4            4 * 2 blocks each way, in one message instead of 8
  *      0 -> 1 2 3  4 -> 5     a message each
  *

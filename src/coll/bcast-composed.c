@@ -4,7 +4,7 @@
  * each node through its leader's window.
  *
  *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6; long messages scatter-allgather
- *     [0 1 2 3]   [4 5]   [6]       flat
+ *     [0 1 2 3]   [4 5]   [6]       in each node from its leader, by the algorithm `flat`
  *
  * Source: docs/hierarchy.md.
  */

@@ -118,10 +118,10 @@ int tt_halving_partners(const struct tt_halving *h, int k)
     return (1 << (depth(h, k) - halvings(h, k))) - 1;
 }
 
-/* Returns the place that gets the g-th part. A place gives its parts in the order of the halvings
- * of the step: first the parts that it would give in the first halving, then those of the second.
- * The bits of g, from high to low, stand for these halvings, from the first to the last: a bit is
- * set if the partner is on the same side as place i. */
+/* Returns the place that gets the g-th of the parts that place i gives in step k. A step does up to
+ * w halvings, and each halving is a bit of g: the first one is the highest bit. The bit is 0 if the
+ * part goes to the other half in this halving, and 1 if it goes to a place in the same half as
+ * place i. So the parts that go to the other half in the first halving are given first. */
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
 {
     int from = halvings(h, k), n = depth(h, k) - from;

@@ -33,9 +33,10 @@ struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_l
     return direction;
 }
 
-/* Sets *range to the blocks for, or from, the place that is i steps away in this direction. If it
- * is the farthest place, *range is only the part of the blocks that travels in this direction.
- * Returns the length. */
+/* Sets *range to the blocks for, or from, the place that is `distance` places further along the
+ * line (negative: places before), where i is the absolute value of `distance`. If that place is the
+ * farthest one in its direction, *range is only the part of its blocks that travels in this
+ * direction. Returns the length of the range. */
 static int64_t part(struct tt_builder *b, const struct tt_rank_line *line,
                     const struct tt_direction *direction, enum tt_buffer buffer, int distance,
                     int i, struct tt_range *range)

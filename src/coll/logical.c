@@ -270,8 +270,10 @@ static void add_windows(struct tt_builder *b, const struct logical_part *part, s
     }
 }
 
-/* Combines, at the local root, the operands of this turn from its node and from its children. The
- * result is one sum, or one for each run of ranks. */
+/* Combines, at the local root, the operands of this turn from its node and from its children into
+ * sum[0]. Only the root of the whole tree, if the tree keeps the order of the ranks, may need two
+ * sums: sum[0] for the ranks before those of its own node, and sum[1] for the ranks after them
+ * (tree.runs). */
 static void take(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                  struct tt_range in, const struct tt_range *sum)
 {

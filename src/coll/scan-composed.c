@@ -12,7 +12,7 @@
  * reduction of the node is of no use to other nodes. Every rank then gets all inputs, as in an
  * allgather, and combines those of the ranks before it:
  *
- *     [0 2 4 6]   [1 3 5]       gather flat
+ *     [0 2 4 6]   [1 3 5]       in each node, a gather by `flat`
  *      0 <------> 1             allgatherv ring, of the nodes' inputs
  *     [0 2 4 6]   [1 3 5]       bcast flat, and combine
  *

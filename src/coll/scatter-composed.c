@@ -4,7 +4,7 @@
  * message, and the ranks of each node get theirs through windows.
  *
  *      4 <- 0 -> 6                 a message for each other node
- *     [0 1 2 3]   [4 5]   [6]      flat
+ *     [0 1 2 3]   [4 5]   [6]      in each node from its leader, by the algorithm `flat`
  *
  * If the ranks of a node are not adjacent, the root first copies the pieces into the order of the
  * nodes.

@@ -314,8 +314,8 @@ struct tt_taking {
 struct tt_cost_times {
     int64_t reading;         /* reading this process' own memory by a system call */
     int64_t copy;            /* copying this process' own memory by plain stores */
-    struct tt_taking taking; /* copying, in another process, what this process had written */
-    /* writing, by plain stores and by tt_stream, what another process had copied */
+    struct tt_taking taking; /* another process copied what this process had written */
+    /* this process wrote, by plain stores and by tt_stream, what another process had copied */
     int64_t storing, streaming;
 };
 /* Computes the cost from measured times. `fill` is TUTTI_FILL; -1: it is not set. */

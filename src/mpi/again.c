@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-/* The largest communicator on which calls with lists are kept. Reading long lists takes little time
- * beside the collective. */
+/* The largest communicator on which calls with lists of counts are kept for comparison with the
+ * next call. On a larger one the collective takes so long that reading the lists anew hardly
+ * matters. */
 enum { MOST_PIECES = 64 };
 
 static bool is_predefined(uint64_t type)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Records which ranks have attached a buffer for messages (MPI_Bsend), and hands over to the MPI's
- * transport the acknowledgements for which these ranks wait (buffered.h).
+ * Records which ranks of the node have attached a buffer for MPI_Bsend. Before a collective that
+ * Tutti does, makes the host send its pending acknowledgements to these ranks, which need them to
+ * free room in their buffers (buffered.h says why).
  */
 #include <sched.h>
 #include <stdatomic.h>

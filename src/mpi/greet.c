@@ -78,8 +78,9 @@ static void name_of(int rank, char name[NAME])
         snprintf(name, NAME, "tutti-%s-%d", here.job, rank);
 }
 
-/* Writes the name of a rank on this host; -1: the name "all". Names on a host have no value, so the
- * name itself contains the value. */
+/* Writes the name under which a rank is found on this machine (local-names.h); -1: the name "all".
+ * Such a name exists or does not exist, but has no value, as a name at the launcher has. So the
+ * value is the last part of the name. */
 static void local_name_of(int rank, const char *value, char name[TT_MPI_LOCAL_NAME])
 {
     snprintf(name, TT_MPI_LOCAL_NAME, "tutti-mpi-%" PRIx64 "-%d-%s", here.local_job, rank, value);

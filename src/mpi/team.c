@@ -707,7 +707,9 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 
-/* Returns whether Tutti does the call: makes the team or the decision that this needs. */
+/* Returns whether Tutti does the call; if not, call->choice says why. If the communicator needs a
+ * team now, or if the trial of the call's shape has ended, the function first makes the team or the
+ * decision. */
 static bool is_taken(struct tt_mpi_call *call, int64_t bytes)
 {
     if (call->prepares) return has_own_team(call);

@@ -70,8 +70,8 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane);
  * the access is done. */
 tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                              struct tt_message *m);
-/* Asks the sender for the first message of a receiver's end, whose bytes this rank could not
- * read. */
+/* Asks the sender to send the bytes of the first message in the queue of `end`, the receiver's end
+ * of a channel: the system did not let this rank read them from the sender's memory. */
 tutti_status tt_served_receive(struct tt_exec *exec, struct tt_end *end);
 
 /* ---- For a team with members on other nodes (t->remote) ---- */
