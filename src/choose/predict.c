@@ -680,7 +680,7 @@ tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,
                           const struct tt_map *map, bool *is_short)
 {
-    enum { PARTS = 4 };
+    enum { PARTS = 4 }; /* a composed plan uses a part of the window in each of its stages */
     struct tt_map low = *map;
     bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
     const int64_t most = tt_team_short_window(map->p);
@@ -689,8 +689,8 @@ struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_
     if (tt_coll_pairs(c->coll)) return *map; /* other ranks do not know the counts (run/team.h) */
     *is_short = true;
     if (map->win_bytes <= most) return low;
-    int64_t room =
-        most / (tt_map_one_node(map) ? 1 : PARTS) / (pieces || tt_call_scatters(c) ? map->p : 1);
+    bool whole = tt_map_one_node(map) && !algorithm->composition;
+    int64_t room = most / (whole ? 1 : PARTS) / (pieces || tt_call_scatters(c) ? map->p : 1);
     if (!tt_call_counts(c) && tt_call_bytes(c) <= room && !algorithm->refuse(c, &low)) return low;
     *is_short = false;
     return *map;

@@ -55,6 +55,25 @@ static void ranks_take_turns(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
+/* Checks that `composed`, which uses a part of a window in each stage, does not get a short window
+ * for more bytes than one part holds: it would copy the bytes in several turns. */
+static void stages_share_short_windows(void **state)
+{
+    (void)state;
+    struct tt_machine m = model_of(1000, 1);
+    struct tt_map map = map_of(2, 2, &m);
+    bool is_short;
+    for (int64_t bytes = 8; bytes <= 512; bytes += 8) {
+        struct tt_problem problem = plans_problem(TT_COLL_bcast, 2, bytes / 8);
+        struct tt_map with = tt_plan_map(&tt_bcast_composed, &problem.call, &map, &is_short);
+        struct tt_plan *plan = tt_algorithm_plan(&tt_bcast_composed, &problem.call, &with, 1);
+        assert_non_null(plan);
+        if (is_short) assert_false(plan->loops);
+        if (bytes <= 32) assert_true(is_short);
+        tt_plan_free(plan);
+    }
+}
+
 /* Checks that a bcast takes as long as its reader, which has more to do than the root. */
 static void root_runs_ahead(void **state)
 {
@@ -516,6 +535,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barrier_of_two),
         cmocka_unit_test(ranks_take_turns),
+        cmocka_unit_test(stages_share_short_windows),
         cmocka_unit_test(root_runs_ahead),
         cmocka_unit_test(windows_are_streamed),
         cmocka_unit_test(costs_scale),
