@@ -482,11 +482,10 @@ TUTTI_API tutti_status tutti_team_failed(const tutti_team *team, int *ranks, int
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Allocates memory that all ranks of this node can access, so that they read buffers in it
- * directly, without a system call. The memory is page-aligned and zeroed; tutti_free or
- * tutti_finalize frees it. Errors: ARG (memory is NULL, or bytes is 0 or more than INT64_MAX),
- * MEMORY, LIMIT (the job's shared memory is used up). Local, one thread per client at a time, does
- * not block. */
+/* Allocates memory in which all ranks of this node can read buffers directly, without a system
+ * call. The memory is page-aligned and zeroed; tutti_free or tutti_finalize frees it. Errors: ARG
+ * (memory is NULL, or bytes is 0 or more than INT64_MAX), MEMORY, LIMIT (the job's shared memory is
+ * used up). Local, one thread per client at a time, does not block. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alloc(tutti_client *client, size_t bytes,
                                                     void **memory);
 /* Frees memory of tutti_alloc. No collective in flight may use the memory, and no request that uses
