@@ -2,9 +2,10 @@
  *
  * The conformance test: it runs every algorithm on threads of one process (`conform threads A B`
  * for A to B ranks), on processes (`tutti run -n N conform`), or on T threads of each process
- * (`tutti run -n N conform nested T`). It compares each result with values computed from the
- * definition of the collective, and checks that the input is unchanged and that a canary behind
- * every buffer is intact.
+ * (`tutti run -n N conform nested T`). If `upto M` comes before these arguments, blocks have at
+ * most M elements. The test compares each result with values computed from the definition of the
+ * collective, and checks that the input is unchanged and that a canary behind every buffer is
+ * intact.
  *
  * Elements are pairs (a, b) of 64-bit integers. The operation is either their sum or the
  * composition of the maps x -> a x + b. The composition is associative but does not commute, so it
@@ -36,6 +37,7 @@ struct conform_state {
 };
 
 static int threads; /* ranks that each process has as threads; 0: one process has all ranks */
+static int64_t most = INT64_MAX; /* the most elements of a block */
 
 static void check(bool good, const struct conform_state *s, const char *what)
 {
@@ -477,7 +479,8 @@ static void try_shapes(struct conform_state *s, const struct tt_algorithm *a)
     for (int i = 0; i < brief(9, 5); i++)
         for (int j = 0; j < brief(8, 3); j++) {
             int k = variants[j];
-            struct conform_shape h = {sizes[i], k & 1 ? s->p - 1 : s->p / 2, k & 2, k & 4};
+            struct conform_shape h = {tt_min(sizes[i], most), k & 1 ? s->p - 1 : s->p / 2, k & 2,
+                                      k & 4};
             if (h.compose && !tt_coll_has_op(a->coll)) continue;
             if (!applies(s, a, &h)) continue;
             tries[a->coll](s, &h);
@@ -575,15 +578,15 @@ static void try_two_teams(struct conform_state *s)
 {
     tutti_team *other;
     tutti_request *request;
-    struct buffer in = make(100000), out = make(100000);
+    int64_t n = tt_min(100000, most);
+    struct buffer in = make(n), out = make(n);
     must(tutti_team_split(s->team, 0, 0, &other), s, "split");
-    fill(in, s->me, 0, in.n, 0);
-    must(tutti_iallreduce(other, in.at, out.at, 200000, TUTTI_U64, TUTTI_SUM, &request), s,
-         "start");
+    fill(in, s->me, 0, n, 0);
+    must(tutti_iallreduce(other, in.at, out.at, 2 * n, TUTTI_U64, TUTTI_SUM, &request), s, "start");
     for (int turn = 0; turn < 2; turn++)
         must((s->me == 0) == (turn == 0) ? tutti_barrier(s->team) : tutti_wait(request), s,
              "a wait");
-    expect_reduced(out, 100000, false, s, "iallreduce on a second team gave something else");
+    expect_reduced(out, n, false, s, "iallreduce on a second team gave something else");
     must(tutti_request_free(request), s, "request_free");
     must(tutti_team_free(other), s, "team_free");
     drop(in, s), drop(out, s);
@@ -616,18 +619,18 @@ static void try_persistent(struct conform_state *s)
 /* Tries an allreduce on memory from tutti_alloc, made with TUTTI_REQUEST_SHARED. */
 static void try_shared(tutti_client *client, struct conform_state *s)
 {
-    enum { N = 30000 };
+    int64_t n = tt_min(30000, most);
     void *memory;
     tutti_request *request;
-    must(tutti_alloc(client, 2 * (N + 1) * sizeof(struct element), &memory), s, "alloc");
-    struct buffer in = {memory, N}, out = {in.at + N + 1, N};
-    fill(in, s->me, 0, N, 0);
-    must(tutti_allreduce_init(s->team, in.at, out.at, (int64_t)N * 2, TUTTI_U64, TUTTI_SUM,
+    must(tutti_alloc(client, (size_t)(2 * (n + 1)) * sizeof(struct element), &memory), s, "alloc");
+    struct buffer in = {memory, n}, out = {in.at + n + 1, n};
+    fill(in, s->me, 0, n, 0);
+    must(tutti_allreduce_init(s->team, in.at, out.at, 2 * n, TUTTI_U64, TUTTI_SUM,
                               TUTTI_REQUEST_SHARED, &request),
          s, "allreduce_init");
     must(tutti_start(request), s, "start");
     must(tutti_wait(request), s, "wait");
-    expect_reduced(out, N, false, s, "an allreduce in shared memory gave something else");
+    expect_reduced(out, n, false, s, "an allreduce in shared memory gave something else");
     must(tutti_request_free(request), s, "request_free");
     must(tutti_free(client, memory), s, "free");
 }
@@ -652,6 +655,7 @@ int main(int argc, char **argv)
     tutti_op compose;
     tutti_client *client;
     keep_freed_memory();
+    if (argc > 2 && strcmp(argv[1], "upto") == 0) most = atoi(argv[2]), argc -= 2, argv += 2;
     if (tutti_op_create(compose_all, 0, NULL, &compose) != TUTTI_OK) return 1;
     if (argc == 4 && strcmp(argv[1], "threads") == 0) {
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)

@@ -14,12 +14,13 @@ all=
 [ -n "$TUTTI_TEST_BRIEF" ] || all=1
 
 # run PROGRAM P NODES COMMAND...: runs the program with P ranks on simulated nodes of these sizes.
-# COMMAND is `env` with further settings.
+# COMMAND is `env` with further settings. The array `blocks` has arguments of the program.
+blocks=()
 run() {
     local program=$1 p=$2
     export TUTTI_NODES=$3
     shift 3
-    if [ "$how" = threads ]; then "$@" "$program" threads "$p" "$p"; else "$@" tutti run --timeout 3000 -n "$p" "$program"; fi
+    if [ "$how" = threads ]; then "$@" "$program" "${blocks[@]}" threads "$p" "$p"; else "$@" tutti run --timeout 3000 -n "$p" "$program" "${blocks[@]}"; fi
 }
 conforms() { run "$conform" "$@"; }
 runs_ahead() { run "$apart" "$@"; }
@@ -40,14 +41,19 @@ if [ -n "$all" ]; then
     conforms 8 4,2,1,1 env
     both 8 1,1,2,1,1,1,1 env
     conforms 4 1,2,1 env TUTTI_EAGER=0
-    conforms 4 2,1,1 env TUTTI_SLICE=256 # composed plans in lanes
+    # Composed plans in lanes. In other plans, blocks of 2500 elements go in over 150 slices.
+    blocks=(upto 2500)
+    conforms 4 2,1,1 env TUTTI_SLICE=256
+    blocks=()
 fi
 if [ "$how" = processes ] && [ -n "$all" ]; then
     conforms 6 3,3 env
     conforms 6 1,5 env
     conforms 3 2,1 env TUTTI_EAGER=1M
     both 4 2,2 env TUTTI_CMA=0
-    conforms 3 2,1 env TUTTI_WINDOW=1K
+    blocks=(upto 2500)
+    conforms 3 2,1 env TUTTI_WINDOW=1K # these blocks fill the window 40 times
+    blocks=()
     both 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
     conforms 5 2,2,1 env TUTTI_RADIX=4
 fi
