@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs correct plans on the stage: every algorithm with many problems and many seeds, none of which
- * may fail. So if a mutant fails there (oracle.c), the mutation is the cause.
+ * may fail. So if a mutant fails there (oracle.c), the mutation is the cause. The numbers of casts
+ * and seeds of a run that is not brief are the fewest that try each radix twice and each kind of
+ * timing (stage.h) with every cast.
  *
  *     test-run-stage-good [CASTS SEEDS [FIRST]]
  */
@@ -36,8 +38,8 @@ static bool run_cast(const struct cast *cast, uint64_t first, int seeds)
 
 int main(int argc, char **argv)
 {
-    int casts = argc > 1 ? atoi(argv[1]) : brief(30, 10);
-    int seeds = argc > 2 ? atoi(argv[2]) : brief(6, 3), failed = 0;
+    int casts = argc > 1 ? atoi(argv[1]) : brief(28, 10);
+    int seeds = argc > 2 ? atoi(argv[2]) : brief(4, 3), failed = 0;
     struct tt_random random;
     struct cast cast;
     stage_open();
