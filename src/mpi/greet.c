@@ -40,9 +40,13 @@
 #include "mpi/meet.h"
 
 /* How long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten this), how long a rank does not
- * yet ask the launcher if all ranks seem to run on one host, and how long it sleeps between two
- * looks at its own host. */
+ * yet ask the launcher if all ranks seem to run on one host, and how long it sleeps at least before
+ * it looks at its own host again. */
 enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
+
+/* Between two looks, a rank sleeps at most for this part of the time that it has waited. So a long
+ * wait takes little processor time, and a name is noticed late only by this part of the wait. */
+enum { PAUSES = 64 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "
                             "ranks under `tutti mpi`? For Open MPI on several hosts: mpirun -x "
@@ -144,6 +148,7 @@ static void pause_for(int64_t ns)
  * ranks, so each rank asks so seldom that the launcher gets at most 10,000 questions a second. */
 static char wait_until(int rank, int64_t until_ns, enum name_place *place)
 {
+    const int64_t begun_ns = tt_mpi_now_ns();
     int64_t now_ns, next_ns = here.patient_until_ns;
     char found;
     for (;;) {
@@ -154,7 +159,8 @@ static char wait_until(int rank, int64_t until_ns, enum name_place *place)
         if (now_ns >= next_ns && (found = look_at_launcher(rank))) return found;
         if (until_ns && now_ns > until_ns) return '\0';
         if (now_ns >= next_ns) next_ns = now_ns + 100000 * (int64_t)here.ranks;
-        pause_for(PAUSE_NS);
+        int64_t pause_ns = (now_ns - begun_ns) / PAUSES;
+        pause_for(pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
     }
 }
 
