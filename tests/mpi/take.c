@@ -282,6 +282,13 @@ static struct ints plain, row, gaps;
 enum { UNTOUCHED = -77, ROOM = 4 * N * MOST * MOST };
 static int from[ROOM], to[ROOM];
 
+/* The ints at the beginning of a buffer that are set before a call and checked after it: more than
+ * all pieces of all ranks, gaps included. */
+static int room(void)
+{
+    return 4 * N * p * p;
+}
+
 static int word(int rank, int i)
 {
     return rank * 100000 + i;
@@ -295,7 +302,7 @@ static struct ints shape_of(int turn)
 
 static void clear(void)
 {
-    for (int i = 0; i < ROOM; i++) from[i] = to[i] = UNTOUCHED;
+    for (int i = 0, n = room(); i < n; i++) from[i] = to[i] = UNTOUCHED;
 }
 
 /* Stores n elements of a rank, beginning with its element `first`, at element `place` of a buffer.
@@ -319,7 +326,7 @@ static void expect(const int *buffer, struct ints s, int place, int rank, int fi
 
 static void expect_untouched(const int *buffer, int first)
 {
-    for (int i = first; i < ROOM; i++) EXPECT(buffer[i] == UNTOUCHED, "buffer[%d]", i);
+    for (int i = first, n = room(); i < n; i++) EXPECT(buffer[i] == UNTOUCHED, "buffer[%d]", i);
 }
 
 static void check_bcast(int turn, int n)
