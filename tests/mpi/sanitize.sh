@@ -17,10 +17,11 @@ if [ "$host" = mpich ]; then module=mpich text='MPICH Version:\t4.'; fi
 read -ra includes <<<"$(pkg-config --cflags-only-I "$module")"
 
 # One call of the compiler for the files of a backend (see CMakeLists.txt), and one for the others.
+# To optimise them would take longer than it saves in the runs.
 sources=$TUTTI_SOURCE/src/mpi
 mapfile -t of_backend < <(sed -n '/^set(mpi_backend_sources/,/)/{s/set(mpi_backend_sources//; s/)//; p}' \
     "$sources/CMakeLists.txt" | xargs -n 1)
-options=(-std=gnu17 -g -O1 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=address -fsanitize=undefined
+options=(-std=gnu17 -g -O0 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=address -fsanitize=undefined
     -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
