@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/around.c" -o around -rdynamic -ldl
+compile_mpi "$host" "$here/around.c" -o around -rdynamic -ldl
 
 # ---- Programs without MPI ----
 
@@ -40,7 +40,7 @@ grep -qE '^MPI_Allreduce +3 .* 4 .* taken$' err || fail 'the calls that the tool
 
 # ---- A tool that the program is linked with, and that is preloaded after Tutti ----
 
-"mpicc.$host" "$here/around.c" -o linked -rdynamic -ldl -L"$work" -Wl,--no-as-needed -l:tool.so -Wl,-rpath,"$work"
+compile_mpi "$host" "$here/around.c" -o linked -rdynamic -ldl -L"$work" -Wl,--no-as-needed -l:tool.so -Wl,-rpath,"$work"
 sees() { [ "$(grep -cx 'the tool saw 4 calls' err)" -eq 3 ] || fail "the tool $1 did not see the calls"; }
 before=(env TUTTI_MPI=off tutti mpi)
 launch "$host" 3 ./linked call

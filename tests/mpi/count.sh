@@ -9,7 +9,7 @@ need "$1"
 
 version=3
 if [ "$1" = mpich ]; then version=4; fi
-"mpicc.$1" -Wall -Werror "$here/calls.c" -o calls
+compile_mpi "$1" -Wall -Werror "$here/calls.c" -o calls
 for ranks in 1 4 5; do
     launch "$1" "$ranks" ./calls
     counted "$1" "$ranks" ./calls

@@ -9,11 +9,15 @@ source "$(dirname "$0")/lib.sh"
 need "$1"
 command -v gfortran >/dev/null || skip 'no gfortran'
 command -v "mpif90.$1" >/dev/null || skip "no mpif90.$1"
-persistent=()
+persistent=() yields=()
 if [ "$1" = openmpi ]; then persistent=(-DPERSISTENT); fi
+if [ "$1" = mpich ]; then
+    cc -c "$here/yield.c" -o yield.o
+    yields=(yield.o -ldl)
+fi
 
 for form in 1 2 3; do
-    "mpif90.$1" -DFORM=$form "$here/calls.F90" -o calls
+    "mpif90.$1" -DFORM=$form "$here/calls.F90" "${yields[@]}" -o calls
     launch "$1" 4 ./calls
     counted "$1" 4 ./calls
     python3 - calls.json <<'PYTHON' || fail "form $form"
@@ -30,7 +34,7 @@ assert rows == {
     ("MPI_Barrier", "", 2, "", ""): (2, 0),
 }, rows
 PYTHON
-    "mpif90.$1" -cpp -ffree-line-length-none -fallow-argument-mismatch -DFORM=$form "${persistent[@]}" "$here/take.F90" -o take
+    "mpif90.$1" -cpp -ffree-line-length-none -fallow-argument-mismatch -DFORM=$form "${persistent[@]}" "$here/take.F90" "${yields[@]}" -o take
     launch "$1" 3 ./take
     reported "$1" 3 ./take
     if grep '"choice": "left' calls.json; then fail "a call is left in form $form"; fi

@@ -39,7 +39,7 @@ grep -q 'no libtutti_mpi.so is found' err || fail 'no word about the missing lib
 
 for host in openmpi mpich; do
     command -v "mpicc.$host" >/dev/null && command -v "$(launcher $host)" >/dev/null || continue
-    "mpicc.$host" "$here/around.c" -o around -L "${library%/*}" -Wl,--no-as-needed -ltutti_mpi -Wl,-rpath,"${library%/*}" -ldl
+    compile_mpi "$host" "$here/around.c" -o around -L "${library%/*}" -Wl,--no-as-needed -ltutti_mpi -Wl,-rpath,"${library%/*}" -ldl
     before=(env TUTTI_MPI=count)
     launch "$host" 2 ./around call
     grep -qE '^MPI_Allreduce +2 +MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +4 ' err || fail "a linked program is not counted ($host)"

@@ -7,9 +7,9 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
-"mpicc.$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o take
-if [ "$host" = openmpi ]; then "mpicc.$host" -Wall -Werror -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent; fi
+compile_mpi "$host" "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
+compile_mpi "$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o itake
+if [ "$host" = openmpi ]; then compile_mpi "$host" -Wall -Werror -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent; fi
 why='left: this MPI cannot drive Tutti'
 if [ "$host" = openmpi ]; then why=taken; fi
 
@@ -43,7 +43,7 @@ assert done == set(names.split()), done
 PYTHON
 }
 for ranks in "${numbers[@]}"; do
-    reported "$host" "$ranks" ./take "${arguments[@]}"
+    reported "$host" "$ranks" ./itake "${arguments[@]}"
     grep -qx 'all results are right' out || fail "on $ranks ranks"
     [ ! -s err ] || fail "something is printed on $ranks ranks"
     check "$ranks" MPI_I ''

@@ -34,6 +34,15 @@ need() {
     done
     echo '#include <mpi.h>' | "mpicc.$1" -fsyntax-only -x c - 2>/dev/null || skip "no mpi.h of $1"
 }
+
+# compile_mpi HOST ARGUMENT...: compiles a program by the C compiler command of the host. A rank
+# that waits in MPICH leaves its processor to others (yield.c).
+compile_mpi() {
+    local host=$1
+    shift
+    if [ "$host" = mpich ]; then set -- "$@" "$TUTTI_SOURCE/tests/mpi/yield.c" -ldl; fi
+    "mpicc.$host" "$@"
+}
 launcher() { if [ "$1" = mpich ]; then echo mpiexec.mpich; else echo mpirun.openmpi; fi; }
 
 # launch HOST RANKS COMMAND...: runs the command, with its output in the files out and err. Fails if

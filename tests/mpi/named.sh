@@ -8,7 +8,7 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/named.c" -o named -lpthread
+compile_mpi "$host" "$here/named.c" -o named -lpthread
 
 # under RANKS PART: runs a part of named.c with Tutti, and checks that Tutti took calls.
 under() {

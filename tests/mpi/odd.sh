@@ -8,8 +8,8 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" -w "$here/odd.c" -o odd
-"mpicc.$host" -w "$here/again.c" -o again
+compile_mpi "$host" -w "$here/odd.c" -o odd
+compile_mpi "$host" -w "$here/again.c" -o again
 
 # ends RANKS COMMAND...: checks that the command prints the same lines in each mode, equally often.
 # The order of the ranks' lines may differ.

@@ -7,7 +7,7 @@
 source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
-"mpicc.$host" "$here/start.c" -o start
+compile_mpi "$host" "$here/start.c" -o start
 cc -shared -fPIC "$here/audit.c" -o audit.so
 
 # calls SETTING NUMBER: checks that each rank starts this number of nonblocking collectives of the

@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 
-"mpicc.$host" -Wall -Werror "$here/take.c" -o take
+compile_mpi "$host" -Wall -Werror "$here/take.c" -o take
 for ranks in 2 3 5; do
     reported "$host" "$ranks" ./take
     grep -qx 'all results are right' out || fail "on $ranks ranks"
@@ -48,7 +48,7 @@ if grep -E '"MPI_(Bcast|Alltoallw)".*"choice": "taken"' calls.json; then fail 'a
 
 # An element of more than 2^31 - 1 bytes, which the host cannot pack by MPI_Pack. MPICH itself
 # cannot do a nonblocking bcast of such an element.
-"mpicc.$host" -Wall -Werror "$here/long.c" -o long -rdynamic -lpthread
+compile_mpi "$host" -Wall -Werror "$here/long.c" -o long -rdynamic -lpthread
 if [ "$host" = openmpi ]; then way=(nonblocking); else way=(); fi
 reported "$host" 2 ./long "${way[@]}"
 [ "$(grep -cx 'wrong 0' out)" -eq 2 ] || fail 'a long element'

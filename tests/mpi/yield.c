@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Linked into the programs that run under MPICH: makes a rank that waits in MPICH leave its
+ * processor to others. There are more ranks than processors, and other tests run at the same time.
+ * MPICH polls UCX and never yields, so without this file a rank that waits uses up its time slice
+ * while the rank for which it waits has no processor. Open MPI yields by itself.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+/* After so many polls in a row that found nothing, each further one sleeps so long. */
+enum { IDLE_POLLS = 50, SLEEP_US = 50 };
+
+unsigned ucp_worker_progress(void *worker);
+
+/* Replaces the function of UCX: the dynamic linker finds that of the program first. */
+unsigned ucp_worker_progress(void *worker)
+{
+    static unsigned (*poll)(void *);
+    static atomic_int idle; /* not one for each thread, for which LD_AUDIT leaves no room */
+    if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
+    unsigned events = poll(worker);
+    if (events)
+        idle = 0;
+    else if (atomic_fetch_add(&idle, 1) < IDLE_POLLS)
+        sched_yield();
+    else
+        usleep(SLEEP_US);
+    return events;
+}
