@@ -11,7 +11,7 @@ need "$1"
 host=$1
 export TUTTI_MPI=on
 compile_mpi "$host" -Wall -Werror "$here/choice.c" -o choice
-compile_mpi "$host" -Wall -Werror "$here/take.c" -o take
+compile_take "$host" take
 
 # The report divides the calls of a row by the number of ranks. So all ranks made the same choices
 # if, for each function, communicator and choice, the sum of the calls is a whole number. (A single

@@ -8,8 +8,8 @@ source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 compile_mpi "$host" "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
-compile_mpi "$host" -Wall -Werror -DNONBLOCKING "$here/take.c" -o itake
-if [ "$host" = openmpi ]; then compile_mpi "$host" -Wall -Werror -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent; fi
+compile_take "$host" itake -DNONBLOCKING
+if [ "$host" = openmpi ]; then compile_take "$host" persistent -DNONBLOCKING -DPERSISTENT; fi
 why='left: this MPI cannot drive Tutti'
 if [ "$host" = openmpi ]; then why=taken; fi
 

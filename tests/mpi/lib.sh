@@ -43,6 +43,23 @@ compile_mpi() {
     if [ "$host" = mpich ]; then set -- "$@" "$TUTTI_SOURCE/tests/mpi/yield.c" -ldl; fi
     "mpicc.$host" "$@"
 }
+
+# compile_take HOST NAME OPTION...: compiles take.c with these options, and links the program as
+# ./NAME. The compiler takes two seconds, and several tests run the program, so the build folder
+# keeps it. Each NAME has always the same options.
+compile_take() {
+    local host=$1 name=$2 kept=$TUTTI_BUILD/tests/mpi-$2-$1
+    local source=$TUTTI_SOURCE/tests/mpi/take.c yields=$TUTTI_SOURCE/tests/mpi/yield.c
+    shift 2
+    {
+        flock 9
+        if [ ! "$kept" -nt "$source" ] || [ ! "$kept" -nt "$yields" ]; then
+            compile_mpi "$host" -g -Wall -Werror "$@" "$source" -o "$work/$name-new" || fail "$name"
+            mv "$work/$name-new" "$kept"
+        fi
+    } 9>"$kept.lock"
+    ln -s "$kept" "$name"
+}
 launcher() { if [ "$1" = mpich ]; then echo mpiexec.mpich; else echo mpirun.openmpi; fi; }
 
 # launch HOST RANKS COMMAND...: runs the command, with its output in the files out and err. Fails if

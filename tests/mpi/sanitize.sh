@@ -33,14 +33,14 @@ wait $! || fail 'the backend'
 gcc -shared -fsanitize=address,undefined backend/*.o others/*.o -o libtutti_mpi.so -ldl -lpthread || fail 'the library'
 
 export LD_LIBRARY_PATH=$TUTTI_BUILD/lib ASAN_OPTIONS=detect_leaks=0:exitcode=55 TUTTI_MPI_REPORT=$work/calls.json
-compile_mpi "$host" -g "$here/take.c" -o take
+compile_take "$host" take
 compile_mpi "$host" -g "$here/choice.c" -o choice
-compile_mpi "$host" -g -DNONBLOCKING "$here/take.c" -o itake
+compile_take "$host" itake -DNONBLOCKING
 compile_mpi "$host" -g "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
 export TUTTI_MPI_WISDOM=$work/wisdom # the second run of choice reads what the first one has written
 runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5' 'on ./choice mixed 5')
 if [ "$host" = openmpi ]; then
-    compile_mpi "$host" -g -DNONBLOCKING -DPERSISTENT "$here/take.c" -o persistent
+    compile_take "$host" persistent -DNONBLOCKING -DPERSISTENT
     runs+=('take ./persistent' 'take ./later persistent')
 fi
 for run in "${runs[@]}"; do

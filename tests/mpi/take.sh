@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 
-compile_mpi "$host" -Wall -Werror "$here/take.c" -o take
+compile_take "$host" take
 for ranks in 2 3 5; do
     reported "$host" "$ranks" ./take
     grep -qx 'all results are right' out || fail "on $ranks ranks"
