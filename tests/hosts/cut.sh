@@ -22,13 +22,13 @@ hosts 4,2,1,1
 timeout_s=4
 
 wait_files() {
-    local n=$1 pattern=$2 deadline=$((SECONDS + $3))
-    until [ "$(cat "$work"/results.* 2>/dev/null | grep -cE "$pattern")" -ge "$n" ]; do
+    local least=$1 pattern=$2 deadline=$((SECONDS + $3)) n
+    until count_lines "$pattern" "$work"/results.* && [ "$n" -ge "$least" ]; do
         if [ "$SECONDS" -ge "$deadline" ]; then
             grep -H . "$work"/results.* >out || true
-            fail "$coll of $bytes bytes: not $n ranks say: $pattern"
+            fail "$coll of $bytes bytes: not $least ranks say: $pattern"
         fi
-        sleep 0.05
+        pause 0.05
     done
 }
 

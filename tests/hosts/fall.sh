@@ -197,10 +197,11 @@ chain() {
 
 # Returns whether in each job all ranks wait in their collective, or the job has ended already.
 all_wait() {
-    local at
+    local at n
     for at in "$work"/case.*; do
         if [ -e "$at/void" ] || [ -e "$at/failed" ]; then continue; fi
-        [ "$(cat "$at"/out.* | grep -c ': waits$')" -eq 8 ] || return 1
+        count_lines ': waits$' "$at"/out.*
+        [ "$n" -eq 8 ] || return 1
     done
 }
 
@@ -213,13 +214,13 @@ cut_off() {
     rm -rf "$work"/case.*
     touch "$work/not-cut"
     for collective; do beside 99 job "$collective" "$victims" cut early; done
-    sleep 0.2
+    pause 0.2
     until all_wait; do
         [ "$SECONDS" -lt "$deadline" ] || {
             cat "$work"/case.*/out.* >out
             fail "not all ranks wait before $h is cut off"
         }
-        sleep 0.05
+        pause 0.05
     done
     for at in "$work"/case.*; do
         if gave_up_link "$at"; then touch "$at/lost"; fi

@@ -61,6 +61,26 @@ lines() {
     grep -cE "$1" out || true
 }
 
+# pause S and count_lines start no process, because loops that wait for an event call them many
+# times. Nobody writes into the pipe, so `read` waits until its time is over.
+mkfifo "$work/.empty-pipe"
+pause() { read -rt "$1" <>"$work/.empty-pipe" || true; }
+
+# count_lines PATTERN FILE...: sets n to the number of lines that match. Files that do not exist
+# have no lines.
+count_lines() {
+    local pattern=$1 file each line
+    n=0
+    shift
+    for file; do
+        [ -e "$file" ] || continue
+        mapfile -t each <"$file"
+        for line in "${each[@]}"; do
+            if [[ $line =~ $pattern ]]; then n=$((n + 1)); fi
+        done
+    done
+}
+
 host_count=0
 
 in_host() {
@@ -158,9 +178,10 @@ until_lines() {
     end_mpirun
 }
 wait_lines() {
-    until [ "$(lines "$2")" -ge "$1" ]; do
+    local n
+    until count_lines "$2" out && [ "$n" -ge "$1" ]; do
         [ "$SECONDS" -lt "$3" ] || fail "not $1 lines like: $2"
-        sleep 0.05
+        pause 0.05
     done
 }
 end_mpirun() {

@@ -43,10 +43,10 @@ run_mpich() {
     mpiexec.mpich -launcher ssh -launcher-exec "$work/login" -f machines -n 3 \
         -genv LD_PRELOAD "$TUTTI_BUILD/lib/libtutti_mpi.so" "$@" &
     job=$!
-    while kill -0 $job 2>/dev/null && [ ! -s calls.json ] && [ "$SECONDS" -lt "$deadline" ]; do sleep 0.05; done
+    while kill -0 $job 2>/dev/null && [ ! -s calls.json ] && [ "$SECONDS" -lt "$deadline" ]; do pause 0.05; done
     for _ in $(seq 20); do
         kill -0 $job 2>/dev/null || break
-        sleep 0.05
+        pause 0.05
     done
     kill $job 2>/dev/null || true
     wait $job || code=$?

@@ -21,7 +21,7 @@ ended() {
     for rank in "$@"; do
         until [ -s "code.$rank" ]; do
             [ "$SECONDS" -lt "$deadline" ] || fail "rank $rank does not end"
-            sleep 0.05
+            pause 0.05
         done
     done
 }

@@ -56,13 +56,13 @@ begin() {
 
 # said RANK PATTERN: waits until the rank has printed a matching line.
 said() {
-    local deadline=$((SECONDS + 300))
-    until grep -qE "$2" "said.$1" 2>/dev/null; do
+    local deadline=$((SECONDS + 300)) n
+    until count_lines "$2" "said.$1" && [ "$n" -gt 0 ]; do
         if [ "$SECONDS" -ge "$deadline" ]; then
             tail -n 3 said.* err.* >out 2>&1 || true
             fail "rank $1 does not say: $2"
         fi
-        sleep 0.02
+        pause 0.02
     done
 }
 
