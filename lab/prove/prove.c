@@ -230,6 +230,9 @@ static enum prove_outcome give_signal(struct tt_prover *p, struct tt_proof_lane 
 static struct tt_given *find_given(const struct tt_proof_lane *writer, uint32_t value)
 {
     uint32_t low = 0, high = writer->given_n;
+    /* Most lanes raise their flag by one at a time, and then the value says where its record is. */
+    uint32_t guess = high > 0 ? value - writer->given[0].value : 0;
+    if (guess < high && writer->given[guess].value == value) return &writer->given[guess];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (writer->given[middle].value < value)
