@@ -26,7 +26,8 @@ struct tt_check_case {
     int scattered;
 };
 
-/* Return the number of cases of an algorithm on p ranks, and case i, where i counts from 0. */
+/* Return the number of cases of an algorithm on p ranks, and case i, where i counts from 0. After
+ * the last case, case 0 follows again. */
 uint64_t tt_check_cases(const struct tt_algorithm *algorithm, int p);
 struct tt_check_case tt_check_case(const struct tt_algorithm *algorithm, int p, uint64_t i);
 /* Writes the options with which `tutti check` proves this case again, such as
