@@ -94,20 +94,37 @@ static void add_unrolled(const struct tt_plan *plan, const struct tt_plain *s, s
     if (s->kind == TT_REDUCE) mine->reduced += (int64_t)(s->nops - 2) * s->len;
 }
 
+/* Adds the steps of a plan, with its loops unrolled, to the counts of all ranks. Returns how many
+ * bytes of the window the steps use. */
+static int64_t unroll(const struct tt_plan *plan, struct tt_count *count)
+{
+    struct tt_iter iter;
+    struct tt_plain step;
+    int64_t window = 0;
+    for (int lane = 0; lane < (int)plan->lanes; lane++) {
+        void *memory = tt_alloc(tt_iter_bytes(plan, lane) + 8);
+        assert_non_null(memory);
+        tt_iter_begin(&iter, plan, lane, memory);
+        while (tt_iter_next(&iter, &step)) {
+            add_unrolled(plan, &step, count);
+            window = tt_max(window, window_of_step(plan, &step));
+        }
+        tt_free(memory);
+    }
+    return window;
+}
+
+/* Checks that the counts are those of the unrolled steps, and that the plans know how much of the
+ * window they use. */
 static void same_as_unrolled(const struct plans *all, const struct tt_count *count)
 {
     struct tt_count *unrolled = tt_calloc((size_t)all->p, sizeof *unrolled);
-    struct tt_iter iter;
-    struct tt_plain step;
     assert_non_null(unrolled);
     for (int r = 0; r < all->p; r++) {
-        for (int lane = 0; lane < (int)all->plans[r]->lanes; lane++) {
-            void *memory = tt_alloc(tt_iter_bytes(all->plans[r], lane) + 8);
-            assert_non_null(memory);
-            tt_iter_begin(&iter, all->plans[r], lane, memory);
-            while (tt_iter_next(&iter, &step)) add_unrolled(all->plans[r], &step, unrolled);
-            tt_free(memory);
-        }
+        int64_t used = unroll(all->plans[r], unrolled);
+        if (all->plans[r]->win_bytes != used)
+            fail_msg("%s p%d rank %d: %lld bytes of the window, used are %lld", all->text, all->p,
+                     r, (long long)all->plans[r]->win_bytes, (long long)used);
     }
     for (int r = 0; r < all->p; r++) {
 #define SAME(field)                                                                                \
@@ -118,17 +135,6 @@ static void same_as_unrolled(const struct plans *all, const struct tt_count *cou
 #undef SAME
     }
     tt_free(unrolled);
-}
-
-/* Checks that the plans know how much of the window they use. */
-static void windows_are_measured(const struct plans *all)
-{
-    for (int r = 0; r < all->p; r++) {
-        int64_t used = window_unrolled(all->plans[r]);
-        if (all->plans[r]->win_bytes != used)
-            fail_msg("%s p%d rank %d: %lld bytes of the window, used are %lld", all->text, all->p,
-                     r, (long long)all->plans[r]->win_bytes, (long long)used);
-    }
 }
 
 /* Checks that all bytes that are sent are received, and that every rank sends and receives at least
@@ -145,7 +151,6 @@ static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
     assert_true(plans_make(&all, a, problem, map));
     struct tt_count *count = plans_counts(&all), sum = tt_count_sum(count, all.p);
     same_as_unrolled(&all, count);
-    windows_are_measured(&all);
     if (sum.sent != sum.received)
         fail_msg("%s p%d: sent %lld, received %lld", all.text, all.p, (long long)sum.sent,
                  (long long)sum.received);
@@ -287,7 +292,7 @@ static void no_plan_does_too_little(void **state)
         for (int p = 1; p <= brief(17, 9); p += p < 9 || p > 14 ? 1 : 3) {
             struct tt_map map = plans_map(p);
             done += check_sizes(*a, &map, 0, p / 2, 70000);
-            done += check_sizes(*a, &map, 0, 0, 1023);
+            if (tt_coll_has_root((*a)->coll)) done += check_sizes(*a, &map, 0, 0, 1023);
             map.cores = 1;
             done += check_sizes(*a, &map, 0, p - 1, 70000);
             plans_window(&map, 4096);
