@@ -3,6 +3,7 @@
  * Routes of complete networks: they follow links, take a shortest path, never deadlock, and keep
  * what each kind of network promises.
  */
+#include "../brief.h"
 #include "networks.h"
 
 #include <stdio.h>
@@ -135,7 +136,7 @@ static void pairs_of_a_step_share_no_link(const struct tt_net *net, int j, char 
 static void pairwise_on_a_hypercube_is_free_of_congestion(void **state)
 {
     (void)state;
-    for (int d = 1; d <= 10; d++) {
+    for (int d = 1; d <= brief(10, 8); d++) {
         char text[32];
         snprintf(text, sizeof text, "hypercube:%d", d);
         struct tt_net net = network(text);
