@@ -75,8 +75,8 @@ static void least_time_wins(void **state)
     }
 }
 
-/* Lets each allocation of a choice fail once. In a brief run every third one fails: for the first
- * problem the first, fourth and so on, for the next problem the second, fifth and so on. The rank
+/* Lets each allocation of a choice fail once. In a brief run every seventh one fails: for the first
+ * problem the first, eighth and so on, for the next problem the second, ninth and so on. The rank
  * gets an error then, and when there is memory again it chooses as if nothing had happened. */
 static void a_lack_of_memory_is_forgotten(void **state)
 {
@@ -88,7 +88,7 @@ static void a_lack_of_memory_is_forgotten(void **state)
         struct tt_call call = call_of(problems[problem]);
         struct tt_map map = map_for(problems[problem], &m);
         const struct tt_algorithm *usual = fastest(&call, &map), *a = NULL;
-        const int step = brief(1, 3);
+        const int step = brief(1, 7);
         for (int i = problem % step; !a; i += step, lacks++) {
             memset(&kept, 0, sizeof kept);
             tt_memory_fail_at(i);
