@@ -22,8 +22,13 @@ hows=('' --threads)
 # The thread sanitizer sees nothing that ranks in several processes share.
 [ "$TUTTI_SANITIZE" != thread ] || hows=(--threads)
 for how in "${hows[@]}"; do
+    some=("${problems[@]}")
+    export part=
+    # In a brief run, processes run the algorithms of four collectives only. The threads run all,
+    # and the start and the end of a process with a sanitizer take more time than its calls.
+    if [ -n "$TUTTI_TEST_BRIEF" ] && [ -z "$how" ]; then part=yes some=("${problems[@]:0:4}"); fi
     # shellcheck disable=SC2086
-    expect 0 tutti bench $how --algorithm all --iterations $iterations --json rows "${problems[@]}"
+    expect 0 tutti bench $how --algorithm all --iterations $iterations --json rows "${some[@]}"
     python3 - <<'PYTHON'
 import json, os
 rows = json.load(open("rows"))
@@ -34,6 +39,8 @@ for row in rows:
     assert row["iterations"] >= int(os.environ["iterations"]) and row["ranks"] in (3, 4), row
 every = {(row["collective"], row["name"]) for row in json.load(open("algorithms"))}
 ran = {(row["problem"].split("/")[0], row["algorithm"]) for row in rows}
+if os.environ["part"]:
+    every = {row for row in every if row[0] in {"barrier", "bcast", "reduce", "allreduce"}}
 assert ran == every, f"not timed: {every - ran}"
 PYTHON
 done
