@@ -426,9 +426,10 @@ static int64_t set_places(const struct typed_side *s, int p)
     return at;
 }
 
-/* Sets s->packed and s->contents, which the caller has set to zeros. Returns the bytes of all
- * pieces; INT64_MAX if the sum overflows. A negative rank is a place outside of a grid, and its
- * piece is skipped. */
+/* Sets s->packed (for each rank, the bytes of its pieces and where they begin in packed form) and
+ * s->contents. The caller has set both to zeros. Returns the bytes of all pieces; INT64_MAX if the
+ * sum overflows. A piece whose rank is negative is skipped: a neighbourhood collective has such
+ * pieces where a neighbour would lie outside of the grid. */
 static int64_t set_typed_list(const struct typed_side *s, int p)
 {
     for (int j = 0; j < s->n; j++) {

@@ -170,10 +170,11 @@ static bool is_in_use(const tutti_team *team, uint64_t next)
     return false;
 }
 
-/* Finds out whether every rank has made its team: *worst is the greatest status of all ranks. A
- * member may fail on its new team before this rank has received the status of all ranks, which
- * breaks `team` on this rank. Even then the function returns OK, and a later call on `team` returns
- * the error. */
+/* Finds out whether every rank has made its team: sets *worst to the greatest status of all ranks.
+ * A member that knows this result may use its new team at once. If it fails in the new team before
+ * this rank knows the result, that breaks `team` on this rank. But then every rank has made its
+ * team, so the function sets *worst to OK and returns OK. A later call on `team` returns the
+ * error. */
 static tutti_status meet_made(tutti_team *team, enum tt_signature_other as, tutti_status mine,
                               int64_t *worst)
 {

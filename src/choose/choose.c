@@ -264,9 +264,9 @@ static bool has_parts(const struct tt_map *map)
     return is_adjacent(map) && least >= 2 && is_power_of_two(map->nodes);
 }
 
-/* Whether `parts` cuts a vector into two to eight parts. Each part takes as many messages as the
- * whole vector would. If the ranks of a node share a port, the messages of more than eight parts
- * take as long as sending 512 KiB. */
+/* Whether the algorithm `parts` cuts a vector into two to eight parts. Each part takes as many
+ * messages between nodes as the whole vector would. If the ranks of a node share a network adapter,
+ * the messages of more than eight parts take as long as sending 512 KiB. */
 static bool has_few_parts(const struct tt_map *map)
 {
     int least, most;
@@ -292,7 +292,7 @@ static bool is_one_kernel(const struct tt_map *map)
  * more than twice as many ranks as another one. All ranks can then send to other nodes at the same
  * time. Between containers of one machine this saves nothing, because the further copies within
  * each node take as long. */
-static bool has_ports(const struct tt_map *map)
+static bool has_adapters(const struct tt_map *map)
 {
     int least, most;
     run_lengths(map, &least, &most);
@@ -349,14 +349,14 @@ static bool is_cube(const struct tt_map *map)
  * up to SEVERAL ranks each, and those for a single rank on each node come from measurements between
  * network namespaces of a machine (bench/results), with two processors, and with a processor for
  * each of 16 ranks. The other rows come from simulations in which a message between nodes costs ten
- * times as much as a message within a node, and the ranks of a node share a port
+ * times as much as a message within a node, and the ranks of a node share an adapter
  * (bench/results/simulated.md). In the measurements a message of few bytes takes as long as some 20
  * KB, so algorithms with few messages are chosen up to 64 KiB; in the simulations a short message
  * took as long as 1 KB. Between the namespaces, the time of short data depends on how often a rank
  * waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also
  * depends on the bytes on the busiest cable. A long allreduce by `parts` takes about as long as by
- * `composed` if the ranks of a node share a port, and a fraction of that time if each rank has a
- * port. If the nodes are containers of one machine and no cable is limited, the processors are busy
+ * `composed` if the ranks of a node share an adapter, and a fraction of that time if each rank has
+ * one. If the nodes are containers of one machine and no cable is limited, the processors are busy
  * with copying. Where ranks take turns on the processors, the tree of `logical` was measured to be
  * the fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank
  * has a processor, those algorithms are faster in which all ranks copy at the same time. */
@@ -418,7 +418,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_scatter_block_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
     {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_block_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
+    {&tt_reduce_scatter_block_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
     {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_scatter_block_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
     {&tt_reduce_scatter_block_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
@@ -430,7 +430,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_scatter_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
     {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
+    {&tt_reduce_scatter_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
     {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_scatter_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
     {&tt_reduce_scatter_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
@@ -440,13 +440,13 @@ static const struct spread_row spread[] = {
     {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_neighbour, 12 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_allgather_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
+    {&tt_allgather_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
     {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allgather_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_neighbour, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allgather_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgatherv_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_ports},
+    {&tt_allgatherv_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
     {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allgatherv_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},

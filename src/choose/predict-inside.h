@@ -106,8 +106,9 @@ struct tt_wire_flag {
 };
 
 enum { TT_LAST_SENT = 4 };
-/* The state of all ranks when the leader (struct tt_predictor) began an earlier turn of its loop
- * (predict-repeat.c). */
+/* The state of all ranks when the leader began an earlier turn of its loop. The leader is the rank
+ * whose turns are compared (struct tt_predictor). If a later state equals this one except for a
+ * shift, the predictor skips the turns that repeat (predict-repeat.c). */
 struct tt_saved {
     int64_t now_ps, steps;
     uint32_t turns;

@@ -259,10 +259,11 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
 bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Waits until it is recorded how a rank of this node ended. The caller has noticed that the
- * connection to the rank, or its process, has ended. Does nothing unless the launcher records how
- * ranks end (f->watch is NULL). Returns when the end of the rank is recorded or the rank has left
- * the client, or after 10 seconds. If the process still has its memory, or the guard (its parent)
- * has collected it without a record, returns after one second. */
+ * connection to the rank, or its process, has ended. Only a launcher that watches the ranks records
+ * how they end: if this rank watches the others itself (f->watch is not NULL), the function returns
+ * at once. Otherwise it returns when the end of the rank is recorded or the rank has left the
+ * client, or after 10 seconds. If the process still has its memory, or the guard (its parent) has
+ * collected it without a record, it returns after one second. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
 /* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,
@@ -293,8 +294,9 @@ struct tt_cost {
     /* Reading takes so many times as long as moving the bytes through shared memory that plain
      * stores fill. The number is rounded in the same way, but 1 means up to 1.25 times. */
     int stored_times;
-    /* The time of reading in per cent of the time of moving the bytes through shared memory that
-     * plain stores or tt_stream fill, whichever is faster. */
+    /* The time of reading the other process's memory by a system call, in per cent of the time of
+     * moving the bytes through shared memory. That memory is filled by plain stores or by stores
+     * past the caches (tt_stream), whichever is faster. */
     int percent;
     bool streams; /* tt_stream is faster than plain stores */
     /* Whether tt_stream fills the windows, and not plain stores. If TUTTI_FILL does not decide

@@ -44,11 +44,11 @@ void tt_mpi_clear_host(void);
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);
 
-/* Returns whether the host does all calls of this collective on the communicator, because it was
- * measured to be faster; call->choice is set then. Only for collectives whose shape does not depend
- * on bytes, and whose lists Tutti reads before it does a call: in a trial, the time of the call
- * counts from here on. For other collectives, tt_mpi_ready finds this out when it knows the
- * bytes. */
+/* For alltoallv, alltoallw, gatherv and scatterv, whose shape does not depend on bytes. Returns
+ * whether the host does all calls of the collective on this communicator, because it was measured
+ * to be faster; call->choice is set then. The caller calls this before it reads the lists of counts
+ * and displacements: in a trial the call begins here, so that the time of reading the lists counts.
+ * For other collectives, tt_mpi_ready decides this when it knows the bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the

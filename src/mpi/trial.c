@@ -27,7 +27,9 @@ _Static_assert(6 + 34 + TT_MPI_RUNS * (2 + TT_MPI_RUN_MOST) < TT_MPI_FOR_HOST,
 
 /* The place of a call in a trial. */
 struct trial_place {
-    int block; /* the index of the call's block; BLOCKS: the trial has ended */
+    /* the index in block[] of the part of the trial to which the call belongs; BLOCKS: the trial
+     * has ended */
+    int block;
     /* the number under which the times of the call are recorded; -1: they are not recorded */
     int number;
     bool first; /* whether the call is the first of its block */

@@ -42,7 +42,8 @@ static const char *op_of(const struct tt_exec *exec, const struct tt_call_signat
                                                            : TT_OP_USER_WORD;
 }
 
-/* Record that the call begins, that its caller waits for it, and that it ended. */
+/* traced_begin, traced_wait and traced_end report to the wrappers (fabric/trace.c, fabric/tally.c)
+ * that the call begins, that its caller waits for it, and that it has ended. */
 static void traced_begin(struct tt_exec *exec)
 {
     static const struct tt_call_signature none;

@@ -144,8 +144,10 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
 /* Frees an exec, which must be IDLE. NULL is allowed. */
 void tt_exec_free(struct tt_exec *exec);
 
-/* This bit of `shape` distinguishes the call signature of a blocking call from that of the same
- * call as a request. Members do not compare the upper half of `shape`. */
+/* The bit of exec->shape that says that the caller waits for the execution from its start on. So a
+ * blocking call and the same call as a request differ in `shape`, and a rank that changes from one
+ * to the other publishes its call signature again, for the roll call. Members compare only the
+ * lower half of `shape`, so the two calls still match. */
 #define TT_SHAPE_BLOCKS (UINT64_C(1) << 63)
 /* States that the caller waits for each execution of the exec from its start on. To be called
  * once. */

@@ -6,8 +6,9 @@
  *
  *   head                           how many executions the owner has ended; how many members have
  *                                  left the team; where the extension is; data for the roll call
- *   S times  { line | window }     the signal of lane 0, and the short window that begins in its
- *                                  line
+ *   S times  { line | window }     the signal line: the signal of lane 0, how many executions the
+ *                                  owner has ended, and `shape`; and the short window, which begins
+ *                                  in this line
  *   S times  { opening, signature }
  *                                  addresses of opened buffers; the call signature of this rank
  *   W times  (lanes - 1) lines     signals of lanes 1, 2 ...
@@ -18,6 +19,7 @@
  *
  *   W times  long window           for calls that do not fit the short windows
  *   W * p    segments              the opening of a v-collective: one entry for each peer
+ *   W * p    pairs of contents     what this rank sends to and expects from each peer
  *   W * lanes * p words            where the byte ring to each peer is, once it is made
  *
  * S is the number of slots, and W the number of windows, which may be less. Only the owner writes
@@ -31,9 +33,9 @@
  * member reads a window or a segment of the owner only after it has seen a signal, or the call, of
  * the owner in that execution, which the owner stored later. If a receiver finds no extension, it
  * waits as for a byte ring that is not made yet. Whether an execution uses the short or the long
- * windows depends on the call and the map alone (choose/cache.c), so all members agree on it. If
- * the owner cannot get the memory, it breaks the team like a rank that cannot begin an execution
- * for another reason.
+ * windows depends only on the call and on the map (topo/map.h: what all ranks know about the
+ * machine), so all members agree on it (choose/cache.c). If the owner cannot get the memory, it
+ * breaks the team like a rank that cannot begin an execution for another reason.
  *
  * Calls of pairs: in an alltoallv, gatherv or scatterv no member knows all counts, so all of them
  * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams of at
@@ -48,6 +50,9 @@
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
  * its window that its plan uses (win_bytes), unless an earlier execution that used the same window
  * has backed it already. What is backed stays backed until the extension is freed.
+ *
+ * `shape`, a word of the signal line, says that the owner has begun an execution, and contains a
+ * fingerprint of the owner's call (struct tt_signal_line).
  *
  * Why no rank touches a page of a window that is not backed: the owner backs the pages before it
  * stores `shape`, and so before all its own steps and signals of the execution. Signals order a
