@@ -321,8 +321,7 @@ HALF_KERNEL(prod_bf16, bf16, prod_f32)
 HALF_KERNEL(min_bf16, bf16, min_f32)
 HALF_KERNEL(max_bf16, bf16, max_f32)
 
-/* ---- Complex numbers: textbook formulas, without the recovery of infinities of C's Annex G
- * ---- */
+/* ---- Complex numbers ---- */
 
 /* Returns a product that is rounded before it is added to anything: it keeps the compiler from
  * making a fused multiply-add of the product and the addition. gcc 12 makes one even under
@@ -333,13 +332,57 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 #define ROUNDED(product) __builtin_assoc_barrier(product)
 #endif
 
+/* Defines the product of complex numbers C with parts of type F, as C defines it (C11, annex G.5.1):
+ * if both parts of the textbook formula are NaN although a factor, or a product of two parts, is
+ * infinite, the result is infinite. Then infinite parts of a factor count as 1, and the other parts
+ * of such a factor, and NaNs of the other one, as 0, each with its sign. */
+#define COMPLEX_PRODUCT(C, F)                                                                      \
+    static inline bool infinite_##C(F x)                                                           \
+    {                                                                                              \
+        return x == x && x - x != 0;                                                               \
+    }                                                                                              \
+    static inline F signed_##C(F magnitude, F sign)                                                \
+    {                                                                                              \
+        return __builtin_signbit(sign) ? -magnitude : magnitude;                                   \
+    }                                                                                              \
+    static inline C direction_##C(C a)                                                             \
+    {                                                                                              \
+        return (C){signed_##C(infinite_##C(a.re), a.re), signed_##C(infinite_##C(a.im), a.im)};    \
+    }                                                                                              \
+    static inline C without_nan_##C(C a)                                                           \
+    {                                                                                              \
+        return (C){a.re == a.re ? a.re : signed_##C(0, a.re),                                      \
+                   a.im == a.im ? a.im : signed_##C(0, a.im)};                                     \
+    }                                                                                              \
+    static inline C textbook_##C(C a, C b)                                                         \
+    {                                                                                              \
+        return (C){ROUNDED(a.re * b.re) - ROUNDED(a.im * b.im),                                    \
+                   ROUNDED(a.re * b.im) + ROUNDED(a.im * b.re)};                                   \
+    }                                                                                              \
+    static ALONE C recovered_##C(C a, C b)                                                         \
+    {                                                                                              \
+        bool of_a = infinite_##C(a.re) || infinite_##C(a.im);                                      \
+        bool of_b = infinite_##C(b.re) || infinite_##C(b.im);                                      \
+        if (!of_a && !of_b && !infinite_##C(a.re * b.re) && !infinite_##C(a.im * b.im) &&          \
+            !infinite_##C(a.re * b.im) && !infinite_##C(a.im * b.re))                              \
+            return textbook_##C(a, b);                                                             \
+        a = without_nan_##C(of_a ? direction_##C(a) : a);                                          \
+        b = without_nan_##C(of_b ? direction_##C(b) : b);                                          \
+        C way = textbook_##C(a, b);                                                                \
+        return (C){(F)__builtin_inf() * way.re, (F)__builtin_inf() * way.im};                      \
+    }                                                                                              \
+    static inline C product_##C(C a, C b)                                                          \
+    {                                                                                              \
+        C c = textbook_##C(a, b);                                                                  \
+        return __builtin_expect(c.re == c.re || c.im == c.im, 1) ? c : recovered_##C(a, b);        \
+    }
+
 #define COMPLEX_KERNELS(C, F)                                                                      \
     typedef struct ANYWHERE {                                                                      \
         F re, im;                                                                                  \
     } C;                                                                                           \
-    KERNEL(prod_##C, C,                                                                            \
-           ((C){ROUNDED(a.re * b.re) - ROUNDED(a.im * b.im),                                       \
-                ROUNDED(a.re * b.im) + ROUNDED(a.im * b.re)}))                                     \
+    COMPLEX_PRODUCT(C, F)                                                                          \
+    KERNEL(prod_##C, C, product_##C(a, b))                                                         \
     static void sum_##C(void *out, const void *const *in, int k, size_t n)                         \
     {                                                                                              \
         sum_##F(out, in, k, 2 * n);                                                                \

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <complex.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -148,6 +149,51 @@ static void wide_floats(void **state)
 #if TT_HAS_F128
     CHECK_WIDE(f128, TUTTI_F128);
 #endif
+}
+
+static void same_part(double got, double want)
+{
+    assert_int_equal(isnan(got), isnan(want));
+    if (isnan(want)) return;
+    assert_true(got == want);
+    assert_int_equal(signbit(got) != 0, signbit(want) != 0);
+}
+
+/* Checks that a product of complex numbers is that of C, of one element and of vectors. */
+#define CHECK_PRODUCT(F, TYPE, A, B, WANT)                                                         \
+    do {                                                                                           \
+        F left[LONG][2], right[LONG][2], out[LONG][2];                                             \
+        const void *in[] = {left, right};                                                          \
+        for (int k = 0; k < LONG; k++) {                                                           \
+            left[k][0] = (F)creal(A), left[k][1] = (F)cimag(A);                                    \
+            right[k][0] = (F)creal(B), right[k][1] = (F)cimag(B);                                  \
+        }                                                                                          \
+        for (int n = 1; n <= LONG; n += LONG - 1) {                                                \
+            tt_reduce(out, in, 2, n, TYPE, TUTTI_PROD);                                            \
+            same_part((double)out[n - 1][0], creal(WANT));                                         \
+            same_part((double)out[n - 1][1], cimag(WANT));                                         \
+        }                                                                                          \
+    } while (0)
+
+/* Tries all products of complex numbers whose parts are zero, finite, infinite or NaN. */
+static void complex_products(void **state)
+{
+    (void)state;
+    static const double part[] = {0.0, -0.0, 1, -2, INFINITY, -INFINITY, NAN};
+    enum { PARTS = sizeof part / sizeof part[0] };
+    for (int i = 0; i < PARTS * PARTS * PARTS * PARTS; i++) {
+        int ai = i / PARTS, br = ai / PARTS, bi = br / PARTS;
+        double complex a = CMPLX(part[i % PARTS], part[ai % PARTS]);
+        double complex b = CMPLX(part[br % PARTS], part[bi % PARTS]), want = a * b;
+        CHECK_PRODUCT(float, TUTTI_C64, a, b, want);
+        CHECK_PRODUCT(double, TUTTI_C128, a, b, want);
+#if TT_HAS_F80
+        CHECK_PRODUCT(tt_f80, TUTTI_C160, a, b, want);
+#endif
+#if TT_HAS_F128
+        CHECK_PRODUCT(tt_f128, TUTTI_C256, a, b, want);
+#endif
+    }
 }
 
 static void wide_integers(void **state)
@@ -316,11 +362,17 @@ static void padding_does_not_matter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats),          cmocka_unit_test(from_the_left),
-        cmocka_unit_test(integers_wrap),   cmocka_unit_test(halves_round_once),
-        cmocka_unit_test(pairs),           cmocka_unit_test(wide_floats),
-        cmocka_unit_test(wide_integers),   cmocka_unit_test(small_unsigned),
-        cmocka_unit_test(truth_is_0_or_1), cmocka_unit_test(padding_does_not_matter),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(from_the_left),
+        cmocka_unit_test(integers_wrap),
+        cmocka_unit_test(halves_round_once),
+        cmocka_unit_test(pairs),
+        cmocka_unit_test(wide_floats),
+        cmocka_unit_test(complex_products),
+        cmocka_unit_test(wide_integers),
+        cmocka_unit_test(small_unsigned),
+        cmocka_unit_test(truth_is_0_or_1),
+        cmocka_unit_test(padding_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
