@@ -332,10 +332,10 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 #define ROUNDED(product) __builtin_assoc_barrier(product)
 #endif
 
-/* Defines the product of complex numbers C with parts of type F, as C defines it (C11, annex G.5.1):
- * if both parts of the textbook formula are NaN although a factor, or a product of two parts, is
- * infinite, the result is infinite. Then infinite parts of a factor count as 1, and the other parts
- * of such a factor, and NaNs of the other one, as 0, each with its sign. */
+/* Defines the product of complex numbers C with parts of type F, as C defines it (C11, annex
+ * G.5.1): if both parts of the textbook formula are NaN although a factor, or a product of two
+ * parts, is infinite, the result is infinite. Then infinite parts of a factor count as 1, and the
+ * other parts of such a factor, and NaNs of the other one, as 0, each with its sign. */
 #define COMPLEX_PRODUCT(C, F)                                                                      \
     static inline bool infinite_##C(F x)                                                           \
     {                                                                                              \
