@@ -43,7 +43,7 @@ static inline struct tt_mpi_comm *tt_mpi_repeats(MPI_Comm comm)
 
 static inline bool tt_mpi_is_usable(const void *buffer, int64_t bytes)
 {
-    return bytes == 0 || (buffer && buffer != MPI_IN_PLACE);
+    return buffer != MPI_IN_PLACE && (buffer || bytes == 0);
 }
 
 /* Returns whether a buffer's lists agree with those that are kept. */

@@ -164,6 +164,32 @@ static void exchanges(void)
     exchange(first, first, MANY);
 }
 
+/* Exchanges in place after exchanges in which a rank sends nothing, or gets nothing: all ranks send
+ * rank 0 two numbers, and then also get two from it. MPI ignores the lists of the input of a call
+ * in place, so they may be those of the exchange before it. */
+static void in_place_of_none(void)
+{
+    int sends[RANKS], gets[RANKS], displs[RANKS], in[2 * RANKS], out[2 * RANKS];
+    for (int i = 0; i <= MANY; i++) {
+        for (int r = 0; r < p; r++) {
+            sends[r] = me != 0 && r == 0 ? 2 : 0;
+            gets[r] = me == 0 && r != 0 ? 2 : 0;
+            displs[r] = 2 * r;
+        }
+        for (int k = 0; k < 2 * p; k++) in[k] = out[k] = 100 * me + k;
+        if (i == MANY) break;
+        MPI_Alltoallv(in, sends, displs, MPI_INT, out, gets, displs, MPI_INT, MPI_COMM_WORLD);
+        for (int k = 0; k < 2 * p; k++)
+            expect(out[k], me == 0 && k > 1 ? 100 * (k / 2) + k % 2 : 100 * me + k);
+    }
+    for (int r = 0; r < p; r++) gets[r] = (me == 0) != (r == 0) ? 2 : 0;
+    MPI_Alltoallv(MPI_IN_PLACE, sends, displs, MPI_INT, out, gets, displs, MPI_INT, MPI_COMM_WORLD);
+    for (int k = 0; k < 2 * p; k++) {
+        int gotten = (me == 0) != (k < 2);
+        expect(out[k], gotten ? 100 * (k / 2) + (me == 0 ? k % 2 : 2 * me + k) : 100 * me + k);
+    }
+}
+
 /* Calls gatherv, scatterv and allgatherv `times` times with these lists. */
 static void with_lists(struct listed s, int root, int times)
 {
@@ -345,6 +371,7 @@ int main(int argc, char **argv)
     lists(0);
     lists(p - 1);
     exchanges();
+    in_place_of_none();
     types();
     communicators();
     around();
