@@ -52,6 +52,12 @@ tutti_client *tt_msg_client(const tutti_context *context);
  * again until tt_msg_error_returned is called: collectives advance contexts too, and their callers
  * cannot report an error of a message. */
 tutti_status tt_msg_advance(tutti_context *context, int *events);
+/* Returns whether an error of tt_msg_advance may concern every message of the context, as a lack of
+ * memory or an error of the system does. Other errors are those of a user's message. */
+static inline bool tt_msg_concerns_all(tutti_status status)
+{
+    return status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM;
+}
 void tt_msg_error_returned(tutti_context *context);
 /* Returns the wake descriptor on which a waiter for this context must sleep in addition to the wake
  * word; NULL: there is none. */

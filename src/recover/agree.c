@@ -651,6 +651,17 @@ static bool is_mismatch(const struct meeting *m)
     return m->team->broken == TUTTI_ERR_MISMATCH && !m->reported;
 }
 
+/* Advances the context. An error ends the agreement if it may concern messages of the agreement:
+ * without memory, for example, this rank could not receive any of them. Other errors belong to
+ * messages of the user; a later call returns them. */
+static void advance_context(struct meeting *m)
+{
+    tutti_status status = tt_msg_advance(m->context, &m->events);
+    if (tt_likely(status == TUTTI_OK) || !tt_msg_concerns_all(status)) return;
+    tt_msg_error_returned(m->context);
+    m->status = status;
+}
+
 static void go_on(struct meeting *m)
 {
     if (is_failed(m)) {
@@ -658,8 +669,7 @@ static void go_on(struct meeting *m)
         return;
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-    /* Errors are ignored: the calls to which the messages belong return them. */
-    (void)tt_msg_advance(m->context, &m->events);
+    advance_context(m);
     read_lists(m);
     if (m->different) {
         end_meeting(m);

@@ -540,15 +540,13 @@ static void look_at(struct tt_team *t, int r)
 }
 
 /* Advances the context of the team. Returns how many events happened. An error breaks the team only
- * if it may concern messages of the team, as a lack of memory or an error of the system does. Other
- * errors are those of a user's message. */
+ * if it may concern messages of the team. */
 static int advance_context(struct tt_team *t)
 {
     int events = 0;
     tutti_status status = tt_msg_advance(t->context, &events);
     if (tt_likely(status == TUTTI_OK) || !t->remote || t->broken != TUTTI_OK) return events;
-    if (status == TUTTI_ERR_MEMORY || status == TUTTI_ERR_LIMIT || status == TUTTI_ERR_SYSTEM)
-        tt_team_break(t, status);
+    if (tt_msg_concerns_all(status)) tt_team_break(t, status);
     return events;
 }
 
