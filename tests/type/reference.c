@@ -128,21 +128,26 @@ static double fold_f64(double a, double b, tutti_op op)
     return second_is_chosen(a, b, op) ? b : a;
 }
 
-static void fold_c64(float *a, const float *b, tutti_op op)
-{
-    float re = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];
-    float im = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];
-    a[0] = re;
-    a[1] = im;
-}
-
-static void fold_c128(double *a, const double *b, tutti_op op)
-{
-    double re = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];
-    double im = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];
-    a[0] = re;
-    a[1] = im;
-}
+/* Defines the fold of complex numbers, by the sum and the product of C. */
+#define COMPLEX_FOLD(NAME, COMPLEX)                                                                \
+    static void NAME(void *acc, const void *operand, tutti_op op)                                  \
+    {                                                                                              \
+        COMPLEX a, b;                                                                              \
+        memcpy(&a, acc, sizeof a);                                                                 \
+        memcpy(&b, operand, sizeof b);                                                             \
+        a = op == TUTTI_SUM ? a + b : a * b;                                                       \
+        memcpy(acc, &a, sizeof a);                                                                 \
+    }
+COMPLEX_FOLD(fold_c64, float _Complex)
+COMPLEX_FOLD(fold_c128, double _Complex)
+#if TT_HAS_F80
+COMPLEX_FOLD(fold_c160, long double _Complex)
+#endif
+#if TT_HAS_F128 && defined(__clang__)
+COMPLEX_FOLD(fold_c256, __float128 _Complex)
+#elif TT_HAS_F128
+COMPLEX_FOLD(fold_c256, _Float128 _Complex)
+#endif
 
 /* Floats wider than a double are computed in their own format. */
 #define WIDE_FOLDS(F)                                                                              \
@@ -166,15 +171,6 @@ static void fold_c128(double *a, const double *b, tutti_op op)
                    : second_##F(a, b, op) ? b                                                      \
                                           : a;                                                     \
         memcpy(acc, &c, sizeof c);                                                                 \
-    }                                                                                              \
-    static void fold_complex_##F(void *acc, const void *operand, tutti_op op)                      \
-    {                                                                                              \
-        tt_##F a[2], b[2], c[2];                                                                   \
-        memcpy(a, acc, sizeof a);                                                                  \
-        memcpy(b, operand, sizeof b);                                                              \
-        c[0] = op == TUTTI_SUM ? a[0] + b[0] : a[0] * b[0] - a[1] * b[1];                          \
-        c[1] = op == TUTTI_SUM ? a[1] + b[1] : a[0] * b[1] + a[1] * b[0];                          \
-        memcpy(acc, c, sizeof c);                                                                  \
     }                                                                                              \
     static bool is_nan_##F(const void *at)                                                         \
     {                                                                                              \
@@ -202,11 +198,11 @@ static void fold_wide(void *acc, const void *operand, tutti_type type, tutti_op 
 {
 #if TT_HAS_F80
     if (type == TUTTI_F80) fold_f80(acc, operand, op);
-    if (type == TUTTI_C160) fold_complex_f80(acc, operand, op);
+    if (type == TUTTI_C160) fold_c160(acc, operand, op);
 #endif
 #if TT_HAS_F128
     if (type == TUTTI_F128) fold_f128(acc, operand, op);
-    if (type == TUTTI_C256) fold_complex_f128(acc, operand, op);
+    if (type == TUTTI_C256) fold_c256(acc, operand, op);
 #endif
 }
 
@@ -324,7 +320,7 @@ static void fold_binned(char *acc, const char *operand)
 static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
 {
     float f, x;
-    double d, y, c[2];
+    double d, y;
     tt_u128 i;
     switch (type) {
     case TUTTI_F16:
@@ -349,14 +345,8 @@ static void fold(void *acc, const void *operand, tutti_type type, tutti_op op)
         d = fold_f64(d, y, op);
         memcpy(acc, &d, 8);
         break;
-    case TUTTI_C64:
-        memcpy(c, operand, 8);
-        fold_c64(acc, (float *)c, op);
-        break;
-    case TUTTI_C128:
-        memcpy(c, operand, 16);
-        fold_c128(acc, c, op);
-        break;
+    case TUTTI_C64: fold_c64(acc, operand, op); break;
+    case TUTTI_C128: fold_c128(acc, operand, op); break;
     case TUTTI_I32_I32:
     case TUTTI_I64_I64:
     case TUTTI_F32_I32:
