@@ -3,8 +3,8 @@
  * The claims of pipelined halving (CN101206588) in comparison with the pipelined tree, on 2 to 1024
  * ranks, where gamma is the cost of a reduced byte, beta that of a byte that is sent, and beta'
  * that of a byte that is sent while one is received. gamma is less or more than beta', and links
- * are between full duplex (beta' = beta) and half duplex (beta' = 2 beta). With 512
- * ranks every second of these costs is tried, and with 1024 every fourth.
+ * are between full duplex (beta' = beta) and half duplex (beta' = 2 beta). With 512 ranks every
+ * second of these costs is tried, and with 1024 every fourth.
  */
 #include <stdio.h>
 

@@ -363,6 +363,36 @@ static int cramped(int argc, char **argv)
     return status == (rank_number() == 1 ? TUTTI_ERR_LIMIT : TUTTI_ERR_PEER) ? 0 : 8;
 }
 
+/* Limits this process to the address space that it has. Short allocations still get the memory that
+ * the process has freed before. */
+static bool limit_address_space(void)
+{
+    enum { KEPT = 100000, KIB = 1024 };
+    char line[256];
+    unsigned long kib = 0;
+    void *volatile kept = malloc(KEPT);
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file)) (void)sscanf(line, "VmSize: %lu kB", &kib);
+    if (file) fclose(file);
+    free(kept);
+    struct rlimit limit = {kib * KIB, kib * KIB};
+    return kib > 0 && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* deaf: rank 1 has no memory for the messages of an agreement. It must not try to receive them for
+ * ever, while the other ranks wait for it. */
+static int deaf(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    tutti_client *client = join();
+    tutti_status status = sums(tutti_world(client), 10);
+    if (rank_number() == 1 && !limit_address_space()) return 77;
+    int64_t begin = tt_clock_ns();
+    if (status == TUTTI_OK) status = team_of(tutti_world(client));
+    return end(client, status, rank_number() == 1 ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER, begin);
+}
+
 /* ---- Memory and descriptors do not grow ---- */
 
 /* Whether the build keeps freed memory for a while, as a sanitizer does. */
@@ -481,9 +511,16 @@ static int visit(int argc, char **argv)
     return end(client, status, TUTTI_OK, begin);
 }
 
-const struct scenario limits[] = {{"sandboxed", sandboxed},   {"undumpable", undumpable},
-                                  {"without", without},       {"refused", refused},
-                                  {"starving", starving},     {"full", full},
-                                  {"full-split", full_split}, {"full-window", full_window},
-                                  {"cramped", cramped},       {"splits", splits},
-                                  {"visit", visit},           {NULL, NULL}};
+const struct scenario limits[] = {{"sandboxed", sandboxed},
+                                  {"undumpable", undumpable},
+                                  {"without", without},
+                                  {"refused", refused},
+                                  {"starving", starving},
+                                  {"full", full},
+                                  {"full-split", full_split},
+                                  {"full-window", full_window},
+                                  {"cramped", cramped},
+                                  {"deaf", deaf},
+                                  {"splits", splits},
+                                  {"visit", visit},
+                                  {NULL, NULL}};
