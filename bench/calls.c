@@ -7,10 +7,11 @@
  *   calls FILE message BYTES     rank 0 records the sending of a message, and its completion;
  *                                rank 1 records its receiving
  *
- * The partner of the rank that records has always done its part before, so the rank polls in vain
- * as little as possible. The ranks take turns by a counter in FILE, which both map, since nothing
- * may be advanced meanwhile. The operation is repeated, and the recording with the fewest calls is
- * printed, one line for each call, in order:
+ * The partner of the rank that records does its part first, so that the recording rank polls in
+ * vain as little as possible. The ranks take turns by a counter in FILE, which both map. A rank
+ * that waits for its turn does not call the library, because that would already move the message.
+ * The operation is repeated, and the recording with the fewest calls is printed, one line for each
+ * call, in order:
  *
  *     RANK DEPTH ADDRESS      (the address is relative to the start of the program)
  */
@@ -39,8 +40,8 @@ struct recorded_call {
     int depth;
 };
 
-/* The recording. `made` counts the calls of the current recording, of which the first CALLS are
- * kept. */
+/* The recording. `now` holds the first CALLS calls of the current repetition, which has made `made`
+ * calls so far. `best` holds those of the repetition with the fewest calls, which are `least`. */
 static struct {
     bool on, instrumented;
     int depth, made, least;
@@ -133,8 +134,8 @@ static void pass_turn(int n)
 
 /* ---- An allreduce ---- */
 
-/* Records an allreduce of rank 0. First rank 1 starts its part, then rank 0 makes the whole call,
- * and rank 1 completes its part. */
+/* Records the k-th allreduce of rank 0. First rank 1 starts its part, then rank 0 makes the whole
+ * call, and rank 1 completes its part. */
 static void record_allreduce(int k)
 {
     double one = 1, sum = 0;
@@ -206,8 +207,8 @@ static void send_one(void)
     port_check(tutti_message_send(message.context, &send));
 }
 
-/* Records the parts of a message one after the other: the origin sends it, the target receives it,
- * and the origin completes it. */
+/* Records the parts of the k-th message one after the other: the origin sends it, the target
+ * receives it, and the origin completes it. */
 static void record_message(int k)
 {
     bool sends = port_rank() == 0;

@@ -2,10 +2,11 @@
  *
  *   copies [BYTES]
  *
- * Measures how the time of a 64 KiB copy depends on the distance of the destination behind the
- * source modulo the page size (see tt_memcpy in src/base/base.h). The copy is made by memcpy, by
- * tt_memcpy, and by the kernel from the memory of a process (CMA). The output is in microseconds,
- * medians: once with the data in the caches, and once walking through BYTES (64 MiB by default).
+ * Measures how the time of a 64 KiB copy depends on how far the destination lies behind the source,
+ * modulo the page size (see tt_memcpy in src/base/base.h). The copy is made by memcpy, by
+ * tt_memcpy, and by the kernel from the memory of a process (CMA). The output is the median time of
+ * a copy in microseconds: once with the data in the caches, and once with each copy at another
+ * place of a buffer of BYTES (64 MiB by default).
  */
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,7 +36,8 @@ static void by_kernel(void *to, const void *from, size_t n)
     if (process_vm_readv(getpid(), &mine, 1, &its, 1, 0) != (ssize_t)n) forbidden = true;
 }
 
-/* Returns the microseconds for each piece when so many pieces are copied in turn. */
+/* Returns the median time of copying one piece, in microseconds. The copies go through all `pieces`
+ * pieces of the buffer, again and again. */
 static double time_pieces(copy_fn *copy, char *to, const char *from, int64_t pieces)
 {
     double took[ROUNDS];

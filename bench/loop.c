@@ -4,10 +4,11 @@
  *
  * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
  * the first half, outputs go to the second. There are four figures. "rotated": each call uses the
- * next place; if the pool is larger than the cache, no call finds its data in the cache. "same":
- * every call uses the first place. "anew": every call uses the first place, and each rank writes
- * its input before each call. "used": as "anew", but each rank also reads its output after the
- * call, as most programs do. The times of "anew" and "used" include the writing and reading.
+ * next place of the halves, which is as long as the data of a call; if the pool is larger than the
+ * cache, no call finds its data in the cache. "same": every call uses the first place. "anew":
+ * every call uses the first place, and each rank writes its input before each call. "used": as
+ * "anew", but each rank also reads its output after the call, as most programs do. The times of
+ * "anew" and "used" include the writing and reading.
  *
  * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
  * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
@@ -56,9 +57,11 @@ static int me, p;
 struct collective {
     const char *name;
     void (*call)(const double *in, double *out, int64_t n);
-    /* Returns the value that must be at out[i] if the inputs started at place `at`. */
+    /* Returns the value that must be at out[i] after a call on blocks of n elements whose inputs
+     * start at index `at`. */
     double (*expected)(int64_t at, int64_t i, int64_t n);
-    int64_t (*in_blocks)(void), (*out_blocks)(void); /* number of blocks of n elements */
+    int64_t (*in_blocks)(void), (*out_blocks)(void); /* how many blocks of n elements a rank passes
+                                                      * and gets */
 };
 
 static int64_t none(void)
@@ -199,7 +202,7 @@ static double of_scatter(int64_t at, int64_t i, int64_t n)
     return value(0, at + me * n + i);
 }
 
-/* Returns the sum of the values at place at + i over the first `ranks` ranks. */
+/* Returns the sum of value(r, at + i) over the ranks r below `ranks`. */
 static double of_prefix(int ranks, int64_t at, int64_t i)
 {
     return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;
@@ -246,7 +249,7 @@ struct point {
     const struct pool *pool;
     int64_t n; /* elements in a block */
     enum buffers buffers;
-    int64_t in_step, out_step, in_end, out_end; /* bytes */
+    int64_t in_step, out_step, in_end, out_end; /* bytes of a place, and of all used places */
     int64_t in_at, out_at;
 };
 
@@ -323,9 +326,10 @@ static double time_batch(struct point *point, int64_t calls)
 /* Returns the number of calls with which a batch lasts `batch` seconds. Finding this number also
  * warms up the library and the caches. If doubling the calls makes each call clearly faster, the
  * measurement was dominated by the time that the ranks took to start, which varies much on shared
- * processors. Small calls must therefore settle twice in a row. Each of the first calls of a
- * library may touch memory for the first time (in Tutti each of the first 32). So the last try has
- * at least WARM_CALLS calls, unless fewer calls take a whole batch. */
+ * processors. For small calls, two doublings in a row must therefore leave the time of a call
+ * nearly unchanged. Each of the first calls of a library may touch memory for the first time (in
+ * Tutti each of the first 32). So the last try has at least WARM_CALLS calls, unless fewer calls
+ * take a whole batch. */
 static int64_t calls_for(struct point *point, double batch, double *each_call)
 {
     int64_t calls = 1;

@@ -108,7 +108,8 @@ static double time_stream(struct machine_line *lines)
     return median(times, BATCHES);
 }
 
-/* Takes every other turn, and yields the processor while it is the turn of the other process. */
+/* Takes the turns of process `me`, which is 0 or 1 and has every other turn. Yields the processor
+ * while it is the turn of the other process. */
 static void hand_over(struct machine_line *line, uint32_t me)
 {
     for (uint32_t turn = me; turn < 2 * SWITCH_TURNS; turn += 2) {

@@ -65,9 +65,9 @@ static void run_library(const struct packing_case *c, char *packed, char *user, 
 
 /* ---- Types ---- */
 
-/* Makes pieces until they have `bytes` bytes in all: of c->piece bytes, or if that is 0 of random
- * lengths from `least` on. The gap after a piece is as long as the piece if the type is to be a
- * vector (`strided`), and otherwise 8 to 256 bytes long. */
+/* Makes pieces until they have `bytes` bytes in all. Each piece has c->piece bytes; if that is 0,
+ * each has a random length of at least `least` bytes. The gap after a piece is as long as the piece
+ * if the type is to be a vector (`strided`), and otherwise 8 to 256 bytes long. */
 static void set_pieces(struct packing_case *c, int64_t bytes, bool strided, int64_t least)
 {
     struct tt_random random;

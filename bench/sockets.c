@@ -93,8 +93,8 @@ static void accept_one(int listening)
     peers[rank].socket = s;
 }
 
-/* Connects to all ranks above this one on other hosts, and accepts the connections of those
- * below. */
+/* Connects to the ranks on other hosts that are higher than this one, and accepts the connections
+ * of those that are lower. */
 static void connect_all(void)
 {
     struct sockaddr_in own = own_address();

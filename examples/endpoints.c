@@ -52,7 +52,7 @@ static void wait_for(tutti_context *context, atomic_int *flag)
 struct tables {
     tutti_client *client;
     int me, p;
-    int64_t *mine, *come; /* NUMBERS each */
+    int64_t *mine, *come; /* NUMBERS numbers each: the table to send, and the table that came */
     atomic_int has_come;
     int from;
 };
@@ -126,7 +126,8 @@ static int64_t look_up(struct tables *t, int rank)
     tutti_key key, *keys = room((size_t)t->p * sizeof *keys);
     check(tutti_region_register(t->client, t->mine, NUMBERS * sizeof *t->mine, &region));
     check(tutti_region_key(region, &key));
-    check(tutti_allgather(world, &key, keys, sizeof key, TUTTI_U8)); /* a key is plain data */
+    check(tutti_allgather(world, &key, keys, sizeof key, TUTTI_U8)); /* a key is plain data, which
+                                                                      * may be sent as bytes */
     check(tutti_endpoint_to(t->client, rank, 0, &owner));
     check(tutti_get(tutti_context_at(t->client, 0), owner, &number, &keys[rank],
                     (NUMBERS - 1) * sizeof number, sizeof number, set_flag, &here));
@@ -154,7 +155,8 @@ static void take_report(tutti_context *context, const tutti_message *message,
     ++*(int *)arg;
 }
 
-/* Sends a report to rank 0, which returns when all ranks have reported. */
+/* Sends a report to rank 0, which counts the reports. Returns when rank 0 has the reports of all
+ * ranks. */
 static void report(tutti_client *client)
 {
     int reports = 0, p = tutti_size(tutti_world(client));

@@ -29,8 +29,8 @@ struct power {
     int64_t n, begin, end; /* this rank has rows begin .. end - 1 */
     double *x, *y;         /* n elements each; this rank computes its own part of y */
     int64_t *counts, *displs;
-    double squares, sum;         /* sum of squares of this rank's y, and of all ranks' y */
-    double change, changes;      /* square of the change of this rank's x, and of all x */
+    double squares, sum;         /* sum of squares of this rank's part of y, and of all y */
+    double change, changes;      /* square of the change of this rank's part of x, and of all x */
     tutti_request *gather, *add; /* prepared once, started in each turn */
     tutti_request *looks;        /* sums the changes; NULL: not in flight */
 };
@@ -53,7 +53,7 @@ static void multiply(struct power *power)
     }
 }
 
-/* Sets x = y / |y|, and `change` for this rank's part. */
+/* Sets x = y / |y|, and `change` to the square of the change of this rank's part of x. */
 static void normalise(struct power *power)
 {
     double norm = sqrt(power->sum);

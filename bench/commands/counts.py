@@ -36,8 +36,8 @@ def count(entry, started, options):
 
 
 def grouped(report):
-    """All communicators and sizes together, as
-    {(function, type, operation, ranks): (calls, least and most bytes of a call, bytes of all calls)}.
+    """Adds up the rows of a report over communicators and sizes. Returns {(function, type,
+    operation, ranks): (calls, least and most bytes of a call, bytes of all calls)}.
     """
     groups = {}
     for row in report["calls"]:

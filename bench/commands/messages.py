@@ -39,7 +39,7 @@ def options():
 
 
 class Threads:
-    """Threads of Tutti with contexts of their own."""
+    """Runs the program messages-threads: threads of Tutti that have contexts of their own."""
 
     def __init__(self, chosen, folder):
         self.chosen, self.folder = chosen, folder
@@ -55,10 +55,11 @@ class Threads:
         return [line for line in map(parse, result.lines) if line]
 
     def rates(self, ranks):
-        """Messages per second of one thread and of two, and the rate at which such threads
-        calculate.
+        """Measures how many messages per second one thread and two threads send, and for comparison
+        how fast one thread and two threads calculate.
 
-        Returns {name: two lists, measured in turn}.
+        Returns {"rate": lists, "calculate": lists}, each with a list for one thread and a list for
+        two threads, which were measured in turn.
         """
         lines = self.lines(ranks, "rate", self.chosen.repeats, self.chosen.batch)
         return {name: [[line["per_s"] for line in lines if (line["measure"], line["threads"]) == (name, threads)]

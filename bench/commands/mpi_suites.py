@@ -24,8 +24,8 @@ CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cac
 # At most MOST_PARTS parts of a test are printed.
 MOST_PARTS = 5
 
-# Tests that may fail with Tutti alone: (suite, host, regular expression for the test and the part
-# of it, reason).
+# Tests that may fail with Tutti although they pass without it: (suite, host, regular expression for
+# the test and the part of it, reason).
 EXCEPTIONS = [
     ("scalapack", "", r"xzheevr.*", "it compares VL and VU, which it never sets, with copies of themselves, and what happens to lie on "
      "the stack there may be a NaN, which differs from itself (valgrind shows this without Tutti)"),
@@ -129,7 +129,7 @@ def run_all(tests, started, chosen):
 
 
 def reason_of(test, part):
-    """Why a part of a test may fail with Tutti alone; None if it may not."""
+    """Returns why a part of a test may fail only with Tutti; None if it may not."""
     return next((reason for suite, host, pattern, reason in EXCEPTIONS
                  if suite == test.suite and host in (test.host, "") and re.fullmatch(pattern, f"{test.name} {part}".strip())), None)
 

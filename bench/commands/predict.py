@@ -112,7 +112,7 @@ class Predictions:
         return max(before, line) <= STEADY * min(before, line)
 
     def point(self, name, size, ranks):
-        """{algorithm: (predicted, measured)}, and what each way chooses."""
+        """Returns {algorithm: (predicted us, measured us)}, and {way to choose: chosen algorithm}."""
         problem = report.problem(name, size, ranks)
         ways = {way: self.explain(problem, way, ranks) for way in ("table", "estimate")}
         if not all(ways.values()):

@@ -65,8 +65,8 @@ def node_row(chosen, problem, ports):
 def nodes(chosen):
     """Plans that distinguish between nodes and plans that do not, on uneven nodes, with a port for each
     rank, and for each node. A message between nodes takes 1 us, and 1 ns for each byte; within a node
-    100 ns and 0.1 ns. Copying and reducing take 0.1 ns for each byte. The times are in us; `usual` is
-    the usual tree."""
+    100 ns and 0.1 ns. Copying and reducing take 0.1 ns for each byte. The times are in us; `usual`
+    is the time of `binomial`, `doubling` or `dissemination`."""
     for ports in ("one", "node"):
         yield (f"| --ports {ports} | logical | composed | best other | usual | logical / best | composed / best | "
                "logical / usual | composed / usual |")

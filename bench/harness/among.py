@@ -127,7 +127,7 @@ class Campaign:
         return round(statistics.median(times), 4) if times else None
 
     def document(self, bounds):
-        """The results for JSON. bounds: {measure: bound of the ratio}."""
+        """Returns the results for JSON. `bounds` is {measure: bound of the ratio}, for the targets."""
         rows = [self.row(point) for point in self.points()]
         return {"machine": {"cores": peers.cores(), "kernel": platform.release(), "load": self.load},
                 "method": {"repeats": self.chosen.repeats, "batch_seconds": self.chosen.batch,
@@ -164,7 +164,7 @@ def target_of(row, bound):
 
 
 def best_of(row, family):
-    """The median of a family's best setting at this point, or None."""
+    """Returns the median of the best setting of a family (a library) at this point, or None."""
     mine = [value for name, value in row["values"].items() if name.split(":")[0] == family]
     return (max if is_rate(row["measure"]) else min)(mine) if mine else None
 

@@ -2,15 +2,17 @@
 """About how fast a call can be on this machine.
 
 A call needs signals between ranks and copies of data, and the limits of both were measured in the
-same run (machine.c):
+same run (machine.c). A block is the data that one rank has for another rank, or for all ranks:
 
-    line      where every rank needs something of every other one, it exchanges a cache line
-    stream    where data go one way only, ranks run ahead, and each call reads one line
-    switches  with more ranks than processors and data both ways, each rank must run in each call
-    CMA       a block goes to another rank by one system call,
-    windows   or by a copy in, which is made once for all who read it, and one out; the faster way
-    memcpy    a block stays on its rank, or the program writes it before the call or reads it after
-              the call (each of the two counts as half a copy)
+    line      signals, if every rank needs data of every other rank: it exchanges a cache line
+    stream    signals, if data go one way only: ranks run ahead, and each call reads one line
+    switches  signals, if ranks outnumber processors and data go both ways: each rank must run in
+              each call
+    CMA       copies of blocks to other ranks, where one system call moves each block
+    windows   the same copies where this is faster: one copy of a block into a window, for all ranks
+              that read it, and one copy out for each of these ranks
+    memcpy    copies of blocks that stay on their rank, and the accesses of the program, which writes
+              a block before the call or reads it after the call (each counts as half a copy)
 
 The copies of all ranks are shared out evenly to the processors. The limit of a call is the time of
 its signals or the time of its copies, whichever is larger. Most calls take longer than their limit,

@@ -79,7 +79,7 @@ class Tutti(Peer):
 
 
 class TuttiShared(Tutti):
-    """Tutti with all buffers in memory from tutti_alloc."""
+    """Tutti, with all buffers of the loop program in memory from tutti_alloc."""
     name, title = "tutti-alloc", "Tutti, tutti_alloc memory"
 
     def command(self, program, ranks, setting, arguments):
@@ -117,7 +117,8 @@ class OpenMpi(Mpi):
                "--mca", "btl_vader_single_copy_mechanism", "cma"]
         core = ["--bind-to", "core"]
         if ranks > cores():
-            # Ranks that spin would keep the other ranks from running.
+            # Ranks share cores, so a rank that waits must yield: if it spun, it would keep other
+            # ranks from running.
             core = ["--bind-to", "core:overload-allowed"]
             one += ["--mca", "mpi_yield_when_idle", "1"]
         none = ["--bind-to", "none"]

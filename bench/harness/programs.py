@@ -33,8 +33,9 @@ class Failed(Exception):
 
 
 def scalapack(test, host):
-    """The eigenvalue solvers read memory that they have not written: their residuals vary from run to
-    run, and one test fails in some runs and passes in others.
+    """Returns the Program of a test of ScaLAPACK. The eigenvalue solvers read memory that they have
+    not written: their residuals vary from run to run, and `xdsep` fails in some runs and passes in
+    others.
     """
     folder = f"{LIBRARIES}/scalapack/{host}-tests"
     return Program(f"ScaLAPACK {test}", host, "scalapack-mpi-test", [f"{folder}/{test}"], [f"{folder}/*.dat"],
@@ -109,8 +110,8 @@ def check(entry):
 
 
 def place_of(pattern, cache):
-    """The pattern of files in the file system. Raises Failed if it is in a source package and there
-    is no folder for it.
+    """Returns the pattern, with the folder of the source package in place of "source:NAME". Raises
+    Failed if there is no folder (`cache`) into which a source package can be downloaded.
     """
     name, slash, rest = pattern.removeprefix("source:").partition("/")
     if not pattern.startswith("source:"):

@@ -14,7 +14,7 @@ BYTES = 16 << 20
 
 
 def arguments(batches, contexts):
-    """The arguments of the program."""
+    """Returns the arguments of the program for one start."""
     return ["pull", str(batches), str(BYTES), str(contexts)]
 
 

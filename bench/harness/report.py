@@ -9,7 +9,7 @@ import statistics
 from harness import bounds
 from harness.campaign import geometric_mean
 
-BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point; for targets, the first one counts that was measured
+BUFFERS = ("rotated", "same", "anew", "used")  # the figures of a point; the first of them that was measured counts for targets
 SLOW = 0.9
 FAST, NEAR = 1.5, 1.2  # a point should be FAST times as fast as its peer, or take at most NEAR times its limit
 
@@ -29,7 +29,7 @@ def problem(collective, size, ranks):
 
 
 def ratios(base, peer):
-    """The ratios of the repeats that both have."""
+    """Returns peer / base for each repeat in which both were measured."""
     base = dict(base)
     return [us / base[repeat] for repeat, us in peer if repeat in base and base[repeat] > 0]
 

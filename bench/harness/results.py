@@ -90,7 +90,8 @@ def fold(line):
 
 
 def folded(lines):
-    """The lines with at most WIDTH columns each, but for rows of tables and headings."""
+    """Returns the lines, folded to at most WIDTH columns each, except rows of tables and
+    headings."""
     return [part for line in lines for part in fold(line)]
 
 

@@ -24,7 +24,7 @@ def aligned(header, rows):
 
 
 def section(document, peers, titles, collective, ranks):
-    """The table of one collective and number of ranks."""
+    """Returns the lines of the table of one collective on one number of ranks."""
     points = {}
     for row in document["points"]:
         if row["collective"] == collective and row["ranks"] == ranks:

@@ -7,8 +7,8 @@ import shutil
 from harness import process
 from harness.peers import Stop
 
-# Ranks that spin would keep the other ranks from running where they share processors. MPICH has no
-# such option.
+# Where ranks share processors, a rank that waits and spins keeps other ranks from running. Open MPI
+# has an option by which such a rank yields, and MPICH has none.
 LAUNCHERS = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
              "mpich": ["mpiexec.mpich"]}
 TITLES = {"openmpi": "Open MPI", "mpich": "MPICH"}

@@ -10,8 +10,8 @@ from harness import trial
 LIBRARIES = "/usr/lib/x86_64-linux-gnu/scalapack"
 RANKS = 4
 # FAILED matches a line about something that failed (in the tables of the PBLAS, the third number
-# counts failures). NOTHING matches lines that only count failures, of which there are 0, or explain
-# words.
+# counts failures). NOTHING matches lines that FAILED matches although nothing failed: they count 0
+# failures, or explain the word.
 FAILED = re.compile(r"FAILED|\bfailed\b|\*\*\* |\|  P\w+ +\d+ +\d+ +[1-9]")
 NOTHING = re.compile(r"\b0 (FAILED|tests? .*failed)|flagged|which .* failed|PASSED")
 PASSED = re.compile(r"PASSED|passed")

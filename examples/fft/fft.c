@@ -37,11 +37,11 @@ struct fft {
     int64_t *first;      /* rank r has the rows first[r] .. first[r + 1] - 1 */
     int64_t rows;        /* rows of this rank */
     number *grid;        /* this rank's rows: rows x size */
-    number *out, *in;    /* blocks for and from each rank, as large as the grid */
-    int64_t *counts;     /* elements of the block for, and from, each rank */
+    number *out, *in;    /* blocks for each rank, and from each rank: rows x size numbers each */
+    int64_t *counts;     /* elements of the block for each rank, and of the block from it */
     int64_t *displs;     /* where each block begins */
     fftw_plan plan;      /* transforms the rows in place; NULL if the rank has none */
-    tutti_request *swap; /* sends out[], and receives in[] */
+    tutti_request *swap; /* the alltoallv that sends out[] and receives in[] */
 };
 
 /* ---- Options ---- */
@@ -105,8 +105,8 @@ static int64_t rows_of(const struct fft *fft, int rank)
 
 /* ---- One transform ---- */
 
-/* Copies the elements in this rank's rows and in the columns of each rank to the block for that
- * rank. */
+/* Fills the block for each rank r with the elements of this rank's rows that lie in the columns
+ * first[r] .. first[r + 1] - 1. These columns become the rows of rank r. */
 static void pack(struct fft *fft)
 {
     number *to = fft->out;
@@ -248,8 +248,8 @@ static bool share_rows(struct fft *fft)
     return true;
 }
 
-/* Makes the plan of FFTW and the request for the exchange. The blocks have as many elements in both
- * directions, so the same counts serve for both. */
+/* Makes the plan of FFTW and the request for the exchange. The block for a rank has as many
+ * elements as the block from it, so the same counts serve for the input and the output. */
 static tutti_status make_plans(struct fft *fft)
 {
     int n = (int)fft->size;
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
                                                     * does */
     argp_err_exit_status = TROUBLE;
     error_t error = argp_parse(&argp, argc, argv, speaks ? 0 : ARGP_SILENT, NULL, &fft);
-    if (error) return speaks ? TROUBLE : 0; /* rank 0 ends the job */
+    if (error) return speaks ? TROUBLE : 0; /* only rank 0 fails, which ends the job */
     tutti_client *client;
     if (tutti_init(&client) != TUTTI_OK) {
         fprintf(stderr, "fft: %s\n", tutti_error());

@@ -12,7 +12,8 @@
 #include <string.h>
 
 struct traffic {
-    int64_t *send, *send_at, *recv, *recv_at; /* bytes and displacements; p + 1 each */
+    int64_t *send, *send_at, *recv, *recv_at; /* bytes per rank, and displacements: p + 1 entries
+                                               * each */
 };
 
 struct exchange_run {
@@ -22,7 +23,7 @@ struct exchange_run {
 
 struct merge {
     struct exchange_run *runs;
-    int *losers; /* [1 .. k - 1]; node i has children 2i and 2i + 1; node k + r is run r */
+    int *losers; /* [1 .. k - 1]: loser at node i (children 2i, 2i + 1); node k + r is run r */
     int k;
 };
 

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes of a read; of the first read after a share */
+enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes of a read, and of the first beyond a share */
 
 struct source {
     const char *name;
@@ -88,8 +88,9 @@ static bool finish_line(struct job *job, struct text *text, const struct source 
     return true;
 }
 
-/* Appends the lines that begin in [from, to) of the file. Only the first file of a share can start
- * in the middle, so any bytes to skip are at the very beginning of the text. */
+/* Appends the lines that begin in [from, to) of the file. Only in the first file of a share can
+ * `from` lie within a line. The text is still empty then, so the end of that line, which belongs to
+ * another rank, is skipped at the beginning of the text. */
 static bool append_lines(struct job *job, struct text *text, const struct source *source,
                          int64_t from, int64_t to)
 {

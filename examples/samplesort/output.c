@@ -20,7 +20,7 @@ enum { CHUNK = 4 << 20 };
 struct output {
     const char *name;
     int fd;         /* -1 if it is not open */
-    int32_t apart;  /* each rank writes its own part */
+    int32_t apart;  /* each rank writes its own part; if not, rank 0 writes all parts */
     int64_t *sizes; /* p sizes of parts, then 3 p zeros for struct fetch */
 };
 
@@ -58,8 +58,8 @@ static bool write_apart(struct job *job, struct output *output, const struct tex
 /* ---- Rank 0 writes all parts ---- */
 
 struct fetch {
-    char *chunk; /* at rank 0 */
-    char failed; /* at rank 0: this rank could not write */
+    char *chunk; /* at rank 0: the bytes that came from another rank */
+    char failed; /* at rank 0: writing has failed */
     char stop;   /* rank 0 has reported to all ranks that it could not write */
     int64_t *send, *recv, *none;
 };

@@ -25,7 +25,7 @@ struct job {
     tutti_client *client;
     tutti_team *team;
     int me, p;
-    bool quiet;      /* no summary, no progress bar */
+    bool quiet;      /* rank 0 prints no summary and shows no progress bar */
     bool shows;      /* this rank shows the progress bar */
     bool broken;     /* a collective failed on this rank: it starts no more of them */
     bool over;       /* the ranks have agreed that something failed, and have printed it */
@@ -43,7 +43,7 @@ struct options {
 /* Text that the owner of the struct owns. */
 struct text {
     char *bytes;
-    int64_t used, room; /* used <= room */
+    int64_t used, room; /* bytes that hold text, and bytes that are allocated */
     int64_t begin;      /* start of the first line; the lines are in [begin, used) */
 };
 
@@ -57,7 +57,7 @@ struct line {
 struct lines {
     struct line *at;
     int64_t n;
-    int64_t bytes; /* newlines included */
+    int64_t bytes; /* bytes of all lines, newlines included */
 };
 
 /* ---- job.c: the ranks as one program ---- */

@@ -19,20 +19,20 @@ enum { SAMPLES_PER_RANK_MAX = 512, SAMPLE_MAX = 4096, LINE_WEIGHT = sizeof(struc
 
 struct split_sample {
     struct line line;
-    int rank;      /* -1: before all lines with this text */
+    int rank;      /* rank of the line; -1: the sample comes before all lines with this text */
     int64_t index; /* index among the lines of `rank` */
 };
 
 /* The header before the bytes of a sample in a message. */
 struct header {
-    int64_t index; /* -1: the line was cut short */
+    int64_t index; /* index of the line; -1: the sample is only the beginning of a line */
     int64_t len;
 };
 
 /* All received samples, rank by rank. */
 struct gathered {
     char *bytes;
-    int64_t *counts, *displs; /* displs[p] is the total */
+    int64_t *counts, *displs; /* bytes from each rank, and where they lie; displs[p] is the total */
 };
 
 /* The state of a walk over the lines that takes samples. */

@@ -35,7 +35,7 @@ struct main_job {
     tutti_client *client;
     tutti_team *team;      /* the ranks that are left */
     int rank;              /* rank in the world */
-    struct sample *sample; /* this rank's share */
+    struct sample *sample; /* this rank's share of the samples */
     int64_t samples;
     struct model model;
     struct finding finding; /* the sums over all samples in the step before */

@@ -101,7 +101,7 @@ bool model_write(const struct model *model, const char *name)
 {
     struct stat is;
     if (lstat(name, &is) != 0 || S_ISREG(is.st_mode)) return replace_file(model, name);
-    /* A rename would replace a device or a link itself. */
+    /* A rename would replace a device or a link itself, so such a file is written directly. */
     FILE *file = fopen(name, "we");
     return file && write_to(model, file);
 }

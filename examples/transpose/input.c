@@ -70,8 +70,9 @@ static bool parse_row(struct table *table, char *line, int64_t number, field *ro
                       (long long)table->n);
 }
 
-/* Returns whether line `number` is there as the width requires: there must be n lines and no more.
- * `there` is what getline reported. */
+/* Checks that the table has as many lines as fields in a line, n. `there` says whether getline has
+ * found line `number`. Records an error and returns false if a line is missing, or if there is a
+ * line after line n. */
 static bool expected(struct table *table, bool there, int64_t number)
 {
     if (there == (number <= table->n)) return true;

@@ -32,7 +32,7 @@ struct table {
     int64_t *first;             /* rank r has rows first[r] .. first[r + 1] - 1; first[p] is n */
     int64_t *sizes, *offsets;   /* bytes and offsets of the p pieces to send or write */
     field *rows;                /* this rank's rows, n fields each, one after the other */
-    field *blocks;              /* as many fields, in blocks to or from each rank */
+    field *blocks;              /* as many fields as `rows`, in blocks to or from each rank */
     bool began;                 /* the file named `part` exists and is ours */
     char part[PATH_MAX];        /* name of the output until it is complete */
     char error[PATH_MAX + 256]; /* first failure of this rank; "" if there was none */

@@ -57,8 +57,8 @@ static int64_t value(int round, int from, int to, int64_t i)
     return 100000 * (100 * round + 10 * from + to) + i;
 }
 
-/* Sets piece r to m basic elements of a type that depends on the two ranks and on the side, which
- * is the input or the output. */
+/* Sets piece r of a side (the input or the output) to m basic elements. `kind`, modulo 3, selects
+ * the type: basic, `pair` or `odd`. */
 static void set_piece(struct alltoallw_rank *x, struct alltoallw_side *s, int r, int kind,
                       int64_t m)
 {

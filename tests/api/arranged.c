@@ -42,7 +42,8 @@ static void try_dup(tutti_team *world)
     int64_t mine = me, sum = 0;
     must(tutti_team_dup(world, &copy), world, "dup");
     check(tutti_rank(copy) == me && tutti_size(copy) == p, world, "a copy has the same ranks");
-    /* A call on the copy does not match a call on the world. */
+    /* A call on the copy is in flight during a call on the world. If the copy were the world
+     * itself, these two calls would not match. */
     tutti_request *request;
     must(tutti_iallreduce(copy, &mine, &sum, 1, TUTTI_I64, TUTTI_SUM, &request), world, "start");
     must(tutti_barrier(world), world, "barrier");
@@ -280,7 +281,8 @@ static void try_wrong(tutti_team *world, int odd)
     for (enum wrong wrong = 0; wrong < WRONGS; wrong++) {
         char text[160];
         tutti_team *part = world;
-        /* If there is only one rank, it cannot differ from another one. */
+        /* An error whose text names no rank needs two ranks that differ, so a single rank cannot
+         * make it. */
         if (tutti_size(world) == 1 && strchr(wrong_texts[wrong], '%') == NULL) continue;
         tutti_status status = call_wrong(world, wrong, tutti_rank(world) == odd, &part);
 #pragma GCC diagnostic push

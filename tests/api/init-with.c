@@ -87,8 +87,8 @@ static int allgather(const void *in, void *out, size_t bytes, void *arg)
     return 0;
 }
 
-/* Checks a client: sums over all ranks, and compares the ranks of the node with those whose host
- * name is this one's. */
+/* Checks a client: sums over all ranks, and checks that the ranks of its node are those with the
+ * same host name. */
 static int use(tutti_client *client, const struct files *f)
 {
     char host[64] = "", hosts[16][64];

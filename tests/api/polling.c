@@ -28,7 +28,7 @@ int __wrap_sched_yield(void)
     return __real_sched_yield();
 }
 
-/* Tests the request so many times, with or without a pause before each test, and returns how often
+/* Tests the request `tests` times, with or without a pause before each test, and returns how often
  * the library yielded. Only rank 0 runs in the library meanwhile. */
 static int yields_in(tutti_request *request, int tests, bool pauses)
 {
@@ -68,7 +68,7 @@ int main(void)
 {
     cpu_set_t set;
     EXPECT(sched_getaffinity(0, sizeof set, &set) == 0);
-    for (int i = 0, n = 0; i < CPU_SETSIZE; i++) /* the first processor is enough */
+    for (int i = 0, n = 0; i < CPU_SETSIZE; i++) /* leaves only the first processor */
         if (CPU_ISSET(i, &set) && n++ > 0) CPU_CLR(i, &set);
     EXPECT(sched_setaffinity(0, sizeof set, &set) == 0);
     EXPECT(tutti_threads(3, rank, NULL) == TUTTI_OK);

@@ -41,7 +41,8 @@ static void make_and_free(tutti_team *world, const int *ranks, int n, int tag)
     EXPECT(tutti_team_free(part) == TUTTI_OK);
 }
 
-/* Makes a team of the even ranks and a team of the odd ranks in reverse order, at the same time. */
+/* Makes two teams at the same time: one of the even ranks, in order, and one of the odd ranks, in
+ * reverse order. */
 static void halves(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world), ranks[RANKS], n = 0;

@@ -76,8 +76,8 @@ static void of_messages(tutti_client *client, tutti_team *world)
     int events = 0, before = atomic_load(&calls);
     EXPECT(context != NULL);
     if (tutti_rank(world) == 0) {
-        while (atomic_load(&calls) <= before + 10) /* one wait is enough, except on a busy
-                                                    * machine */
+        while (atomic_load(&calls) <= before + 10) /* except on a busy machine, one wait calls the
+                                                    * hook more than ten times */
             EXPECT(tutti_advance_wait(context, 200, &events) == TUTTI_AGAIN && events == 0);
         EXPECT(tutti_post(context, came, &done) == TUTTI_OK);
         EXPECT(tutti_advance_wait(context, -1, &events) == TUTTI_OK && done);

@@ -63,7 +63,7 @@ static void is_bounded(void **state)
 }
 
 /* Checks that a model is refused if an entry is below the least value that a real machine could
- * have. */
+ * have, or above the greatest one. */
 static void is_credible(void **state)
 {
     (void)state;
@@ -85,7 +85,8 @@ static void is_credible(void **state)
         assert_false(tt_machine_credible(&m, why));
         assert_non_null(strstr(why, tt_machine_table_name((enum tt_machine_table)t)));
     }
-    slowed.table[TT_MACHINE_read_shared][3] = 1000001; /* a thousand times slower */
+    slowed.table[TT_MACHINE_read_shared][3] = 1000001; /* an entry above the greatest value of a
+                                                        * real machine */
     assert_false(tt_machine_credible(&slowed, why));
 }
 

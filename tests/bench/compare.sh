@@ -69,11 +69,11 @@ limits = {"line": 0.2, "stream": 0.05, "switch": 1.0, "memcpy": 10.0, "cma": 12.
 short = {**limits, "memcpy": 0.01, "cma": 0.5}
 assert bound("allreduce", 2, 2, short) == (0.2, "line")
 assert bound("bcast", 2, 2, short) == (0.05, "stream")
-assert bound("bcast", 2, 2, {**short, "memcpy": 0.1}) == (0.1, "windows")  # two copies, by two processors
+assert bound("bcast", 2, 2, {**short, "memcpy": 0.1}) == (0.1, "windows")  # a copy in and a copy out, by two processors
 assert bound("barrier", 4, 2, limits) == (2.0, "switches")
 assert bound("barrier", 5, 2, limits) == (3.0, "switches")
 assert bound("alltoall", 4, 2, limits) == ((12 * 12.0 + 4 * 10.0) / 2, "CMA")
-assert bound("allgather", 4, 4, {**limits, "cma": 14.0}) == ((4 + 12 + 4) * 10.0 / 4, "windows")  # one copy in
+assert bound("allgather", 4, 4, {**limits, "cma": 14.0}) == ((4 + 12 + 4) * 10.0 / 4, "windows")  # each block is copied in once
 assert bound("bcast", 8, 2, {**limits, "cma": None}) == ((1 + 7) * 10.0 / 2, "windows")
 assert bound("gather", 4, 4, limits) == ((3 * 12.0 + 10.0) / 4, "CMA")
 assert bound("gather", 4, 4, limits, "anew") == ((3 * 12.0 + 10.0 + 4 * 5.0) / 4, "CMA")

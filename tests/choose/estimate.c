@@ -203,8 +203,9 @@ static void add_network(struct tt_machine *m)
     }
 }
 
-/* Checks that teams whose ranks are on other nodes have rankings of their own, and that no file
- * keeps those of several nodes; and that without a network in the model the table chooses. */
+/* Checks that two teams that are spread over nodes in different ways have different rankings, that
+ * rankings for several nodes are kept in no file, and that the table chooses if the model has no
+ * network. */
 static void nodes_have_their_rankings(void **state)
 {
     (void)state;

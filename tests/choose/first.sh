@@ -14,7 +14,7 @@ run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$program"; }
 expect 0 run
 says err 'there is no model of this machine: '
 [ ! -e cache ] || fail 'the table needs no model'
-[ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # elsewhere a job measures no model
+[ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # on other machines a job measures no model
 
 # If other programs take the processors, the job has no model when its time for measuring is over,
 # and the table chooses. That must not happen in each of ten tries.

@@ -7,7 +7,8 @@
 
 #include "topo/map.h"
 
-/* Returns a model in which all numbers are equal, and all tables are in proportion to the bytes. */
+/* Returns a model in which each single cost is number_ps, and the costs in the tables are byte_ps
+ * for each byte. Only copying and reading shared memory cost 1000 ps, whatever the bytes. */
 static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
 {
     struct tt_machine m = {0};
@@ -19,7 +20,8 @@ static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
     return m;
 }
 
-/* Returns the map of one node with p ranks on so many processors, with direct access. */
+/* Returns the map of one node with p ranks on `cores` processors, whose ranks can read and write
+ * each other's memory. */
 static inline struct tt_map map_of(int p, int cores, const struct tt_machine *machine)
 {
     return (struct tt_map){.p = p,

@@ -55,8 +55,9 @@ static void ranks_take_turns(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* Checks that `composed`, which uses a part of a window in each stage, does not get a short window
- * for more bytes than one part holds: it would copy the bytes in several turns. */
+/* Checks that `composed`, which uses a part of a window in each stage, gets no short window for
+ * more bytes than one part of it holds. With a short window, `composed` would then copy the bytes
+ * in several turns. */
 static void stages_share_short_windows(void **state)
 {
     (void)state;
@@ -74,7 +75,8 @@ static void stages_share_short_windows(void **state)
     }
 }
 
-/* Checks that a bcast takes as long as its reader, which has more to do than the root. */
+/* Checks that the predicted time of a bcast is that of the rank that reads, which has more to do
+ * than the root. */
 static void root_runs_ahead(void **state)
 {
     (void)state;

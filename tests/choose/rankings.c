@@ -347,7 +347,8 @@ static void no_file_is_harmless(void **state)
 }
 
 /* Checks that, if there are too many shapes, rankings that this rank has computed are forgotten,
- * and the rankings from the file stay: another rank may not have had as many shapes. */
+ * and the rankings from the file stay. A rank that has had fewer shapes still chooses by the
+ * rankings from the file, and all ranks must choose alike. */
 static void room_is_bounded(void **state)
 {
     (void)state;
@@ -390,7 +391,7 @@ static void newest_lines_are_given(void **state)
     assert_int_equal(load_for(&m), TT_RANKINGS_GIVEN);
     choose_barrier(&map, 1000);
     assert_int_equal(all.computed, 0);
-    choose_barrier(&map, 2); /* the oldest line was not given */
+    choose_barrier(&map, 2); /* the oldest line was not loaded */
     assert_int_equal(all.computed, 1);
 }
 

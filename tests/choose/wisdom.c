@@ -38,7 +38,7 @@ static void text_and_back(void **state)
         char why[TT_FILE_WHY], text[TT_WISDOM_LINE];
         if (!tt_wisdom_parse(lines[i], &line, why)) fail_msg("%s: %s", lines[i], why);
         assert_string_equal(tt_wisdom_print(&line, text), lines[i]);
-        *strchr(text, ' ') = '\0'; /* the command takes the problem as the line has it */
+        *strchr(text, ' ') = '\0'; /* leaves the problem, which must parse as it is */
         assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
         assert_int_equal(problem.p, line.wise.p);
         assert_int_equal((int)problem.call.coll, line.wise.coll);

@@ -104,7 +104,7 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
     map.node = node;
     static const struct {
         enum tt_coll coll;
-        int64_t most; /* bytes up to which `few` is chosen, and from which on `many` */
+        int64_t most; /* `few` is chosen up to so many bytes, and `many` for more */
         const char *few, *many;
     } rows[] = {{TT_COLL_allreduce, 64 << 10, "doubling", "halving"},
                 {TT_COLL_bcast, 512 << 10, NULL, "two-tree"},

@@ -143,7 +143,7 @@ static void same_as_unrolled(const struct plans *all, const struct tt_count *cou
 static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
                  const struct tt_map *map)
 {
-    enum { SPREAD = 11 }; /* a brief run checks one problem of so many */
+    enum { SPREAD = 11 }; /* a brief run checks one of SPREAD problems */
     static int cases;
     struct plans all;
     if (a->refuse(&problem->call, map)) return 0;
@@ -310,7 +310,7 @@ static void no_plan_does_too_little(void **state)
  * window. The first range of a step is its destination. */
 static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step, bool writes)
 {
-    /* The operands of a signal are ranks. */
+    /* The operands of a signal are ranks, and no ranges. */
     for (uint32_t i = 0; step->kind != TT_SIGNAL && i < step->nops; i++) {
         const struct tt_range *range = &plan->ranges[step->first + i];
         if (range->rank != TT_SELF && range->buf != TT_WIN && writes == (i == 0)) return true;
@@ -476,15 +476,16 @@ static bool power_of_four(int p)
     return power(p) && tt_log2_up(p) % 2 == 0;
 }
 
-/* Returns the messages of log_4 p rounds, in each of which a rank exchanges data with three
- * others. */
+/* Returns the number of messages of a rank in log_4 p rounds, in each of which a rank exchanges
+ * data with three others. */
 static int64_t by_fours(int64_t p)
 {
     return 3 * (tt_log2_up((int)p) / 2);
 }
 
-/* The greatest numbers of any rank as the source of the algorithm states them: of messages, of
- * units that it sends, and of units that it reduces. NULL: the source states nothing. */
+/* What the source of an algorithm states, for each p with ranks(p), about the rank that has the
+ * most to do: the number of its messages, the units that it sends, and the units that it reduces.
+ * NULL: the source states nothing. */
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);

@@ -120,7 +120,8 @@ static void memory_goes_with_the_ranks(void **state)
 }
 
 /* Returns the call of an alltoallv at rank `me` that gathers: each rank sends the same counts[me]
- * elements, from offset `where` on, to all ranks, and the results are in rank order. */
+ * elements, from offset `where` on, to all ranks, and the results are in rank order. `room` holds
+ * the 4 p numbers of the four lists. */
 static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t where, int64_t *room)
 {
     struct tt_call call = {.coll = TT_COLL_alltoallv, .type = TUTTI_F64, .commutes = true, .sz = 8};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Checks by counting in the plans that pipelined recursive halving, and beside it the pipelined
- * tree `prt`, have the costs that their tables promise. Also checks the overlap in the plans: every
- * reduction happens while a slice travels, and there is never more than one slice in each
- * direction.
+ * tree `prt`, have the costs that the tables in their source files state. Also checks the overlap
+ * in the plans: every reduction happens while a slice travels, and there is never more than one
+ * slice in each direction.
  */
 #include "plans.h"
 
@@ -66,7 +66,7 @@ static void halving_meets_its_table(void **state)
     (void)state;
     for (int direct = 0; direct < 2; direct++)
         for (int p = 2; p <= 64; p *= 2) {
-            int64_t n = 64 * 12, part = n * 8 / p * (p - 1); /* (p-1)/p of the vector */
+            int64_t n = 64 * 12, part = n * 8 / p * (p - 1); /* (p-1)/p of the vector, in bytes */
             struct worst reduce = worst("halving", TT_COLL_reduce, p, n, direct);
             struct worst allreduce = worst("halving", TT_COLL_allreduce, p, n, direct);
             assert_int_equal(reduce.reduced, part);
@@ -83,7 +83,7 @@ static void its_phases_meet_theirs(void **state)
     (void)state;
     for (int direct = 0; direct < 2; direct++)
         for (int p = 2; p <= 64; p *= 2) {
-            int64_t n = 12, part = n * 8 * (p - 1); /* (p-1)/p of the vector */
+            int64_t n = 12, part = n * 8 * (p - 1); /* (p-1)/p of the vector, in bytes */
             struct worst scatter = worst("halving", TT_COLL_reduce_scatter_block, p, n, direct);
             struct worst gather = worst("binomial", TT_COLL_gather, p, n, direct);
             assert_int_equal(scatter.reduced, part);
@@ -130,7 +130,7 @@ static void other_numbers_cost_what_is_said(void **state)
 
 /* The transfers under way at a point of a rank's plan. */
 struct flight {
-    int64_t bytes[4], len[4][4096]; /* bytes[kind of transfer]; len[kind][id of the transfer] */
+    int64_t bytes[4], len[4][4096]; /* by step kind: bytes under way; by kind and id: length */
     int64_t most;
     int reduces, alone; /* number of reductions; number of reductions with no transfer under way */
     bool last_alone;
@@ -165,7 +165,8 @@ static void fly(const struct tt_plan *plan, struct flight *f)
     tt_free(memory);
 }
 
-/* Checks that in a step with k - 1 partners one slice from each partner is under way at once. */
+/* Checks that in a step with k - 1 partners, where k is the radix, one slice from each partner is
+ * under way at once. */
 static void check_flight(enum tt_coll coll, int p, int slices, bool direct)
 {
     enum { N = 64 * 64 };

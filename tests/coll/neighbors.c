@@ -122,8 +122,8 @@ static void plans_do_not_grow_with_the_ranks(void **state)
         struct tt_problem few = plans_problem(TT_COLL_alltoallv, 64, 5), many;
         if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2)
             continue;                 /* `mixed` is for one node */
-        few.call.slice = few.call.sz; /* with so short slices, the blocks of `mixed` are long in
-                                       * both problems */
+        few.call.slice = few.call.sz; /* a slice of one element makes all blocks long ones for
+                                       * `mixed`, whatever p is */
         many = few;
         few.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {4, 4, 4}};
         many.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {16, 16, 16}};

@@ -18,7 +18,7 @@ struct calls_call {
     double begin, end, blocked; /* microseconds; blocked: when the caller began to wait, negative:
                                  * at `begin` */
     const char *coll;
-    int team, execution, root; /* the last one is the rank of the root; -1: no root */
+    int team, execution, root; /* root: the rank of the root; -1: no root */
 };
 
 static void print_call(FILE *out, const struct calls_call *c)

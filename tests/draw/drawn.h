@@ -25,8 +25,9 @@ struct drawn {
     struct tt_sim_result result;
 };
 
-/* Simulates the problem and makes its picture. t_s is 1 us and t_w is 1 ns; if the problem has a
- * network, the simulation is link by link. Fails the test if that is impossible. */
+/* Simulates the problem and makes its picture. A message takes 1 us (t_s), and 1 ns for each byte
+ * (t_w). If the problem has a network, messages take its links and wait for them. Fails the test if
+ * that is impossible. */
 struct drawn *drawn(const char *problem, const char *algorithm);
 void drawn_free(struct drawn *drawn);
 

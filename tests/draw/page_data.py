@@ -156,7 +156,7 @@ def run():
 
 
 def many():
-    """The barrier of the run, sixty times."""
+    """The picture of `run`, with its barrier repeated sixty times."""
     data = run()
     us = 1_000_000
     calls = {**data["calls"], "lost": None, "bars": [], "groups": []}

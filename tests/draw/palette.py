@@ -9,7 +9,7 @@ import sys
 from page_colour import AA_GRAPHIC, AA_TEXT, APART, SEEN_BY, contrast, linear, luminance, oklab, times
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b|#[0-9a-fA-F]{3}\b|rgba?\(\s*\d[^)]*\)")
-PLAIN = {"#000000", "#ffffff"}  # text on a coloured area, whichever is easier to read
+PLAIN = {"#000000", "#ffffff"}  # text on a coloured area has the one that is easier to read
 
 
 def read(header):

@@ -30,8 +30,8 @@ static void edges_are(const struct tt_picture *p, const int (*edge)[2], int n)
     }
 }
 
-/* Checks a broadcast by a binomial tree: seven messages of 1 KiB, in three rounds of t_s + t_w m,
- * where m is the bytes of a message. */
+/* Checks a broadcast by a binomial tree: seven messages of m = 1 KiB, in three rounds. A round
+ * takes t_s + t_w m, the start-up time of a message and the time of its bytes (drawn.h). */
 static void binomial_broadcast(void **state)
 {
     static const int edge[][2] = {{0, 1}, {0, 2}, {0, 4}, {2, 3}, {4, 5}, {4, 6}, {6, 7}};

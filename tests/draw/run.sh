@@ -39,7 +39,7 @@ assert all((b["waited"] > 100e9) == (b["rank"] != 2) for b in first), [b["waited
 assert all(b["waited"] <= b["end"] - b["begin"] for b in bars)
 bcast = [b for b in bars if name(b["coll"]) == "bcast"]
 assert [b["root"] for b in bcast] == [1] * 4, bcast
-# Teams are separate: each has executions 0 to 4 of its own, of its own members.
+# Teams are separate: each has its own executions 0 to 4, in which only its members take part.
 for label, ranks in (("ranks 0, 2", [0, 2]), ("ranks 1, 3", [1, 3])):
     own = [b for b in bars if c["teams"][b["team"]]["label"] == label]
     assert sorted({b["execution"] for b in own}) == [0, 1, 2, 3, 4] and sorted({b["rank"] for b in own}) == ranks, own

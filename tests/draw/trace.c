@@ -149,8 +149,8 @@ static void flags(void **state)
     (void)state;
 }
 
-/* Checks reads: a read within a get only implements the get; a read within a reduction is a
- * transfer of its own; other reads are ignored. */
+/* Checks reads: a read within a get is part of that get, and no transfer of its own; a read within
+ * a reduction is a transfer of its own; other reads are ignored. */
 static void one_sided(void **state)
 {
     static const struct trace_event events[] = {

@@ -47,7 +47,8 @@ static void other_stores_are_kept(void **state)
     (void)state;
     struct tt_cost cost = tt_cost_judge(&together, -1);
     assert_true(!cost.stores_slow && cost.streams);
-    /* a read takes 6,200 ns, stores take 6,600 ns: not below three quarters, so 2 */
+    /* a read takes 6,200 ns, at least three quarters of the 6,600 ns of plain stores, so the cost
+     * of reading is 2 */
     assert_int_equal(cost.times, 2);
     assert_int_equal(cost.stored_times, 1);
 }
@@ -58,11 +59,13 @@ static void three_times_is_the_limit(void **state)
     struct tt_cost_times times = apart;
     times.storing = 3 * times.taking.streamed;
     assert_false(tt_cost_judge(&times, -1).stores_slow);
-    /* a read takes 7,900 ns, stores take 9,900 ns: not below three quarters, so 2 */
+    /* a read takes 7,900 ns, at least three quarters of the 9,900 ns of plain stores, so the cost
+     * of reading is 2 */
     assert_int_equal(tt_cost_judge(&times, -1).times, 2);
     times.storing++;
     assert_true(tt_cost_judge(&times, -1).stores_slow);
-    /* a read and writing again take 14,501 ns, streaming takes 3,300 ns: 4.4 times, so 5 */
+    /* a read, and writing the buffer again, take 14,501 ns, 4.4 times as long as the 3,300 ns of
+     * tt_stream, so the cost of reading is 5 */
     assert_int_equal(tt_cost_judge(&times, -1).times, 5);
 }
 
@@ -90,16 +93,17 @@ static void the_setting_decides(void **state)
     (void)state;
     struct tt_cost plain = tt_cost_judge(&apart, 0), past = tt_cost_judge(&together, 1);
     assert_false(plain.stores_slow);
-    /* a read and writing again take 18,600 ns, stores take 14,000 ns: 1.33 times, so 2 */
+    /* a read, and writing the buffer again, take 18,600 ns, 1.33 times as long as the 14,000 ns of
+     * plain stores, so the cost of reading is 2 */
     assert_int_equal(plain.times, 2);
     assert_int_equal(plain.stored_times, 1);
     assert_true(past.stores_slow);
-    assert_int_equal(past.times, 2); /* a read takes 6,200 ns, streaming 3,200 ns: 1.94 times */
+    assert_int_equal(past.times, 2); /* a read takes 6,200 ns, 1.94 times tt_stream's 3,200 ns */
     assert_int_equal(past.stored_times, 1);
 }
 
 /* Checks the cost in a process that has no other process to measure with, so that its own cache
- * stands for the other's. */
+ * stands for the cache of another processor. */
 static void one_process_compares_with_its_own_cache(void **state)
 {
     (void)state;

@@ -113,7 +113,7 @@ static void early_ones_wait_until_it_opens(void **state)
     tt_order_open(inbox.order, true);
     assert_int_equal(tt_order_open(inbox.order, false), 2);
     assert_int_equal(inbox.came, 2);
-    assert_int_equal(take(&inbox, 4, 7), TUTTI_OK); /* freed while it waits for its predecessors */
+    assert_int_equal(take(&inbox, 4, 7), TUTTI_OK); /* this packet is freed undelivered */
     tt_order_free(inbox.order);
 }
 
@@ -143,9 +143,9 @@ static void what_is_no_packet_is_refused(void **state)
     sent.packet.form++;
     refused(inbox.order, &sent, sizeof sent);
     for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 1, i), TUTTI_OK);
-    assert_int_equal(take(&inbox, 1, 1), TUTTI_ERR_ARG); /* was delivered before */
+    assert_int_equal(take(&inbox, 1, 1), TUTTI_ERR_ARG); /* a packet delivered before */
     assert_int_equal(take(&inbox, 1, 5), TUTTI_OK);
-    assert_int_equal(take(&inbox, 1, 5), TUTTI_ERR_ARG); /* arrived before and still waits */
+    assert_int_equal(take(&inbox, 1, 5), TUTTI_ERR_ARG); /* a packet that still waits */
     assert_int_equal(inbox.came, 2);
     tt_order_free(inbox.order);
 }
@@ -168,7 +168,7 @@ static void without_the_pass_nobody_is_heard(void **state)
     assert_int_equal(tt_order_strangers(inbox.order), 64 + sizeof packet);
     assert_int_equal(inbox.came, 0);
     for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 0, i), TUTTI_OK);
-    assert_int_equal(inbox.came, 2); /* number 1 of that link did not count as delivered */
+    assert_int_equal(inbox.came, 2); /* the refused packets 1 left no record */
     tt_order_free(inbox.order);
 }
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 600 }; /* for sanitizers on a busy machine; no test needs that long by itself */
+enum { LIMIT_S = 600 }; /* SIGALRM ends a process after this time, long enough for sanitizers */
 
 /* Enters a network namespace as `ip netns exec` does: /sys is mounted anew, because UCX looks for
  * interfaces in /sys/class/net, which shows those of the namespace in which /sys was mounted. */

@@ -26,7 +26,7 @@ enum {
     PORTS = 20,
     OWN = 600,              /* sockets that the program opens at most */
     NEAR_QUEUE = 256 << 10, /* bytes of the send queue where all ranks run under one kernel */
-    WATCHED_MS = 800        /* three checks, with the smallest TUTTI_PEER_TIMEOUT */
+    WATCHED_MS = 800        /* enough for three checks with the least TUTTI_PEER_TIMEOUT */
 };
 
 /* ---- Counting scans of all descriptors ---- */

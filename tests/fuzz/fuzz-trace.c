@@ -12,8 +12,7 @@
 enum {
     DRAWN = 256,
     WRITTEN = 4096
-}; /* the largest numbers of ranks with which a picture is drawn and written: each rank has at least
-    * one line */
+}; /* pictures with more ranks are not drawn, or not written: each rank takes at least one line */
 
 static void is_reported(const char *text, size_t size, const struct tt_trace_error *error)
 {

@@ -30,8 +30,8 @@ enum {
     CALLS = 5000,
     CUT_MS = 120000, /* a job waits at most so long until the script cuts the host off */
     PAUSE_US = 200000,
-    PACE_US = 20000, /* pause between calls that succeed. In FILL_US a root can start all the calls
-                      * that its slots allow */
+    PACE_US = 20000, /* pause between calls that succeed. A root can start all calls for which the
+                      * team has slots within FILL_US */
     FILL_US = 1000000
 };
 
@@ -164,8 +164,8 @@ static bool is_cut(void)
     return strcmp(manner, "cut") == 0;
 }
 
-/* Returns whether this rank must lose rank r. Ranks of a host that is cut off lose all other
- * ranks. */
+/* Returns whether the error of this rank may name rank r as the one that failed: r is a victim or,
+ * if this rank is on the host that is cut off, r is on another host. */
 static bool loses(int r)
 {
     return is_cut() && is_victim(me) ? !is_victim(r) : is_victim(r);

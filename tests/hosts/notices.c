@@ -147,7 +147,7 @@ static void test_spreading(int nodes, unsigned seed)
     for (int i = 0; i < reported - 1 && fallen < nodes - 1; i++) {
         seed = seed * 1664525u + 1013904223u;
         int r = 1 + (int)(seed >> 8) % (nodes - 1);
-        if (i % 2) /* one of the nodes to which node 0 sends directly */
+        if (i % 2) /* every second node that fails is one to which node 0 sends directly */
             for (r = 1; r < nodes && (silent[r] || !tt_notice_goes(0, r, nodes));) r++;
         if (r >= nodes || silent[r]) continue;
         silent[r] = true;

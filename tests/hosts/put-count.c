@@ -3,8 +3,8 @@
  * A library in front of the PMIx library that counts the keys which this process has put, and the
  * bytes stored under them. Each commit and each fence that collects data carries these data, so
  * their amount is the cost of a client. The library prints the counts when the process ends.
- * TUTTI_PMIX names it; functions that it does not define come from the PMIx library that it is
- * linked with.
+ * TUTTI_PMIX names this library. It is linked with the real PMIx library, from which all other
+ * functions come.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

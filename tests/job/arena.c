@@ -241,7 +241,8 @@ static void test_keeps_little(void **state)
     close_job(&j);
 }
 
-/* Backs so many bytes of a piece. Returns by how many bytes the memory of the file grows. */
+/* Backs `bytes` bytes of the segment at `offset` with pages, and writes them. Returns by how many
+ * bytes the memory of the file grows. */
 static int64_t grown(struct arena_job *j, int64_t offset, int64_t bytes)
 {
     int64_t before = backed(j);

@@ -16,7 +16,8 @@ static void expect(int value, int wanted)
     wrong += value != wanted;
 }
 
-/* Sums up the ranks plus i, in MANY calls that are alike. */
+/* Makes MANY allreduces that differ only in their numbers: element k of call i is the sum of rank +
+ * i + k over the ranks. */
 static void sums(MPI_Comm comm, int count)
 {
     int rank, n, in[MOST], out[MOST];
@@ -29,7 +30,7 @@ static void sums(MPI_Comm comm, int count)
     }
 }
 
-/* Calls that differ from the calls before in their type, operation and buffers. */
+/* Makes calls that differ from the calls before in their type, operation and buffers. */
 static void differs(void)
 {
     int one = 1, most = me, all, both[2] = {me, me};
@@ -47,7 +48,8 @@ static void differs(void)
     sums(MPI_COMM_WORLD, 1);
 }
 
-/* Rooted collectives, each of them first many times with one root, and then with another one. */
+/* Makes each rooted collective many times with this root. The program calls this function with one
+ * root and then with another one. */
 static void roots(int root)
 {
     int all[RANKS], piece, word, sum;
@@ -115,7 +117,8 @@ static struct listed listed_at(int first, int step, int begin)
     return s;
 }
 
-/* Sets all numbers to -1, or those of the pieces to numbers that name their rank, place and i. */
+/* Sets all numbers to -1. If `pieces`, then sets number k of the piece of rank r to 100 * i + 10 *
+ * r + k. */
 static void fill(struct listed *s, int i, int pieces)
 {
     memset(s->memory, -1, sizeof s->memory);
@@ -123,7 +126,7 @@ static void fill(struct listed *s, int i, int pieces)
         for (int k = 0; k < s->count[r]; k++) middle_of(s)[s->displ[r] + k] = 100 * i + 10 * r + k;
 }
 
-/* Expects the numbers of the pieces, or that all numbers are -1. */
+/* Checks that the memory holds what `fill` stores with the same i and `pieces`. */
 static void compare(const struct listed *s, int i, int pieces)
 {
     struct listed wanted = *s;
@@ -150,8 +153,8 @@ static void exchange(struct listed in, struct listed out, int times)
     }
 }
 
-/* Exchanges of which the displacements of the output or of the input, or the counts change, and
- * then come back: pieces with and without gaps, and before the buffer. */
+/* Makes exchanges in which the displacements of the output or of the input, or the counts, change
+ * and then change back: pieces with and without gaps, and before the buffer. */
 static void exchanges(void)
 {
     struct listed first = listed_at(me, 3, 0);
@@ -164,9 +167,9 @@ static void exchanges(void)
     exchange(first, first, MANY);
 }
 
-/* Exchanges in place after exchanges in which a rank sends nothing, or gets nothing: all ranks send
- * rank 0 two numbers, and then also get two from it. MPI ignores the lists of the input of a call
- * in place, so they may be those of the exchange before it. */
+/* Makes exchanges in which each other rank sends two numbers to rank 0, and then one in place in
+ * which it also gets two numbers from rank 0. MPI ignores the lists of the input of a call in
+ * place, so they may be those of the exchange before it. */
 static void in_place_of_none(void)
 {
     int sends[RANKS], gets[RANKS], displs[RANKS], in[2 * RANKS], out[2 * RANKS];
@@ -233,8 +236,8 @@ static void lists(int root)
     with_lists(first, root, 3);
 }
 
-/* Sends two of three numbers: with a type that has a gap, whose handle may be that of a type
- * without a gap that was freed. */
+/* Sends two of three numbers, by turns with a type without a gap and with a type that has one. Each
+ * type is freed, so the next one may get its handle. */
 static void types(void)
 {
     for (int i = 0; i < MANY; i++) {
@@ -253,8 +256,9 @@ static void types(void)
     }
 }
 
-/* Pairs with a gap, whose type is predefined, and which are packed: so many that the packed bytes
- * fit into no buffer of a fixed size, and few. */
+/* Moves n pairs of a predefined type with a gap (MPI_DOUBLE_INT), which Tutti packs. The program
+ * calls this function with few pairs, and with so many that the packed bytes fit into no buffer of
+ * a fixed size. */
 static void pairs(int n)
 {
     enum { PAIRS = 400 };
@@ -288,8 +292,8 @@ static void pairs(int n)
     }
 }
 
-/* Communicators that are freed, so that the next one may get the same handle. The ranks have
- * another order each time. */
+/* Makes and frees communicators, so that the next one may get the handle of the last one. The order
+ * of the ranks alternates. */
 static void communicators(void)
 {
     for (int i = 0; i < 6; i++) {

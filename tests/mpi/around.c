@@ -19,7 +19,7 @@ static int me, p;
 
 /* The registrations for membarrier(2) that the process had when it made its first thread; -1: the
  * kernel does not say (before Linux 6.3). */
-static long registered = -2; /* no thread yet */
+static long registered = -2; /* -2: the process has made no thread yet */
 
 static long registrations(void)
 {

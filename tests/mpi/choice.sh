@@ -118,8 +118,8 @@ for by in tutti host; do
 done
 
 # The file leaves calls of 8 bytes to the host MPI, and gives calls of 16 bytes to Tutti. The host
-# must get all calls of the former shapes, and no others. There is no report, because without one
-# the host gets these calls at once. A trace shows what Tutti did.
+# must get all calls of 8 bytes, and no others. There is no report, because without one the host
+# gets these calls at once. A trace shows what Tutti did.
 rm -rf "$work/traces" wisdom
 for function in allreduce gather; do
     echo "$function/8/p2 by=host tutti-us=1.500 host-us=1.000 $(cat place)"

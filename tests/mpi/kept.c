@@ -97,7 +97,7 @@ static void reads_what_it_wrote(void **state)
     (void)state;
     static struct tt_mpi_kept kept;
     write_some(200);
-    write_some(200); /* replaces all decisions */
+    write_some(200); /* replaces the decisions of the first call */
     tt_mpi_kept_read(&here, &kept);
     assert_int_equal(kept.n, 200);
     for (int i = 0; i < 200; i++) {

@@ -218,7 +218,7 @@ static void persistent(void)
         token = me + round;
         for (int i = 0; i < KEPT; i++) {
             fill(i, round);
-            all[i] = request[(i + me + round) % KEPT]; /* another order on each rank */
+            all[i] = request[(i + me + round) % KEPT]; /* in another order on each rank */
         }
         if (round % 2)
             MPI_Startall(KEPT + 2, all);

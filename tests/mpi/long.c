@@ -24,7 +24,7 @@ extern void __libc_free(void *memory);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-    char *at; /* NULL: unused */
+    char *at; /* the folded memory; NULL: the entry is unused */
     size_t bytes;
 } folded[FOLDED];
 
@@ -75,7 +75,8 @@ void free(void *memory)
 
 /* ---- The test ---- */
 
-/* Makes a type of two units and a rest, as programs do that have more than 2^31 - 1 bytes. */
+/* Makes a type of more than 2^31 - 1 bytes as programs do: from two blocks of UNIT bytes and the
+ * REST bytes after them. */
 static MPI_Datatype long_type(void)
 {
     int counts[2] = {1, 1};

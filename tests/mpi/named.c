@@ -139,8 +139,8 @@ static void busy(void)
     MPI_Comm_free(&barrier);
 }
 
-/* Tests the same as `drains`, and gathers, with each rank as the root in turn, each time on a new
- * communicator. */
+/* Tests what `drains` tests, with bcasts and with gathers. Each rank is the root in turn, each time
+ * on a new communicator. */
 static void relay(void)
 {
     enum { N = 1 << 18 };

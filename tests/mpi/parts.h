@@ -16,7 +16,7 @@
         }                                                                                          \
     } while (0)
 
-static int me, p; /* in the world */
+static int me, p; /* the rank in the world, and the number of ranks */
 static const MPI_Comm world = MPI_COMM_WORLD;
 
 /* Makes the team of a communicator, if it has none. */

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* After so many polls in a row that found nothing, each further one sleeps so long. */
+/* After IDLE_POLLS polls in a row that found nothing, each further poll without success is followed
+ * by a sleep of SLEEP_US microseconds. */
 enum { IDLE_POLLS = 50, SLEEP_US = 50 };
 
 unsigned ucp_worker_progress(void *worker);
@@ -21,7 +22,7 @@ unsigned ucp_worker_progress(void *worker);
 unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*poll)(void *);
-    static atomic_int idle; /* not one for each thread, for which LD_AUDIT leaves no room */
+    static atomic_int idle; /* for all threads: LD_AUDIT leaves no room for one in each */
     if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
     unsigned events = poll(worker);
     if (events)

@@ -32,7 +32,7 @@ struct arrival {
 /* State of one rank in one round. */
 struct ordered {
     struct rank *r;
-    int64_t next[8][MOST_CONTEXTS]; /* the number of the next message, by its origin */
+    int64_t next[8][MOST_CONTEXTS]; /* number of the next message from each rank and context */
     int done, put_off, in_place;
     struct completed sent, delivered;
 };
@@ -228,7 +228,7 @@ static void on_typed(tutti_context *context, const tutti_message *m, tutti_recei
 static void test_typed(struct rank *r, int64_t n)
 {
     tutti_type column, row;
-    must(tutti_type_vector(2, 1, 5, TUTTI_F64, &column)); /* x . . . . x */
+    must(tutti_type_vector(2, 1, 5, TUTTI_F64, &column)); /* two numbers, with four in between */
     must(tutti_type_vector(1, 2, 2, TUTTI_F64, &row));
     int64_t wide = tutti_type_extent(column) / 8;
     double *from = malloc((size_t)(n * wide) * 8), *to = calloc((size_t)n * 2 + 1, 8);

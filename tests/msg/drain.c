@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tutti_drain: AGAIN while packets wait in this process because their target has no room for them,
- * OK when they lie in its ring, although the target has received none of them. It advances no
- * collective.
+ * Tests tutti_drain. It returns TUTTI_AGAIN while packets wait in this process because their target
+ * has no room for them. It returns TUTTI_OK when they all lie in the packet ring of the target,
+ * even if the target has received none of them. tutti_drain advances no collective.
  */
 #include <sched.h>
 
@@ -10,9 +10,9 @@
 
 enum { MESSAGE = 1, UNKNOWN = 2, N = 20000 };
 
-/* Where the ranks are: rank 1 has sent a message without a handler; rank 0 has begun the allreduce;
- * rank 1 has done its part of it; rank 0 has got AGAIN; rank 1 has received N messages; rank 0 has
- * got OK for the last message. */
+/* How far the ranks have come, with a flag for each of these events, in this order: rank 1 has sent
+ * a message without a handler; rank 0 has begun the allreduce; rank 1 has done its part of it; rank
+ * 0 has got AGAIN; rank 1 has received N messages; rank 0 has got OK for the last message. */
 static atomic_bool strayed, begun, added, waited, received, drained;
 
 /* A sum, and how often this thread has calculated it. */

@@ -152,7 +152,7 @@ static tutti_status fence_all(struct rank *r)
 
 static void await_gone(struct rank *r)
 {
-    static struct completed completed; /* for the fences, which end when rank 1 has left */
+    static struct completed completed; /* static: fences may end after this function */
     while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &completed) != TUTTI_ERR_PEER)
         wait_a_little();
 }

@@ -77,7 +77,7 @@ static void reach_nothing(struct rank *r)
 {
     char copy[16];
     tutti_region *region = NULL;
-    if (!r->client->fabric.reads) return; /* direct access is forbidden here */
+    if (!r->client->fabric.reads) return; /* ranks may not read each other's memory */
     void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (r->me == 1) must(tutti_region_register(r->client, memory, BYTES, &region));
     tutti_key key = share_key(r, region);

@@ -27,7 +27,7 @@ else
     # Larger teams: algorithms that send p * p messages up to 128 ranks, and those with log p up to
     # 4096 ranks.
     run 0 all -p 128 --cases 2
-    run 0 allreduce -a doubling -p 4096 --cases 2 # the first one is empty
+    run 0 allreduce -a doubling -p 4096 --cases 2 # the first case has empty vectors
     run 0 bcast -a binomial -p 4096 --cases 2
     run 0 barrier -a dissemination -p 4096 --cases 1
     run 0 all -p 1..33

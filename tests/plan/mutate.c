@@ -87,8 +87,8 @@ __attribute__((format(printf, 3, 4))) static bool did(struct mutate_mutant *m, u
     return true;
 }
 
-/* Returns a random rank other than `than` (TT_SELF means this rank); if there is only one rank,
- * this one. */
+/* Returns a random rank other than `than`, where TT_SELF means this rank. If there is only one
+ * rank, returns that rank. */
 static int32_t other_rank(struct mutate_mutant *m, int32_t than)
 {
     int32_t p = m->plan->p;

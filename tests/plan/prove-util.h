@@ -29,7 +29,8 @@ struct hand {
     enum tt_fault fault;
     enum tt_coll coll;
     int p, n, root, executions, in_flight, held, win_bytes;
-    bool in_order, in_place, remote; /* remote: rank 0 is on a node of its own */
+    bool in_order, in_place, remote; /* in_order: the operation does not commute; remote: rank 0 is
+                                      * on a node of its own */
     bool unread;
     const char *says; /* a text that the report must contain; NULL: any report */
     const char *plan[RANKS];

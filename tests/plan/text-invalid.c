@@ -5,6 +5,7 @@
  */
 #include "plan/text-util.h"
 
+/* The number behind a line is the number of the step, as STEP takes it. */
 static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op sum\n"
                            "opens IN OUT TMP\n"
                            "tmp 64\n"

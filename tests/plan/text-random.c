@@ -216,8 +216,8 @@ static struct tt_plan *random_plan(struct tt_builder *b, uint64_t seed)
     return tt_builder_finish(b);
 }
 
-/* Whether the plan has rotating ranges and rotating tails, for which win_bytes may be an upper
- * limit. */
+/* Returns whether the plan has both a range whose offset rotates in a loop, as in i % 3, and a step
+ * whose length does. For such a plan win_bytes may be more than the bytes that the steps use. */
 static bool rotates_twice(const struct tt_plan *plan)
 {
     bool ranges = false, tails = false;

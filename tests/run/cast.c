@@ -75,7 +75,7 @@ static struct tt_map draw_map(int p, struct tt_random *random)
 
 /* ---- The plans ---- */
 
-/* Shifts the segments of OUT so that one unused element lies between any two. */
+/* Shifts the segments of OUT so that one unused element lies between each two of them. */
 static void spread(struct tt_call *c, int p)
 {
     int64_t *displs = (int64_t *)c->out_displs;

@@ -8,8 +8,8 @@ set -eu
 forward() { tutti run --timeout 60 -n 8 "$TUTTI_BUILD/tests/test-run-forward" "$@"; }
 
 # each_fails ARGUMENT...: lets each allocation of rank 1 fail once: with `memory` those in the first
-# call, with `prepared` those while a request is made. They hold the counts that the ranks exchange,
-# and the plan. A brief run lets every fifth allocation fail.
+# call, with `prepared` those while a request is made. These allocations hold the counts that the
+# ranks exchange, and the plan. A brief run lets every fifth allocation fail.
 each_fails() {
     local failures=0 step=1 enough
     [ -z "${TUTTI_TEST_BRIEF:-}" ] || step=5

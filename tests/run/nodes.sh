@@ -41,7 +41,8 @@ if [ -n "$all" ]; then
     conforms 8 4,2,1,1 env
     both 8 1,1,2,1,1,1,1 env
     conforms 4 1,2,1 env TUTTI_EAGER=0
-    # Composed plans in lanes. In other plans, blocks of 2500 elements go in over 150 slices.
+    # Here composed plans distribute the blocks of 2500 elements over lanes. All other plans move
+    # them in over 150 slices.
     blocks=(upto 2500)
     conforms 4 2,1,1 env TUTTI_SLICE=256
     blocks=()
@@ -52,7 +53,7 @@ if [ "$how" = processes ] && [ -n "$all" ]; then
     conforms 3 2,1 env TUTTI_EAGER=1M
     both 4 2,2 env TUTTI_CMA=0
     blocks=(upto 2500)
-    conforms 3 2,1 env TUTTI_WINDOW=1K # these blocks fill the window 40 times
+    conforms 3 2,1 env TUTTI_WINDOW=1K # blocks of 2500 elements fill the window 40 times
     blocks=()
     both 4 2,1,1 env TUTTI_FAULT=delay=30,seed=5
     conforms 5 2,2,1 env TUTTI_RADIX=4

@@ -87,8 +87,7 @@ int main(void)
     for (int i = 0; i < 8; i++) {
         struct left_case c = {.ends = i & 2, .first = 1 + i % 2, .waits = i & 4};
         if (c.waits && c.ends && c.first == 1)
-            continue; /* with `ends`, the call of rank 1 ends
-                                                          * without an error */
+            continue; /* rank 1 would wait for a call without an error */
         EXPECT(tutti_threads(P, one_rank, &c) == TUTTI_OK);
         EXPECT(atomic_load(&c.compared) == 2);
     }

@@ -24,7 +24,7 @@ enum { SWEEPS = 5 };
 /* One execution at one rank. */
 struct act {
     struct tt_exec *exec;
-    char *own_tmp; /* the buffer that the exec allocated itself */
+    char *own_tmp; /* the buffer TMP that tt_exec_new allocated */
     struct props props;
     bool over;
 };
@@ -240,7 +240,7 @@ static bool is_one_kernel(const struct props *x, const struct tt_plan *plan,
                              [TT_WIN] = STAGE_WINDOW};
     bool exact = r->buf == TT_WIN || (r->buf == TT_TMP && plan->opens & 1 << TT_TMP);
     int64_t margin = exact ? 0 : PROPS_MARGIN;
-    if (r->rank != TT_SELF && r->buf != TT_WIN) return true; /* checked when the access is made */
+    if (r->rank != TT_SELF && r->buf != TT_WIN) return true; /* the access checks it */
     return r->off >= -margin && r->off + span(plan, r, len) <= bytes[r->buf] + margin;
 }
 

@@ -13,7 +13,11 @@
 #include "type/typemap.h"
 
 enum { MOST_RANKS = 8, CANARY = 0xa5, WORD = sizeof(uint32_t) };
-enum { MOST_N = 17, MOST_ELEMENTS = 2 * MOST_N + 1 }; /* elements of a buffer for each rank */
+enum {
+    MOST_N = 17,
+    MOST_ELEMENTS = 2 * MOST_N + 1
+}; /* largest count; elements of a buffer for
+                                                       * each rank */
 
 struct layout_rank {
     tutti_team *team;

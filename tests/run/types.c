@@ -52,8 +52,8 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* Tries an algorithm with all shapes. A brief run tries every fifth shape, which are each size and
- * each variant, and begins at another shape for the next algorithm. So five algorithms of a
+/* Tries an algorithm with all shapes. A brief run tries every fifth shape. These shapes have each
+ * size and each variant. It begins at another shape for the next algorithm. So five algorithms of a
  * collective together run all shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {

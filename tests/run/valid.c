@@ -128,7 +128,7 @@ static void queues_of_messages(void **state)
     entry.lent = true;
     entry.left = 8;
     assert_true(tt_transfer_valid(&entry));
-    entry.lent = false; /* neither lent nor a copy that the entry owns */
+    entry.lent = false; /* the data are neither lent nor a copy that the entry owns */
     assert_false(tt_transfer_valid(&entry));
 
     static struct tt_byte_ring ring;

@@ -341,7 +341,8 @@ static void who_has_one(void **state)
     }
 }
 
-/* Checks that there is no formula where the ranks do not run in step. */
+/* Checks that algorithms give no formula for problems in which ranks do different things at the
+ * same time, so that no simple formula would be exact. */
 static void what_has_none(void **state)
 {
     (void)state;

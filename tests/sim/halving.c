@@ -72,8 +72,8 @@ static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t c
 /* ---- The tree ---- */
 
 /* Returns the time of the busiest rank of the tree while data go up; L is LENGTH. With 8 or more
- * ranks there are inner ranks with two children: such a rank receives 2 L and sends L, L of it in
- * both directions at once, and reduces 2 L. With 4 ranks only the root has two children, and it
+ * ranks there are inner ranks with two children: such a rank receives 2 L bytes, sends L bytes
+ * while it receives, and reduces 2 L bytes. With 4 ranks only the root has two children, and it
  * sends nothing up; with 2 ranks the root has one child. */
 static int64_t up(int p, struct cost c)
 {

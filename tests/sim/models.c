@@ -31,8 +31,8 @@ static void loggp_adds_up(void **state)
         .kind = TT_MODEL_loggp, .o_ps = 3, .l_ps = 100, .g_ps = 20, .big_g_ps = 2};
     int64_t one = 3 + 99 * 2 + 100 + 3;
     assert_int_equal(simulated("bcast/u8/100/p2", "binomial", &model).time_ps, one);
-    /* Rank 0 sends to rank 2, and g + 99 G later (big_g_ps is G) to rank 1. Meanwhile rank 2 sends
-     * to rank 3. */
+    /* Rank 0 sends to rank 2. It sends to rank 1 g + 99 G later, where g is the gap after a message
+     * and G (big_g_ps) the time of each further byte. Meanwhile rank 2 sends to rank 3. */
     assert_int_equal(simulated("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 

@@ -62,8 +62,8 @@ struct message {
 /* The object that ends when a started send, put, get or receive is complete. A WAIT with the number
  * of this start waits for the object. The members are null again after the wait. */
 struct start {
-    sg::SemaphorePtr done; /* the start is a send, put or get */
-    sg::CommPtr came;      /* the start is a receive */
+    sg::SemaphorePtr done; /* set if the start is a send, put or get */
+    sg::CommPtr came;      /* set if the start is a receive */
     void *content;         /* the message that the receive received */
 };
 

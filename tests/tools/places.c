@@ -41,7 +41,7 @@ static const struct {
     const char *machine, *allowed, *taken;
     int ranks;
     struct tt_binding binding;
-    const char *sets; /* "0;1;2-3", or the reason why ranks are not bound */
+    const char *sets; /* the processors of each rank, as "0;1;2-3", or why ranks are not bound */
 } cases[] = {
     /* Two cores: ranks take the cores in turn, also when there are more ranks than cores. */
     {"core:2 pu:1", "0-1", "", 1, {0}, "0"},

@@ -41,7 +41,7 @@ unused() {
 unused --hop simple barrier/p4 --hop 1us
 unused --latency links barrier/p4@torus:2x2 --latency 2us
 unused --ts loggp barrier/p4 --model loggp --ts 2us
-unused --ts loggp barrier/p4 --model loggp --ts 1us # the default
+unused --ts loggp barrier/p4 --model loggp --ts 1us # the default value
 unused '--ports node' links barrier/p4@torus:2x2 --ports node
 unused --store-and-forward simple barrier/p4 --store-and-forward
 for option in '--near-ts 5us' '--near-ts 100ns' '--near-tw 5ns' '--ports node'; do

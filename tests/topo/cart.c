@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cartesian grids: balanced dimensions against all possibilities, places and ranks, shifts, and the
- * numbering in which each node has a block.
+ * Cartesian grids: the balanced dimensions, compared with all other possibilities; which rank has
+ * which place; shifts; and the numbering by which each node has a block of the grid.
  */
 #include <limits.h>
 #include <setjmp.h>

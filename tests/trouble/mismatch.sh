@@ -89,7 +89,7 @@ done
 # which each rank knows only its own counts. The mismatch is reported where a rank would otherwise
 # read or write too far.
 uneven() {
-    [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # these are for one node only
+    [ -z "$apart" ] || [ "$1" != allgatherv=flat ] || return 0 # this algorithm is for one node only
     TUTTI_ALGORITHM=$1 expect 0 go uneven "$2" "$3"
     says out '^rank [0-9]: the calls of the ranks do not match .*: rank .*'
     [ "$(lines out '^rank')" -eq 3 ] || fail 'not reported to all'
@@ -114,7 +114,7 @@ done
 # The last rank passes another count to a gatherv than the root expects, or to a scatterv than the
 # root sends: a little more or less, nothing, or a multiple.
 for algorithm in flat direct linear slices; do
-    [ -z "$apart" ] || [[ $algorithm != @(flat|slices) ]] || continue # these are for one node only
+    [ -z "$apart" ] || [[ $algorithm != @(flat|slices) ]] || continue # flat and slices are for one node only
     if [ $algorithm = slices ]; then
         export TUTTI_READ_COST=9 TUTTI_WINDOW=8K TUTTI_SLICE=1K
         algorithm=flat

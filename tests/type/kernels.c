@@ -121,8 +121,8 @@ static void put_i128(void *to, struct tt_random *random)
     memcpy(to, value, sizeof value);
 }
 
-/* Writes one or two values of a wide type, or one value and an index with padding. Returns false if
- * the type is not such a type. */
+/* Writes one or two values of a wide type, or one value and an index with padding. Returns false
+ * for any other type. */
 static bool put_wide(unsigned char *to, struct tt_random *random, tutti_type type)
 {
     (void)to, (void)random;

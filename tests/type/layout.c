@@ -168,8 +168,9 @@ static void contiguous_fields_are_joined(void **state)
     assert_int_equal(tutti_type_free(type), TUTTI_OK);
 }
 
-/* Makes a part of an array of n dimensions, all equal but the fastest: its size is 3, and its part
- * has 2 elements. Frees it. */
+/* Makes the type of a part of an array of n dimensions, and frees the type. The fastest dimension
+ * has size 3, of which the part has 2. Each other dimension has `size`, of which the part has
+ * `part`. */
 static tutti_status part_of(int n, int64_t size, int64_t part)
 {
     enum { MOST = 40 };

@@ -40,8 +40,7 @@ static uint16_t encode(double value, struct reference_format f)
         return (uint16_t)(sign | infinite);
     }
     unsigned below = (unsigned)(exponent - f.least)
-                     << f.bits; /* numbers with the lowest exponent, denormal ones too, need no
-                                 * offset */
+                     << f.bits; /* 0 for numbers with the lowest exponent, and for denormal ones */
     return (uint16_t)(sign | (below + (unsigned)units));
 }
 
@@ -178,7 +177,7 @@ COMPLEX_FOLD(fold_c256, _Float128 _Complex)
         memcpy(&value, at, sizeof value);                                                          \
         return value != value;                                                                     \
     }                                                                                              \
-    /* Does for F what compare_values does for other types. */                                     \
+    /* Compares values of the wide type F, as compare_values does for other types. */              \
     static int compare_##F(const void *a, const void *b)                                           \
     {                                                                                              \
         tt_##F x, y;                                                                               \
