@@ -314,8 +314,8 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
  * The first rank of the node writes a block, the second rank reads it, and the first rank publishes
  * the cost. */
 
-/* Returns whether the cost is measured, and this rank is the one of the node's ranks that has the
- * number `arena`. */
+/* Returns whether the cost is measured and this rank has the number `arena` among the ranks of its
+ * node. */
 static bool measures_as(const struct tt_fabric *f, int arena)
 {
     return !f->mapped && f->job->arenas > 1 && f->job->rank[f->me].arena == arena;
@@ -650,7 +650,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
     if (here == TUTTI_OK && f->me != 0 && f->job->rank[f->me].arena == 0)
-        share_rankings(f, &f->machine); /* the terms of node 0 contained the machine model */
+        share_rankings(f, &f->machine); /* the model has come with the terms of node 0 */
     if (here != TUTTI_OK && is_left_behind(f->job, f->me)) here = left_behind(f->me);
     print_warnings(f);
     if (here == TUTTI_OK && f->me == 0 && tt_log_on(TT_LOG_boot)) log_job(f);

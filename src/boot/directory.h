@@ -77,8 +77,9 @@ extern const struct tt_directory tt_directory_pmix, tt_directory_gathered;
 
 /* ---- Replies ---- */
 
-/* Makes a reply that has no answer yet. It has two owners: the thread that asked, which calls
- * tt_reply_end, and the thread that answers, which calls tt_reply_settle. NULL: no memory. */
+/* Makes a reply to a request for the value under `key`, without an answer yet. It has two owners:
+ * the thread that asked, which calls tt_reply_end, and the thread that answers, which calls
+ * tt_reply_settle. NULL: no memory. */
 struct tt_reply *tt_reply_new(const char *key);
 /* Stores the answer, bytes[n], and releases the reply for the thread that answers. After an error,
  * `error` is the text of the error, and `who` is printed before it; both must last as long as the
@@ -86,7 +87,8 @@ struct tt_reply *tt_reply_new(const char *key);
  * under the key so far. */
 void tt_reply_settle(struct tt_reply *reply, const char *who, const char *error, bool lacks,
                      const void *bytes, size_t n);
-/* Makes a reply that has its answer already. NULL: no memory. */
+/* Makes a reply that has its answer already. The arguments are those of tt_reply_settle. NULL: no
+ * memory. */
 struct tt_reply *tt_reply_known(const char *who, const char *error, bool lacks, const void *bytes,
                                 size_t n);
 /* Returns whether the answer has come. Waits for the answer until `until_ns` (tt_clock_ns); does

@@ -88,7 +88,8 @@ static struct published *find(struct published *list, const char *key)
     return list;
 }
 
-/* Adds a value to the front of the list, and frees an older value with the same key. */
+/* Adds a value of n bytes, which follows its key in memory, to the front of the list, and frees an
+ * older value with the same key. Returns false if there is no memory. */
 static bool add(struct published **list, const uint8_t *key, uint32_t key_bytes, uint32_t n)
 {
     struct published *v = tt_alloc(sizeof *v + key_bytes + n);
@@ -206,8 +207,9 @@ static void refuse(const char *why)
     (void)call(0, NULL, 0, me.why);
 }
 
-/* Gathers one packet of each rank. Returns the text of the error that ends the exchange; NULL:
- * there was no error. */
+/* Gathers one packet of each rank. This rank's packet has n bytes of `values`; `bytes` is the
+ * length of all values that this rank publishes in the fence. Returns the text of the error that
+ * ends the exchange; NULL: there was no error. */
 static const char *gather(uint64_t bytes, const uint8_t *values, size_t n)
 {
     char text[WHY + 96];

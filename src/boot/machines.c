@@ -76,7 +76,7 @@ static tutti_status put_records_locked(void)
     return status;
 }
 
-/* Adds this client's address record to the list of this rank, and publishes the list. */
+/* Adds this client's address record, with `port` and `wire`, to the list, and publishes that. */
 static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const void *wire,
                                size_t wire_bytes)
 {
@@ -424,8 +424,8 @@ static tutti_status fence(struct tt_fabric *f)
     struct tt_reply *reply = tt_directory()->fence();
     tutti_status status = reply ? await_all(f, reply) : TUTTI_OK;
     char text[256];
-    /* tt_watch_came, and tt_reply_end for a request without an answer, may replace the text of the
-     * error. */
+    /* Saves the text of the error, because tt_watch_came, and tt_reply_end for a request without an
+     * answer, may replace it. */
     snprintf(text, sizeof text, "%s", tutti_error());
     if (f) tt_watch_came(f);
     if (status == TUTTI_OK) return tt_reply_end(reply, NULL, 0, NULL);
@@ -865,7 +865,7 @@ void tt_machines_take_notices(struct tt_fabric *f)
     struct tt_notice notice;
     int asker;
     const struct machines_member *m = &joined.member;
-    /* A rank that has not received the nodes' terms has no token of the inbox yet. */
+    /* Without the nodes' terms this rank has no token of the inbox yet, and takes no notices. */
     if (m->inbox < 0 || !tt_machines_has(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
         if (!notice.asks)

@@ -139,7 +139,8 @@ void tt_notice_flush(int64_t until_ns)
 
 /* ---- The inbox ---- */
 
-/* With TCP_DEFER_ACCEPT, accept returns a connection only when its record has arrived. */
+/* With TCP_DEFER_ACCEPT, accept returns a connection only when its record has arrived, so no rank
+ * has to wait for a record. */
 tutti_status tt_inbox_open(int *fd)
 {
     uint16_t port;

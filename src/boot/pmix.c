@@ -183,7 +183,8 @@ static struct tt_reply *begun(struct pmix_request *r, struct tt_reply *reply, pm
     return reply;
 }
 
-/* PMIx 3 ignores the attribute, because it does not know it and the attribute is not required. */
+/* PMIx 3 ignores the attribute, because it does not know it and the attribute is not required. So
+ * the attribute may be passed to any version. */
 #ifndef PMIX_GET_REFRESH_CACHE
 #define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
 #endif
@@ -195,7 +196,7 @@ static struct tt_reply *pmix_ask(int rank, const char *key, bool anew)
     if (session.left) return tt_reply_known("", LEFT, false, NULL, 0);
     struct pmix_request *r = request_new(rank, key);
     if (!r) return NULL;
-    struct tt_reply *reply = r->reply; /* the request may end before the call returns */
+    struct tt_reply *reply = r->reply; /* *r may be freed before Get_nb returns */
     return begun(r, reply, pmix.Get_nb(&r->who, r->key, anew ? &refresh : NULL, anew, got, r));
 }
 

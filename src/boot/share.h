@@ -32,8 +32,8 @@ void tt_share_close(struct tt_share *share);
  * came). */
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
                            int *rank, pid_t *pid);
-/* Gets exactly `many` descriptors, which are close-on-exec, from the socket with this name. `rank`
- * is this process' rank. Errors: BOOT, LIMIT. */
+/* Gets exactly `many` descriptors, which are close-on-exec, from the socket with this name, before
+ * until_ns (tt_clock_ns). `rank` is this process' rank. Errors: BOOT, LIMIT. */
 tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fds, int many);
 
 #endif

@@ -43,8 +43,9 @@ void tt_watched_port_close(struct tt_watched_port *port);
 void tt_watched_port_forget(struct tt_watched_port *port);
 
 /* Starts to connect to the port at those of the n addresses that are nearest to this host
- * (watch-net.c has the order), at all of them at the same time. Stores the descriptors in fds[],
- * and returns their number. */
+ * (watch-net.c has the order), at all of them at the same time. timeout_s: a connection fails if
+ * the other host has not answered the kernel's probes for so many seconds; 0: there are no probes.
+ * Stores the descriptors in fds[], and returns their number. */
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
                      int fds[TT_RECORD_ADDRESSES]);
 

@@ -375,8 +375,8 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
     return true;
 }
 
-/* Begins to watch a rank, unless it is watched already. If there is no memory, does nothing, and
- * the next call tries again. */
+/* Begins to watch a rank, unless it is watched already. comes: this rank waits in tutti_init for
+ * the other rank to come. If there is no memory, does nothing, and the next call tries again. */
 static void begin_locked(struct tt_fabric *f, int rank, bool comes)
 {
     struct tt_watch *w = f->watch;

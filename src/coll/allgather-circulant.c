@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `circulant`: in each round a rank r sends the pieces that it has, or the first ones
- * of them, to rank r - s, and receives as many from rank r + s, where s is the skip of the round.
+ * Allgather(v) `circulant`: in each round a rank r sends its pieces to rank r - s, where s is the
+ * skip of the round, and receives as many from rank r + s. If the receiver lacks fewer pieces than
+ * the sender has, the sender sends only its first ones.
  *
  *     rank r of 5, skip 1    r           0 <- 1 <- 2 <- 3 <- 4 <- 0
  *                  skip 2    r r+1       0 <- 2 <- 4 <- 1 <- 3 <- 0

@@ -4,8 +4,8 @@
  * leaders pass the runs round a ring, and the ranks of each node read all of them through the
  * window of their leader.
  *
- *     [0 1 2 3]   [4 5]   [6]       gather flat (v-form: a message from each)
- *      0 <------- 4 <---- 6         allgatherv ring, of the nodes' runs
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a gather by `flat` (v-form: by messages)
+ *      0 <------- 4 <---- 6         among leaders, an allgatherv of the runs by `ring`
  *     [0 1 2 3]   [4 5]   [6]       in each node, a bcast by `flat`
  *
  * A run normally lies in its place in OUT. If the ranks of a node are not adjacent, or in the

@@ -9,10 +9,10 @@
  *     step 2    0 <> 4   1 <> 5   2 <> 6   3 <> 7      4 pieces
  *
  * The pieces of a rank are always a run as it lies in the result, so no rank rearranges anything.
- * If p is not a power of two, 2 (p-q) ranks first form pairs (q is the greatest power of two below
- * p): the odd rank of a pair gives its piece to the even one, which goes on for both and sends the
- * odd one the result at the end. So the even rank sends two more messages, which have p-1 pieces
- * together.
+ * If p is not a power of two, and q is the greatest power of two below p, the first 2 (p-q) ranks
+ * form pairs. First the odd rank of a pair gives its piece to the even one. The even rank then
+ * takes part in the steps for both, and sends the odd rank the result at the end. So the even rank
+ * sends two more messages, which have p-1 pieces together.
  * Source: the allgather phase of CN101206588, corrected; Thakur, Rabenseifner, Gropp 2005.
  */
 #include "coll/coll-util.h"
@@ -23,7 +23,7 @@ static int first_of(int p, int i)
     return i + (int)tt_min(i, p - tt_pow2_below(p));
 }
 
-/* Starts to send, or to receive, the pieces of ranks lo .. hi-1. */
+/* Starts to send to `peer` (if `sends`), or to receive from it, the pieces of ranks lo .. hi-1. */
 static tt_started start(struct tt_builder *b, const struct tt_call *call, bool sends, int peer,
                         int lo, int hi)
 {

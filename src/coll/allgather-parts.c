@@ -5,11 +5,11 @@
  * parts in turn, so that part j consists of the pieces of ranks j, j + q, j + 2q ... of each node
  * (counted on the node): here part 0 has the pieces of 0, 2 and 3.
  *
- *      0 <- 2                a message
+ *      0 <- 2                the piece of 2 goes to 0, which owns part 0
  *     [0 1 2]   [3 4]        ring of 0 and 3: part 0 (0 2 3)
  *      0 <-----> 3           ring of 1 and 4 at the same time: part 1 (1 4)
  *        1 <-----> 4
- *     [0 1 2]   [3 4]        allgatherv flat of the parts; each rank copies the pieces out
+ *     [0 1 2]   [3 4]        in each node, an allgatherv of the parts by `flat`, then copies
  *
  * Each rank sends and receives 1/q of the bytes between nodes, whereas in `ring` the ranks at both
  * ends of a node pass on all of them. But each rank copies its result once more than in `ring`.

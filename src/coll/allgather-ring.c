@@ -5,7 +5,8 @@
  *
  *     0 <- 1 <- 2 <- 3 <- 0          p-1 rounds, each piece once over each link
  *
- * Equal pieces make a loop; unequal ones are written out step by step.
+ * If all pieces are equal, the steps form a loop of the plan. Otherwise the plan has each step
+ * singly.
  * Source: the ring of message-passing allgathers.
  */
 #include "coll/ring.h"

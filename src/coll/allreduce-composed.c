@@ -3,17 +3,18 @@
  * Allreduce `composed`: each node reduces to its leader, the leaders do an allreduce among
  * themselves, and each leader broadcasts the result on its node.
  *
- *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
- *      0 <------> 4 <---> 6         allreduce: doubling, or for long vectors halving
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a reduce by `flat` (wide nodes: see below)
+ *      0 <------> 4 <---> 6         an allreduce by `doubling`, or for long vectors by `halving`
  *     [0 1 2 3]   [4 5]   [6]       in each node, a bcast by `flat`
  *
- * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
+ * A node is wide if it has many ranks while the vector is long (tt_stage_is_wide). It does an
+ * allreduce by `window` instead of the reduce.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* From this many bytes on, `halving` among the leaders pays: it sends each byte twice instead of
- * log2(nodes) times, in twice as many messages. */
+/* From this many bytes on, `halving` among the leaders takes less time than `doubling`: it sends
+ * each byte twice instead of log2(nodes) times, in twice as many messages. */
 enum { LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)

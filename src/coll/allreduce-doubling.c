@@ -64,7 +64,7 @@ static void unfold(struct tt_builder *b, int me, int64_t bytes)
 }
 
 /* Appends one round of the i-th of the ranks that take part. Its partner is number i ^ bit of these
- * ranks. */
+ * ranks. In the `first` round the rank's operand is IN, and later OUT. */
 static void exchange(struct tt_builder *b, const struct halves *h, int i, int bit, bool first,
                      int64_t bytes)
 {

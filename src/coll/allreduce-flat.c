@@ -8,8 +8,9 @@
  *
  * There is one round and no closing barrier. Every rank does the whole work, so the algorithm suits
  * small inputs, or two ranks. Up to 48 bytes travel in the cache line of the flag. A message that
- * is larger than the window goes in slices through its two halves: when a rank has awaited slice k
- * + 1 of all ranks, all of them have read slice k, and the rank may fill the half of slice k again.
+ * is larger than the window goes in slices through its two halves. Each rank raises its flag for
+ * slice k + 1 only after it has read slice k. So a rank that has awaited the flags of all ranks for
+ * slice k + 1 may fill the half of slice k again.
  * Source: docs/plan.md; the all-to-all exchange of small allreduces.
  */
 #include "coll/coll-util.h"

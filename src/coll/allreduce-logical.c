@@ -3,8 +3,8 @@
  * Allreduce `logical`: slices go up the logical tree of unequal nodes (topo/logical.h) in one lane,
  * and down again in another.
  *
- *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     slice i + d goes up
- *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while slice i comes down
+ *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     a slice goes up
+ *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while an earlier one comes down
  *
  * So both directions of the network are busy at once, and a long vector takes about as long as in a
  * reduce.

@@ -4,10 +4,10 @@
  * vector is cut into as many parts as the smallest node has ranks. On each node rank i reduces part
  * i; the i-th ranks of all nodes do an allreduce of part i; each node collects the parts.
  *
- *     [0 1 2 3]   [4 5]       reduce_scatter flat: 0 and 4 get part 0, 1 and 5 get part 1
- *      0 <------> 4           allreduce of part 0: doubling, or for long parts halving
+ *     [0 1 2 3]   [4 5]       a reduce_scatter by `flat`: 0 and 4 get part 0, 1 and 5 get part 1
+ *      0 <------> 4           allreduce of part 0 by `doubling`, or for long parts by `halving`
  *        1 <------> 5         allreduce of part 1, at the same time
- *     [0 1 2 3]   [4 5]       allgatherv flat of two parts
+ *     [0 1 2 3]   [4 5]       in each node, an allgatherv of the two parts by `flat`
  *
  * On larger nodes the ranks after the owners of the parts, here 2 and 3, give their input and read
  * the result. More parts than the smallest node has ranks would not help: this node has to pass the
@@ -21,8 +21,8 @@
  */
 #include "coll/composed.h"
 
-/* For parts of this many bytes or more, `halving` pays: it sends each byte twice instead of
- * log2(nodes) times, in twice as many messages. */
+/* For parts of this many bytes or more, `halving` takes less time than `doubling`: it sends each
+ * byte twice instead of log2(nodes) times, in twice as many messages. */
 enum { LONG = 16 << 10 };
 
 /* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks after
@@ -70,8 +70,8 @@ static void collect_parts(const struct tt_stage_team *team, int me, int64_t at, 
     tt_stage_puts(s, TT_IN, TT_OUT, at);
 }
 
-/* Sets *s to the only stage on a single node: nothing passes between nodes, and `window` alone has
- * fewer steps. */
+/* Sets *s to the only stage if all ranks are on one node: an allreduce by `window`, which has fewer
+ * steps than the three stages for several nodes. */
 static void sum_node(const struct tt_stage_team *team, int me, struct tt_stage *s)
 {
     tt_stage_node(team, me, false, s);

@@ -5,7 +5,7 @@
  *
  *               block 0   block 1   block 2
  *     WIN@0    [  sum  ]  [ input ]  [ input ]
- *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds a slice; p blocks out of p windows
+ *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds of signals for each slice
  *     WIN@2    [ input ]  [ input ]  [  sum  ]
  *
  * Slices alternate between the halves of WIN. Before a rank fills a half again, it has awaited the

@@ -60,8 +60,8 @@ static int run_of(const int *rank, int n, int *distance)
     return run;
 }
 
-/* Copies n blocks of m bytes, which lie side by side at `from`, to the places of the n ranks in
- * `to`. */
+/* Copies n blocks of m bytes, which lie side by side at `from`, to the places of the ranks rank[0]
+ * .. rank[n - 1] in `to`. */
 static void spread_blocks(struct tt_builder *b, const int *rank, int n, int64_t m,
                           struct tt_range to, struct tt_range from)
 {
@@ -73,8 +73,8 @@ static void spread_blocks(struct tt_builder *b, const int *rank, int n, int64_t 
     }
 }
 
-/* Copies what the messages from all nodes hold for the i-th rank of this node to `to`, in the order
- * of the senders. */
+/* Copies to `to`, in the order of the senders, what the messages from all nodes hold for the i-th
+ * rank of this node. */
 static void unpack(struct tt_builder *b, const struct tt_stage_team *team, int me, int i,
                    struct tt_range to)
 {

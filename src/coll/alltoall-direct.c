@@ -10,10 +10,10 @@
  * There is one copy, and there are two rounds of signals: the first says that the inputs are open,
  * the second that all of them have been read. Each rank begins with the rank after it.
  *
- * For alltoallv the algorithm is called `flat`: the place of each segment is published when the
- * input is opened, so that no rank needs the counts of another. Ranks without data for each other
- * do not wait for each other, and do not signal each other if they are on several nodes: both know
- * that there are no data.
+ * For alltoallv the algorithm is called `flat`. There each rank publishes the place of each segment
+ * when it opens its input, so that no rank needs the counts of another. Ranks without data for each
+ * other do not wait for each other, and do not signal each other if they are on several nodes: both
+ * know that there are no data.
  * Source: single-copy exchange by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -50,7 +50,7 @@ static void build_v(struct tt_builder *b, const struct tt_call *call, const stru
         struct tt_span block = tt_block_from(call, r);
         if (block.len == 0) continue;
         tt_await(b, r, 1);
-        /* IN@r is the segment at rank r that is meant for this rank. */
+        /* IN@r begins at the segment that rank r has for this rank. */
         tt_copy(b, tt_own(TT_OUT, block.off), tt_at(TT_IN, r, 0), block.len);
     }
     tt_signal_peers(b, call, map, &from, tt_block_from, 2);

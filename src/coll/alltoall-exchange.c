@@ -2,8 +2,8 @@
  *
  * Alltoall(v) and allgather(v) `exchange`: a total exchange by puts. Each rank goes over its list
  * of segments in a random order of its own. In every round it puts one chunk of each segment, and
- * it drops the segments that are finished. An allgather is the exchange in which all segments are
- * the same one.
+ * it drops the segments that are finished. In an allgather the rank has the same segment, its
+ * piece, for all ranks.
  *
  *     0:  [to 1]....  [to 2]...........       round 1: a chunk of each, in random order
  *             [to 1]    [to 2]                round 2 ...
@@ -39,7 +39,7 @@ static int64_t chunk(const struct tt_call *call)
 static void put_to(struct tt_builder *b, const struct tt_call *call, int me, int r)
 {
     struct tt_span out = outgoing(call, me, r);
-    /* In the v-forms OUT@r is the segment at r that is meant for this rank. */
+    /* In the v-forms OUT@r begins at the segment that rank r expects from this rank. */
     int64_t theirs = tt_call_segments(call) ? 0 : tt_block_from(call, me).off;
     if (r != me)
         tt_entry(b,

@@ -14,7 +14,7 @@
 #include "coll/coll-util.h"
 
 /* How the blocks are cut: each of `turns` turns exchanges `part` bytes of every block, and a last
- * turn exchanges `rest` bytes, unless `rest` is 0. */
+ * turn exchanges `rest` bytes, unless `rest` is 0. The parts lie in WIN from byte `base` on. */
 struct alltoall_flat_cut {
     int64_t base, part, rest;
     uint32_t turns;
@@ -43,7 +43,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
 }
 
 /* Copies to `win` the part that this turn exchanges of each of n blocks, beginning with block
- * `first`. */
+ * `first`. The slices `s` begin at byte `done` of each block. */
 static void offer(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                   struct tt_range win, int64_t first, int64_t n, int64_t done)
 {

@@ -27,8 +27,9 @@ static struct reach reach(const struct tt_call *call, int p)
     return (struct reach){p / 2, half, m - half};
 }
 
-/* Returns the time of one direction. If no bytes of the farthest block go in this direction, there
- * is one message less. */
+/* Returns the time of one direction, in which the farthest of n places gets `last` bytes of its
+ * block, and each nearer place its whole block of m bytes. If `last` is 0, there is one message
+ * less. */
 static int64_t way_ps(const struct tt_costs *c, int64_t m, int n, int64_t last)
 {
     int64_t messages = last > 0 ? n : n - 1, sent = (int64_t)n * (n - 1) / 2 * m + n * last;
@@ -40,7 +41,7 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
 {
     int64_t m = tt_call_bytes(call);
     struct reach r = reach(call, map->p);
-    if (c->tr > 0) return -1; /* blocks of one direction are copied while the other one's travel */
+    if (c->tr > 0) return -1; /* the formula does not cover copies that overlap messages */
     int64_t up = way_ps(c, m, r.n, r.up), down = way_ps(c, m, r.n, r.down);
     return c->all_ports ? up : up + down;
 }

@@ -19,14 +19,14 @@
  */
 #include "coll/composed.h"
 
-/* The plan of one rank. */
+/* The state while the plan of one rank is built. */
 struct bundles {
     struct tt_builder *b;
     const struct tt_call *call;
     struct tt_nodes nodes;
     int me, node, size; /* this rank, its node, and the ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
-    int64_t *row; /* row[i]: where in `rows` the row of mates[i] begins; one more entry: the end */
+    int64_t *row; /* row[i]: where in `rows` the row of mates[i] begins; last entry: the end */
     /* part[i * n + k], for n nodes: where in the row of mates[i] the part for node k begins */
     int64_t *part;
     int64_t *from; /* for each rank: where in TMP its next piece for this node begins */
@@ -56,7 +56,8 @@ static int64_t bytes_between(const struct bundles *f, int from, int to)
     return sum;
 }
 
-/* Return how many bytes a rank sends to all ranks, and how many it receives from them. */
+/* bytes_sent returns how many bytes rank `from` sends to all ranks, and bytes_received how many
+ * bytes rank `to` receives from all ranks. */
 static int64_t bytes_sent(const struct bundles *f, int from)
 {
     int64_t sum = 0;

@@ -90,7 +90,7 @@ static void take_whole(struct tt_builder *b, const struct mixed_way *w, int r, s
 {
     struct tt_range to = tt_own(TT_OUT, block.off);
     tt_await(b, r, 1);
-    if (w->at < 0) /* IN@r is the segment at r that is meant for this rank */
+    if (w->at < 0) /* IN@r begins at the segment that rank r has for this rank */
         tt_wait(b, tt_get(b, to, tt_at(TT_IN, r, 0), block.len));
     else
         tt_copy(b, to, tt_at(TT_WIN, r, w->at), block.len);

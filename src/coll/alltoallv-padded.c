@@ -24,8 +24,8 @@ struct padded_round {
     int64_t first, run, apart, groups, rest;
 };
 
-/* Returns the round in which the blocks travel whose digit of weight `far`, a power of the radix,
- * is d. */
+/* Returns the blocks TMP[j] of one round: those for which d is the digit of j with the weight
+ * `far`, a power of the radix. */
 static struct padded_round round_of(int p, int64_t far, int radix, int d)
 {
     int64_t apart = far * radix, over = p % apart - d * far;
@@ -56,8 +56,8 @@ static void pack(struct tt_builder *b, const struct padded_round *r, int64_t blo
     tt_copy(b, in ? packed : cut, in ? cut : packed, r->rest * block);
 }
 
-/* Returns what the rounds of a radix cost, in bytes. A message costs as much as START bytes, which
- * is the ratio of t_s and t_w in `tutti sim`. */
+/* Returns what all rounds with this radix cost, in bytes: the bytes of the blocks that a rank
+ * sends, and START bytes for each message, which is the ratio of t_s and t_w in `tutti sim`. */
 static int64_t cost_of(int p, int radix, int64_t block)
 {
     enum { START = 1000, LONG = 1 << 30 };
@@ -103,7 +103,8 @@ static void exchange(struct tt_builder *b, int p, int me, int radix, int64_t blo
         }
 }
 
-/* Whether the pieces of this rank fit into the blocks. */
+/* Whether no piece of this rank is longer than call->longest, the length on which the ranks have
+ * agreed. */
 static bool fits(const struct tt_call *call, int p)
 {
     for (int r = 0; r < p; r++)

@@ -3,9 +3,9 @@
  * Barrier `composed`: a barrier of each node, then one of the leaders of all nodes, then one of
  * each node again.
  *
- *     [0 1 2 3]   [4 5]   [6]       flat: the leader knows that its node has arrived
- *      0 <------> 4 <---> 6         dissemination among leaders
- *     [0 1 2 3]   [4 5]   [6]       flat: the node knows that all have arrived
+ *     [0 1 2 3]   [4 5]   [6]       by `flat`: the leader knows that its node has arrived
+ *      0 <------> 4 <---> 6         by `dissemination`, among leaders
+ *     [0 1 2 3]   [4 5]   [6]       by `flat`: the node knows that all have arrived
  *
  * Source: docs/hierarchy.md.
  */

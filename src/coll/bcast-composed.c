@@ -3,16 +3,16 @@
  * Broadcast `composed`: first among the leaders of the nodes, of which the root is one, then on
  * each node through its leader's window.
  *
- *     root 5    5 -> 0, 5 -> 6      binomial, among leaders 0 5 6; long messages scatter-allgather
+ *     root 5    5 -> 0, 5 -> 6      leaders, by `binomial`; long: by `scatter-allgather`
  *     [0 1 2 3]   [4 5]   [6]       in each node from its leader, by the algorithm `flat`
  *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* From LONG bytes on, scatter-allgather among the leaders pays: it sends each byte about twice
- * instead of log2(nodes) times, in more messages. SLICE is the length of the slices among the
- * leaders, if the call does not say. */
+/* From LONG bytes on, `scatter-allgather` among the leaders takes less time than `binomial`: it
+ * sends each byte about twice instead of log2(nodes) times, in more messages. SLICE is the length
+ * in bytes of the slices that the leaders send, if the call does not give a length. */
 enum { SLICE = 64 << 10, LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)

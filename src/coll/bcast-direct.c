@@ -4,8 +4,10 @@
  * time.
  *
  *     root  OUT ====> OUT of 1
- *               ====> OUT of 2 ...      one copy, and an answer: the root may change OUT again
+ *               ====> OUT of 2 ...      one copy, and an answer
  *
+ * A rank's answer says that it has the message; after all answers the root may change its buffer
+ * again.
  * Source: single-copy broadcast by cross-memory attach.
  */
 #include "coll/coll-util.h"

@@ -18,7 +18,8 @@ static int place(const struct tt_call *call, int p, int me)
     return tt_after(p, me, p - call->root);
 }
 
-/* Returns the end of the run of blocks, beginning with v, that place v passes on to its subtree. */
+/* The blocks of place v and of its subtree are a run that begins with block v. Returns the end of
+ * this run. */
 static int subtree_end(int p, int v)
 {
     return v == 0 ? p : (int)tt_min(p, v + (v & -v));
@@ -72,8 +73,8 @@ static void gather(struct tt_builder *b, const struct tt_call *call,
     tt_end(b);
 }
 
-/* Appends the steps of a rank if the message goes round as a whole: the rank gets it from its right
- * and passes it on. */
+/* Appends the steps of a rank if the message goes round as a whole (ring.h): the rank gets the
+ * message from its neighbour ring->right and passes it on to ring->left. */
 static void pass_on(struct tt_builder *b, const struct tt_call *call,
                     const struct tt_ring_plan *ring)
 {

@@ -12,7 +12,8 @@ static bool is_list(const struct tt_circulant *c)
     return c->call->coll == TT_COLL_allgatherv;
 }
 
-/* Returns the bytes of the blocks of the ranks before `r` <= p, unless the blocks are a list. */
+/* Returns the bytes of the blocks of the ranks 0 .. r - 1, where r <= p. The blocks must not be a
+ * list (is_list). */
 static int64_t bytes_before(const struct tt_circulant *c, int r)
 {
     int64_t all = tt_call_bytes(c->call);
@@ -89,7 +90,7 @@ static void copy_from_input(struct tt_builder *b, const struct tt_circulant *c, 
 }
 
 /* Appends, for the positions 0 .. end-1, the reduction of this rank's input and of the bytes at
- * `come`, which this rank has received. */
+ * `come`, which this rank has received. The result is stored at `to`. */
 static void add_to_input(struct tt_builder *b, const struct tt_circulant *c, int end,
                          struct tt_range to, struct tt_range come)
 {

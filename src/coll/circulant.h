@@ -13,7 +13,8 @@
  *               at its positions s .. e-1
  *
  * Both take ceil(log2 p) rounds, and move p - 1 blocks: no algorithm takes fewer rounds or moves
- * less. A block is reduced in the order in which the skips add up, so the operation must commute.
+ * less. The skips decide in which order the operands of a block are combined. This is not the rank
+ * order, so the operation must commute.
  * Source: Traeff 2024, Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms,
  * arXiv:2410.14234.
  */

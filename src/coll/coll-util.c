@@ -31,8 +31,9 @@ struct tt_parts tt_parts_of(const struct tt_map *map, int pieces)
                              .high_at = high_at};
 }
 
-/* Slices of less than LEAST bytes spend too much of their time on signals. A plan has steps for
- * each slice, so a piece has at most MOST slices. */
+/* A piece goes in slices only if reading the other rank's buffer is very dear or forbidden. Slices
+ * of less than LEAST bytes spend too much of their time on signals. A plan has steps for each
+ * slice, so a piece has at most MOST slices. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len)
 {
@@ -58,8 +59,8 @@ const char *tt_refuse_halves(const struct tt_call *call, const struct tt_map *ma
     return tt_refuse_window(map, tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* Returns NULL if the access is possible, else the reason. On one node `may` says whether it is
- * possible; between nodes it is possible by RDMA. */
+/* Returns NULL if ranks can access each other's opened buffers, else the reason. On one node `may`
+ * says whether they can, and `needs` is the reason if not. Between nodes they can by RDMA. */
 static const char *refuse_access(const struct tt_map *map, bool may, const char *needs)
 {
     if (map->p == 1) return NULL;
@@ -217,7 +218,8 @@ static int64_t late_turns(const struct tt_slices *s, int64_t bytes)
     return bytes > 0 ? tt_div_up(bytes, s->len) : 0;
 }
 
-/* Returns this turn's slice of a piece of `bytes` bytes that may begin in a later turn. */
+/* Returns this turn's slice of the piece at r, which has `bytes` bytes and may begin in a later
+ * turn. */
 static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
                             int64_t bytes)
 {
@@ -284,7 +286,8 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
     tt_slices_end(b, s);
 }
 
-/* Combines this turn's slices of rank `me`, from IN, and of n other ranks, from their windows. */
+/* Combines into `to` this turn's slices of rank `me`, from IN, and of n other ranks, from their
+ * windows. `win` is the place of the slice in each window. */
 static void combine_windows(struct tt_builder *b, const struct tt_slices *s, struct tt_range to,
                             struct tt_range win, int me, const int *rank, int n)
 {

@@ -30,8 +30,8 @@ static inline int tt_part_of(int p, int owner, int r)
 {
     return (r - owner + p) % p - 1;
 }
-/* Returns where in the window the i-th piece lies, which has `len` bytes; -1: it is too long for
- * the window. */
+/* Returns where in the window the piece with the part number i (tt_part_of) lies, which has `len`
+ * bytes; -1: it is too long for the window. */
 static inline int64_t tt_part_at(const struct tt_parts *parts, int i, int64_t len)
 {
     if (len <= parts->tiny) return i * parts->tiny;
@@ -53,7 +53,7 @@ struct tt_part_slices {
  * copied from buffer to buffer. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len);
-/* Returns where in the window slice j of the i-th piece lies. */
+/* Returns where in the window slice j of the piece with the part number i lies. */
 static inline int64_t tt_part_slice_at(const struct tt_parts *parts, const struct tt_part_slices *s,
                                        int i, int j)
 {
@@ -113,8 +113,8 @@ struct tt_slices {
     uint32_t turns; /* UINT32_MAX stands for any larger number, too: no plan has a loop of so many
                      * turns */
 };
-/* Cuts `bytes` into slices. `len` is rounded down to a multiple of `unit`, but is at least
- * `unit`. */
+/* Cuts `bytes` bytes into slices of `len` bytes. First rounds `len` down to a multiple of `unit`,
+ * but not below `unit`. */
 struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit);
 /* Returns slices for a message that passes through the two halves of WIN; the first half begins at
  * *base. The length of a slice is a multiple of `unit`. The caller has checked that WIN has room
@@ -155,8 +155,9 @@ void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int
                      struct tt_range to, struct tt_range from, struct tt_range mine, int64_t bytes);
 
 /* Appends the steps of a rank that is not the root in a flat reduce or gather. The rank copies IN,
- * slice by slice, into the two halves of its WIN in turn, and signals the root. Before it fills a
- * half again, it awaits the root's signal that the root has read the slice in that half. */
+ * slice by slice, into the two halves of its WIN in turn, and signals the root. The first half
+ * begins at byte `base`. Before the rank fills a half again, it awaits the root's signal that the
+ * root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
 /* Appends the steps of a rank that is not the root in a flat bcast or scatter. The rank copies
  * `from`, the place in the root's WIN of this turn's slice, to OUT, and signals the root that it

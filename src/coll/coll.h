@@ -37,10 +37,11 @@ struct tt_composition;
  * made: nothing, all counts (tt_call.all_counts), or the length of the longest piece
  * (tt_call.longest; alltoallv only).
  *
- * In the plans of a gatherv or scatterv whose `first` is TT_FIRST_NOTHING, each rank that gets a
- * piece awaits a signal of the rank that gives it, also if it expects an empty piece, before it
- * accesses memory of that rank. When it sees the signal, it compares the counts of the two ranks;
- * the rank that gives the piece compares nothing. */
+ * In a gatherv or scatterv whose `first` is TT_FIRST_NOTHING, one rank of each pair gets a piece,
+ * and the other rank gives it. In the plans, the rank that gets a piece awaits a signal of the rank
+ * that gives it before it accesses memory of that rank, even if it expects an empty piece. When it
+ * sees the signal, it compares the counts of the two ranks; the rank that gives the piece compares
+ * nothing. */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {
@@ -62,8 +63,8 @@ struct tt_algorithm {
      * is no formula. */
     int64_t (*time)(const struct tt_call *call, const struct tt_map *map,
                     const struct tt_costs *costs);
-    /* Returns the number of phases. Each phase is built without the others. NULL: there is 1
-     * phase. */
+    /* Returns the number of phases, the parts of the plan that follow one another (tt_phase in
+     * plan.h). Each phase is built without the others. NULL: there is 1 phase. */
     int (*phases)(const struct tt_call *call, const struct tt_map *map);
     enum tt_first first;
     /* the stages of a composed algorithm, whose other functions are those of composed.h; else

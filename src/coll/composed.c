@@ -133,8 +133,9 @@ void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage 
     if (tt_coll_has_root(team->call->coll)) stage->call.root = team->nodes.of[team->call->root];
 }
 
-/* On a node of at least WIDE ranks, and for messages of at least LONG bytes, every rank reduces a
- * part. This costs a second round and more copies. */
+/* On a node of at least WIDE ranks, and for messages of at least LONG bytes, every rank of the node
+ * reduces a part of the vector. Elsewhere the leader alone reduces it, because sharing the work
+ * costs a second round of signals and more copies. */
 enum { WIDE = 4, LONG = 32 << 10 };
 
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes)
@@ -198,8 +199,8 @@ struct slice {
 };
 
 /* SLICES: the most slices. Eight slices instead would gain 1 % in the cases that gain at all, but
- * halve the windows. SLICE: the shortest slice that pays, in bytes, if the call does not say.
- * WINDOW: the least share of a window, in bytes. */
+ * halve the windows. SLICE: the shortest slice that saves time, in bytes, if the call gives no
+ * length. WINDOW: the least share of a window, in bytes. */
 enum { SLICES = 4, SLICE = 64 << 10, WINDOW = 4 << 10 };
 _Static_assert((int)SLICES <= (int)TT_LANES, "each has a lane");
 

@@ -104,8 +104,8 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
 /* Sets *stage to a stage within the node that reduces `bytes` of the inputs into the leader's OUT,
  * or, if tt_stage_is_wide, into the OUT of every rank of the node. */
 void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struct tt_stage *stage);
-/* Whether each rank of this node should reduce a part, because the node has many ranks and the
- * message many bytes. */
+/* Whether each rank of this node should reduce a part of the vector: the node has many ranks, the
+ * message has many bytes, and the windows have room for the parts. */
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);

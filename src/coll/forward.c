@@ -52,7 +52,7 @@ void tt_forward_take(struct tt_forward *f, struct tt_range from, int64_t len)
 
 /* ---- Messages ---- */
 
-/* Returns the bytes that go over a link in round t. */
+/* Returns the bytes that go from rank `from` to its neighbour `to` in round t. */
 static int64_t flow(const struct tt_forward *f, int from, int to, int t)
 {
     int64_t bytes = 0;
@@ -61,9 +61,9 @@ static int64_t flow(const struct tt_forward *f, int from, int to, int t)
     return bytes;
 }
 
-/* Whether the message can be received in its final place. It can if this rank keeps all its bytes
- * (this rank may also forward them) and its pieces lie side by side in OUT. If so, sets *at to
- * their place. */
+/* Whether the message that comes from rank `from` in round t can be received in its final place. It
+ * can if this rank keeps all its bytes (this rank may also forward them) and its pieces lie side by
+ * side in OUT. If so, sets *at to their place. */
 static bool is_kept_whole(const struct tt_forward *f, int from, int t, struct tt_range *at)
 {
     struct tt_span all = {0, 0};
@@ -91,8 +91,8 @@ static void receive(struct tt_forward *f, struct tt_forward_link *l, int t, stru
     l->recv = tt_recv(f->builder, l->peer, l->in_at, l->in);
 }
 
-/* Packs the message for a neighbour. If all of it already lies in one piece, it is sent from there
- * without a copy. */
+/* Packs the message for a neighbour at *room, and moves *room behind it. If the whole message
+ * already lies in one piece, it is sent from there without a copy. */
 static void pack(struct tt_forward *f, struct tt_forward_link *l, int t, struct tt_range *room)
 {
     f->packed = l->out_at = *room;

@@ -16,7 +16,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     struct tt_span mine = tt_block_to(call, call->root);
-    /* At another rank, OUT of the root is the segment that is meant for this rank. */
+    /* To another rank the root opens only the segment of OUT for that rank, from byte 0 on. The
+     * root itself uses the offset of its piece in OUT. */
     int64_t at = me == call->root ? tt_block_from(call, me).off : 0;
     tt_copy_at_root(b, call->root, map, me, true, tt_at(TT_OUT, call->root, at),
                     tt_own(TT_IN, mine.off), mine.len);

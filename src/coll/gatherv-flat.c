@@ -8,12 +8,13 @@
  *     2  IN -> WIN ===> root: OUT[1] OUT[2] OUT[3]
  *     3  IN ================================/   the window is too short
  *
- * The root's first signal says that its buffer is open if a rank puts its piece. The root signals
- * in any case, so that a rank that wrongly expects to put its piece goes on and compares its
- * counts. Each other rank raises its flag to 1 + j when its piece, or slice j of it, is in place.
- * No rank but the root knows the counts of the others, so the root takes slice j of all pieces
- * before any slice j + 1, and then raises its flag to 2 + j. The root also awaits the ranks whose
- * pieces are empty, because it compares the counts with each rank before it reads anything.
+ * If ranks put their pieces into the root's buffer, the root's first signal says that its buffer is
+ * open. The root gives this signal in any case, so that a rank that wrongly expects to put its
+ * piece goes on and compares its counts. Each other rank raises its flag to 1 + j when its piece,
+ * or slice j of it, is in place. No rank but the root knows the counts of the others, so the root
+ * takes slice j of all pieces before any slice j + 1, and then raises its flag to 2 + j. The root
+ * also awaits the ranks whose pieces are empty, because it compares the counts with each rank
+ * before it reads anything.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -21,8 +22,8 @@
 /* The path of a piece. */
 struct gatherv_way {
     struct tt_parts parts;
-    int64_t at;                   /* where in the window the piece is; -1: it is too long */
-    struct tt_part_slices slices; /* of a piece that is too long */
+    int64_t at;                   /* where in the window the piece is; -1: it does not fit */
+    struct tt_part_slices slices; /* the slices of a piece that does not fit */
 };
 
 static struct gatherv_way way_of(const struct tt_call *call, const struct tt_map *map, int64_t len)
@@ -92,7 +93,7 @@ static void give(struct tt_builder *b, const struct tt_call *call, const struct 
         tt_copy(b, tt_own(TT_WIN, w.at), tt_own(TT_IN, mine.off), mine.len);
     } else {
         tt_await(b, root, 1);
-        /* OUT@root is the segment at the root that is meant for this rank. */
+        /* OUT@root begins at the segment that the root expects from this rank. */
         tt_wait(b, tt_put(b, tt_at(TT_OUT, root, 0), tt_own(TT_IN, mine.off), mine.len));
     }
     tt_signal(b, root, 1);

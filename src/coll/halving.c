@@ -50,7 +50,7 @@ static int reversed(const struct tt_halving *h, int i)
     return other;
 }
 
-/* Converts the number of a place to its position in the order of the ranks. The same conversion
+/* Converts the number i of a place to its position in the order of the ranks. The same conversion
  * leads from the position to the number. */
 static int in_order(const struct tt_halving *h, int i)
 {
@@ -83,7 +83,8 @@ static int halving_other(const struct tt_halving *h, int i)
 }
 
 /* Returns the rank that sends what place i gives to place `to` in step k. In step 0, if place i is
- * a pair, this is the rank that has reduced the half with these data. */
+ * a pair, this is the rank of the pair that has reduced the half of the vector in which these data
+ * lie. */
 static int halving_giver(const struct tt_halving *h, int i, int to, int k)
 {
     bool other_half = k == 0 && halving_paired(h, i) && ((i ^ to) & 1);
@@ -212,8 +213,8 @@ void tt_halving_block_cut(const struct tt_halving *h, int rank, int n, struct tt
     cut_span((struct tt_span){all.off / sz, all.len / sz}, sz, n, list);
 }
 
-/* Lists the slices of a run in the order in which the place gives them: first those that it gives
- * in halving `d`, then those of the next halving, and so on. */
+/* Lists the n slices of a run of blocks in the order in which place i gives them: first those that
+ * it gives in halving `d`, then those of the next halving, and so on. */
 static void order(const struct tt_halving *h, int i, int d, struct tt_halving_run run, int n,
                   struct tt_span *list)
 {
@@ -269,11 +270,12 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off)
  * taken. */
 static void halving_room(struct tt_builder *b, const struct tt_halving *h)
 {
-    if (h->m == 1 && tt_halving_is_home(h)) return; /* the only step reduces from IN to OUT */
+    if (h->m == 1 && tt_halving_is_home(h)) return; /* the only step reduces IN to OUT directly */
     if (h->reduces && h->me != h->root) tt_scratch(b, area(h, h->me).len);
 }
 
-/* Returns the range at rank r that holds the operand of place i in step k. */
+/* Returns the range at rank r that holds the operand of place i in step k, from byte `off` of the
+ * vector on. */
 static struct tt_range brings(const struct tt_halving *h, int r, int i, int k, int64_t off)
 {
     bool as_given = k == 0 && !halving_paired(h, i);
@@ -558,8 +560,8 @@ static void finish(struct tt_flow *flow)
         if (now->peer[g].to >= 0) tt_wait(flow->b, flow->sent[g]);
 }
 
-/* Reduces the slice that the turn has received. In a turn all partners send the same slice of the
- * vector, or none sends any. */
+/* Reduces the slice that the turn has received; from[] has the places of the partners' slices. In a
+ * turn all partners send the same slice of the vector, or none sends any. */
 static void reduce(struct tt_flow *flow, const struct tt_turn *turn, const struct tt_range *from)
 {
     if (turn->n > 0 && turn->peer[0].from >= 0 && turn->step != TT_HALVING_STRAIGHT)
@@ -700,8 +702,8 @@ struct tt_flow tt_halving_flow(struct tt_builder *b, const struct tt_halving *h)
 
 /* ---- The gather of the blocks of all places ---- */
 
-/* Sets the swap of step k of the gather. Returns true if this rank has no part in the later steps,
- * because it sends its blocks in this one. */
+/* Sets the swap of step k of the gather to the root, whose place is `at`. Returns true if this rank
+ * has no part in the later steps, because it sends its blocks in this one. */
 static bool gather_step(const struct tt_halving *h, int at, int k, struct tt_swap *swap)
 {
     int head = h->i;

@@ -35,7 +35,7 @@
  * Each part is sent in `s` slices. First come the slices that the receiver gives in the next step,
  * and among those first the ones that are given in the step after it, and so on (tt_halving_list
  * below). So a slice can be reduced and passed on while later slices still travel. All ranks cut
- * alike, and flags have these values:
+ * the vector in the same way. Flags have these values:
  *
  *     1                       my input is there
  *     2 + round * s + slice   that slice is there; each step has one round for each part that is
@@ -137,7 +137,7 @@ bool tt_halving_is_direct(const struct tt_map *map);
 void tt_halving_first_steps(struct tt_builder *b, const struct tt_halving *h);
 /* Awaits the signals of all partners of step k that they have the slice ready. */
 void tt_halving_await(struct tt_builder *b, const struct tt_halving *h, int k, int slice);
-/* Signals the partners of step k. */
+/* Signals `value` to the partners of step k. */
 void tt_halving_post(struct tt_builder *b, const struct tt_halving *h, int k, uint32_t value);
 /* Signals all ranks whose buffers this rank has used, and awaits the signals of all ranks that have
  * used this rank's buffers. */

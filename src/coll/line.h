@@ -34,7 +34,8 @@ struct tt_direction {
     struct tt_range tmp[2];
 };
 
-/* Returns a direction, upwards (step 1) or downwards (step -1), and takes its scratch. */
+/* Returns a direction with these members, upwards (step 1) or downwards (step -1), and takes its
+ * scratch. */
 struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_line *line, int step,
                                     int n, int64_t last, int64_t last_off);
 /* Copies the blocks that are to be sent from the buffer `from` to the scratch. If `from` is OUT,

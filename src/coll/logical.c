@@ -4,8 +4,8 @@
  * its flag to i + 1.
  *
  *  - Up: a rank signals its local root that slice i is in its window, and the local root signals
- *    its node that it has read slice i. So a rank fills a half of its window again only after the
- *    slice two before has been read.
+ *    its node that it has read slice i. So a rank puts slice i into a half of its window only after
+ *    slice i - 2, which was in the same half, has been read.
  *  - Down: the local root signals that slice i is in its window, and the other ranks of the node
  *    signal that they have read it.
  *  - In an allreduce, lane 0 of a local root also signals lane 1 of the same rank that slice i of
@@ -38,7 +38,7 @@ struct logical_part {
     const struct logical_layout *layout;
     struct tt_logical_place at;
     int me, others;   /* others: the number of other ranks of its node */
-    const int *rank;  /* the ranks of its node, others + 1 */
+    const int *rank;  /* the ranks of its node (others + 1 entries) */
     bool local, both; /* local: a local root; both: lane 0 goes up, and lane 1 down */
 };
 
@@ -49,9 +49,9 @@ static int root_of(const struct tt_call *call)
     return tt_coll_has_root(call->coll) ? call->root : -1;
 }
 
-/* Returns the length of the longest slice if WIN has one half (`halves` = 1) or two (2), and a half
- * has room for w->slots slices that go up and one slice that goes down, as far as the call has
- * these directions. */
+/* Returns the length of the longest slice for which WIN (of `win` bytes) has room, if it is divided
+ * into `halves` (1 or 2) equal parts. Each part holds w->slots slices if the call sends data up the
+ * tree, and one more slice if the call sends data down. */
 static int64_t room(const struct tt_call *call, const struct logical_layout *w, int64_t win,
                     unsigned directions, int halves)
 {
@@ -133,8 +133,8 @@ static void signal_node(struct tt_builder *b, const struct logical_part *part, b
     if (part->layout->s.turns > 1) tt_per_turn(b, 1, 0);
 }
 
-/* Awaits the flags of the other ranks of the node. In a loop, turn i awaits i + `value`; turns
- * before `from` await nothing. */
+/* Awaits the flags that the other ranks of the node raise in the lane. In a loop, turn i awaits i +
+ * `value`; turns before `from` await nothing. */
 static void await_node(struct tt_builder *b, const struct logical_part *part, int lane,
                        uint32_t value, uint32_t from)
 {
@@ -220,8 +220,8 @@ static void receive(struct tt_builder *b, const struct logical_part *part, struc
     for (int i = 0; i < n; i++) tt_wait(b, recv[i]);
 }
 
-/* Combines the operands from number `at` on whose first rank is below `end`. Returns the number of
- * the next operand. */
+/* Combines into `to` the operands from number `at` on whose first rank is below `end`. Returns the
+ * number of the first operand that is left. */
 static int combine(struct tt_builder *b, const struct logical_part *part, struct tt_range to,
                    const struct operands *o, int at, int end)
 {
@@ -270,10 +270,10 @@ static void add_windows(struct tt_builder *b, const struct logical_part *part, s
     }
 }
 
-/* Combines, at the local root, the operands of this turn from its node and from its children into
- * sum[0]. Only the root of the whole tree, if the tree keeps the order of the ranks, may need two
- * sums: sum[0] for the ranks before those of its own node, and sum[1] for the ranks after them
- * (tree.runs). */
+/* Combines, at the local root, the operands of this turn from its node and from its children, with
+ * its own slice `in`, into sum[0]. Only the root of the whole tree, if the tree keeps the order of
+ * the ranks, may need two sums: sum[0] for the ranks before those of its own node, and sum[1] for
+ * the ranks after them (tree.runs). */
 static void take(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                  struct tt_range in, const struct tt_range *sum)
 {

@@ -32,7 +32,8 @@
  * neither, only signals go up and down: a barrier. */
 enum tt_logical_ways { TT_UP = 1, TT_DOWN = 2 };
 
-/* Returns NULL if the logical tree can carry the call, else a static text that says why not. */
+/* Returns NULL if the logical tree can carry the call in these directions (bits of enum
+ * tt_logical_ways), else a static text that says why not. */
 const char *tt_logical_refuse(const struct tt_call *call, const struct tt_map *map, unsigned ways);
 /* Appends the steps of rank `me`. Errors are kept in the builder. */
 void tt_logical_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

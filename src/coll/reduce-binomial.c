@@ -15,9 +15,11 @@
 
 enum { SLICE = 64 << 10 };
 
-/* Returns the time for a message of one slice, else -1. The formula of textbooks reduces after each
- * child's message, so log2 p times. Here a rank reduces the slices of all children in one pass,
- * after the last one has come: that is 1 + 2 + ... + log2 p children along the longest branch. */
+/* Returns the time for a message of one slice, else -1. In the formula of textbooks a rank reduces
+ * after each child's message, so there are log2 p reductions of two operands in turn. Here a rank
+ * reduces the slices of all children in one pass, after the last one has come. Along the longest
+ * branch of the tree the ranks have 1, 2 ... log2 p children, so gamma counts 1 + 2 + ... + log2 p
+ * times. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {
@@ -25,7 +27,9 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
     int64_t bytes = tt_call_bytes(call), rounds = tt_log2_up(p);
     bool at_once = tt_slice_bytes(call, SLICE) >= bytes, even = tt_pow2_below(p) == p;
     if (c->all_ports || !at_once || (!call->commutes && call->root > 0)) return -1;
-    if ((c->gamma > 0 || c->starts_side_by_side) && !even) return -1; /* messages arrive together */
+    /* Unless p is a power of two, messages of several children may arrive at the same time, which
+     * the formula does not cover. */
+    if ((c->gamma > 0 || c->starts_side_by_side) && !even) return -1;
     return rounds * (c->ts + c->tw * bytes) + rounds * (rounds + 1) / 2 * c->gamma * bytes;
 }
 

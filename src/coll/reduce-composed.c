@@ -3,16 +3,17 @@
  * Reduce `composed`: each node reduces through windows to its leader, then the leaders reduce to
  * the root, which is one of them.
  *
- *     [0 1 2 3]   [4 5]   [6]       flat (wide nodes: window), into scratch of leaders 0 5 6
- *      0 -> 5, 6 -> 5               binomial, long vectors halving
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a reduce by `flat` into scratch of the leader
+ *      0 -> 5, 6 -> 5               among leaders by `binomial`, or for long vectors by `halving`
  *
- * A wide node has many ranks, and the vector is long (tt_stage_is_wide).
+ * A node is wide if it has many ranks while the vector is long (tt_stage_is_wide). It does an
+ * allreduce by `window` instead of the reduce by `flat`.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* From LONG bytes on, `halving` among the leaders pays: it sends each byte about twice instead of
- * log2(nodes) times, in more messages. */
+/* From LONG bytes on, `halving` among the leaders takes less time than `binomial`: it sends each
+ * byte about twice instead of log2(nodes) times, in more messages. */
 enum { LONG = 64 << 10 };
 
 static void stage(const struct tt_stage_team *team, int me, int which, struct tt_stage *s)
@@ -29,7 +30,7 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
     if (shares) tt_stage_puts(s, TT_IN, TT_TMP, 0);
 }
 
-/* Returns the bytes in TMP that hold the sum of the node. */
+/* Returns how many bytes at the beginning of TMP hold the sum of the node. */
 static int64_t kept(const struct tt_stage_team *team, int me)
 {
     int64_t bytes = tt_call_bytes(team->call);

@@ -4,13 +4,14 @@
  * do a reduce_scatter of the nodes' shares. Then each leader sends the blocks of the other ranks of
  * its node to them.
  *
- *     [0 1 2 3]   [4 5]   [6]       reduce flat (wide nodes: allreduce window)
- *      0 <------> 4 <---> 6         reduce_scatter circulant or halving, blocks of 4, 2 and 1
+ *     [0 1 2 3]   [4 5]   [6]       in each node, a reduce by `flat` (wide nodes: see below)
+ *      0 <------> 4 <---> 6         reduce_scatter by `circulant` or `halving`; 4, 2, 1 blocks
  *      0 -> 1 2 3  4 -> 5           a message each
  *
- * A wide node has many ranks, and the vector is long (tt_stage_is_wide). If the ranks of a node are
- * not adjacent, their blocks are not either, so the leader first copies the blocks of its sum into
- * the order of the nodes; the operation then has to commute.
+ * A node is wide if it has many ranks while the vector is long (tt_stage_is_wide). It does an
+ * allreduce by `window` instead of the reduce. If the ranks of a node are not adjacent, their
+ * blocks are not either. The leader then first copies the blocks of its sum into the order of the
+ * nodes, and the operation has to commute.
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
@@ -40,8 +41,8 @@ static int64_t share_bytes(const struct tt_stage_team *team, int k)
     return blocks_bytes(team, k, tt_nodes_size(&team->nodes, k));
 }
 
-/* Return where the second and the third part of a leader's scratch begin. There are up to three
- * parts; each of the first two has room for the vector:
+/* A leader's scratch has up to three parts. arranged_at returns where the second part begins, and
+ * share_at where the third part begins. Each of the first two has room for the vector:
  *
  *     sum       at 0, if the node has other ranks
  *     arranged  the sum, or the rank's input if it is alone, with the blocks in the order of nodes

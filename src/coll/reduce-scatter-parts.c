@@ -6,10 +6,10 @@
  * each node (counted on the node): here part 0 has the blocks of 0, 2 and 3.
  *
  *     [0 1 2]   [3 4]       each rank copies its input: part 0 (0 2 3), then part 1 (1 4)
- *     [0 1 2]   [3 4]       reduce_scatter flat: 0 and 3 get part 0, 1 and 4 get part 1
- *      0 <-----> 3          reduce_scatter of part 0, circulant or halving: blocks 0 2 and 3
+ *     [0 1 2]   [3 4]       a reduce_scatter by `flat`: 0 and 3 get part 0, 1 and 4 get part 1
+ *      0 <-----> 3          reduce_scatter of part 0 by `circulant` or `halving`: blocks 0 2, 3
  *        1 <-----> 4        reduce_scatter of part 1, at the same time
- *      0 -> 2               a message
+ *      0 -> 2               the block of 2 comes from 0, which owned part 0
  *
  * Compared with `composed`, a rank sends and receives 1/q of the bytes between nodes, and no rank
  * reduces or passes on the vector of its node alone; but each rank copies its input first.
@@ -18,9 +18,9 @@
  */
 #include "coll/composed.h"
 
-/* Return where the second and the third area of the scratch begin. The first area holds the input
- * in the order of the parts, the second the part of this rank, reduced on this node, and the third
- * the blocks of this node's ranks in the result of that part. */
+/* The scratch has three areas. The first one holds the input in the order of the parts. The second
+ * one, which begins at part_at, holds the part of this rank, reduced on this node. The third one,
+ * which begins at share_at, holds the blocks of this node's ranks in the result of that part. */
 static int64_t part_at(const struct tt_stage_team *team)
 {
     return tt_round_up(tt_call_block_at(team->call, team->map->p), TT_LINE);

@@ -24,7 +24,8 @@ struct scan_ends {
 
 /* Returns where the slices lie. In a scan, a rank receives in scratch, and sends its result on. In
  * an exscan, what a rank receives is its result, and it makes what it sends on in scratch. In an
- * exscan in place, a rank receives in scratch too, because IN lies in OUT. */
+ * exscan in place, a rank receives in scratch too, because IN lies in OUT. last: the rank sends
+ * nothing on. */
 static struct scan_ends ends(struct tt_builder *b, const struct tt_call *call,
                              const struct tt_slices *s, bool last)
 {
@@ -54,8 +55,8 @@ static void lead(struct tt_builder *b, const struct tt_call *call, const struct 
     if (call->coll == TT_COLL_scan) tt_copy_in(b, call, 0, 0, tt_call_bytes(call));
 }
 
-/* Appends the steps of any other rank. The rank waits for a send one turn later, before it writes
- * the send's half of the scratch again. */
+/* Appends the steps of a rank other than rank 0; the `last` rank sends nothing. The rank waits for
+ * a send one turn later, before it writes the send's half of the scratch again. */
 static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                  int me, bool last)
 {
@@ -93,7 +94,8 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
     if (!scan && call->in_place) work += c->tr * s.len;
     int64_t works = map->p - 2 + scan, slower = works > 0 ? tt_max(message, work) : message;
     int64_t lead = s.turns * message + (scan && !call->in_place ? c->tr : 0) * tt_call_bytes(call);
-    /* With a single slice, no rank sends while it receives. */
+    /* With several slices a rank sends and receives at once. The formula covers this only if it is
+     * no slower (t_w' = t_w). */
     if (s.tail != s.len || c->all_ports || (s.turns > 1 && c->tw_both > c->tw)) return -1;
     return tt_max(lead, (map->p - 1) * message + works * work + (s.turns - 1) * slower);
 }

@@ -4,24 +4,25 @@
  * the nodes, which have the reductions of whole nodes, do an exscan among themselves, and each rank
  * combines what comes from the nodes before its own with its own result.
  *
- *     [0 1 2 3]   [4 5]   [6]       flat; 3, 5 and 6 have the reductions of their nodes
- *            3 ---> 5 ---> 6        exscan doubling
- *                 4 5      6        bcast flat of the reduction of the nodes before, and combine
+ *     [0 1 2 3]   [4 5]   [6]       a scan by `flat`; 3, 5 and 6 have the reductions of their nodes
+ *            3 ---> 5 ---> 6        an exscan of these reductions by `doubling`
+ *                 4 5      6        a bcast by `flat` of the reduction of the nodes before; combine
  *
  * A scan is in rank order, with any operation. If the ranks of a node are not adjacent, the
  * reduction of the node is of no use to other nodes. Every rank then gets all inputs, as in an
  * allgather, and combines those of the ranks before it:
  *
  *     [0 2 4 6]   [1 3 5]       in each node, a gather by `flat`
- *      0 <------> 1             allgatherv ring, of the nodes' inputs
- *     [0 2 4 6]   [1 3 5]       bcast flat, and combine
+ *      0 <------> 1             an allgatherv by `ring`, of the nodes' inputs
+ *     [0 2 4 6]   [1 3 5]       in each node, a bcast by `flat`; then each rank combines
  *
  * Source: docs/hierarchy.md.
  */
 #include "coll/composed.h"
 
-/* The parts of TMP in their order: the reduction of the nodes before, the reduction of this
- * node, and in an exscan in place the last rank's input. */
+/* The parts of TMP in their order: the reduction of the nodes before; and, in an exscan only, the
+ * reduction of this node and, if the exscan is in place, the last rank's input. KEPT is the number
+ * of parts in an exscan. */
 enum { BEFORE, NODE, INPUT, KEPT };
 
 static struct tt_range kept_at(const struct tt_stage_team *team, int64_t off, int which)
@@ -56,8 +57,8 @@ static void save_input(struct tt_builder *b, const struct tt_stage_team *team, i
         tt_copy(b, kept_at(team, off, INPUT), tt_own(TT_IN, 0), tt_call_bytes(team->call));
 }
 
-/* Combines, in an exscan, the result and the input of the last rank to the reduction of its
- * node. */
+/* Combines, in an exscan on the last rank of a node, the result and the input of this rank. The
+ * result is the reduction of its node. */
 static void sum_node(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t off)
 {
     if (!is_exscan(team) || !is_last(team, me) || tt_team_size(team, me) == 1) return;
@@ -66,8 +67,8 @@ static void sum_node(struct tt_builder *b, const struct tt_stage_team *team, int
                tt_call_bytes(team->call));
 }
 
-/* Combines the reduction of the nodes before with this rank's result, which the first rank of a
- * node does not have in an exscan. */
+/* Combines the reduction of the nodes before with this rank's result. In an exscan the first rank
+ * of a node has no result of its node, so the reduction of the nodes before is its result. */
 static void add_before(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t off)
 {
     int64_t bytes = tt_call_bytes(team->call);

@@ -19,7 +19,9 @@
  */
 #include "coll/coll-util.h"
 
-/* Appends the step that makes the result of this rank. The result may overwrite the input. */
+/* Appends the step that makes the result of this rank: in an exscan from the window of the rank
+ * before; in a scan from the rank's own window `win`, or, on the last rank, which fills no window,
+ * from the window of the rank before and the input. The result may overwrite the input. */
 static void finish(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                    struct tt_range win, int me, bool last)
 {

@@ -47,8 +47,8 @@ static struct tt_range receive(struct tt_builder *b, const struct run_of_pieces 
 }
 
 /* Returns the time at which all pieces of the run have arrived, if its holder has them at the time
- * `begin`. A holder sends one half after the other and, if it copies its own piece, does so
- * meanwhile. */
+ * `begin`. A holder sends one half after the other. copies: the holder also copies its own piece,
+ * while it sends. */
 static int64_t run_ends(struct run_of_pieces run, int64_t begin, bool copies, int64_t bytes,
                         const struct tt_costs *c)
 {

@@ -18,7 +18,8 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, map->p * tt_min(tt_call_bytes(call), 2 * call->sz));
 }
 
-/* Returns the slices of one piece. A turn moves the same slice of all pieces through WIN. */
+/* Returns the slices of one piece, and in *base where they begin in WIN. A turn moves the same
+ * slice of all pieces through WIN. */
 static struct tt_slices slices(const struct tt_call *call, const struct tt_map *map, int64_t *base)
 {
     struct tt_call all = *call;

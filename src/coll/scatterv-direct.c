@@ -17,7 +17,8 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     struct tt_span mine = tt_block_from(call, call->root);
-    /* At another rank, IN of the root is the segment that is meant for this rank. */
+    /* To another rank the root opens only the segment of IN for that rank, from byte 0 on. The
+     * root itself uses the offset of its piece in IN. */
     int64_t at = me == call->root ? tt_block_to(call, me).off : 0;
     tt_copy_at_root(b, call->root, map, me, true, tt_own(TT_OUT, mine.off),
                     tt_at(TT_IN, call->root, at), mine.len);

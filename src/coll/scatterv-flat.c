@@ -22,8 +22,8 @@
 struct scatterv_way {
     struct tt_parts parts;
     int part;                     /* the number of the receiver's part of the window */
-    int64_t at;                   /* where in the window the piece is; -1: it is too long */
-    struct tt_part_slices slices; /* of a piece that is too long */
+    int64_t at;                   /* where in the window the piece is; -1: it does not fit */
+    struct tt_part_slices slices; /* the slices of a piece that does not fit */
 };
 
 static struct scatterv_way way_to(const struct tt_call *call, const struct tt_map *map, int r,
@@ -105,7 +105,7 @@ static void take(struct tt_builder *b, const struct tt_call *call, const struct 
     if (w.at >= 0) {
         tt_copy(b, to, tt_at(TT_WIN, root, w.at), mine.len);
     } else {
-        /* IN@root is the segment at the root that is meant for this rank. */
+        /* IN@root begins at the segment that the root has for this rank. */
         tt_wait(b, tt_get(b, to, tt_at(TT_IN, root, 0), mine.len));
         tt_signal(b, root, 1);
     }

@@ -32,9 +32,9 @@ const char *tt_refuse_radix(const struct tt_call *call, const struct tt_map *map
     return radix(call) > TT_CHILDREN ? "needs a radix of at most 32" : NULL;
 }
 
-/* Returns the neighbours of `me` in the tree that cutting makes: the ranks of a subtree are a run
- * [lo, hi), whose first rank is the root of the subtree. The other ranks of the run are cut into k
- * runs, whose first ranks are the children of this root. */
+/* Returns the neighbours of `me` in a tree that is made by cutting, with ranks counted from `base`.
+ * The ranks of a subtree are a run [lo, hi), whose first rank is the root of the subtree. The other
+ * ranks of the run are cut into k runs, whose first ranks are the children of this root. */
 struct tt_tree tt_tree_radix(const struct tt_call *call, const struct tt_map *map, int base, int me)
 {
     int p = map->p, v = tt_after(p, me, p - base), lo = 0, hi = p, k = radix(call);
@@ -74,7 +74,7 @@ static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
 }
 
 /* Cuts the ranks of a run before and after its head into runs, at most k (but at least one on each
- * side where there are ranks), and sets *to to them in rank order. Returns their number. */
+ * side where there are ranks), and stores them in to[] in rank order. Returns their number. */
 static int runs_below(const struct ordered_run *run, int k, struct ordered_run *to)
 {
     int64_t before = run->head - run->lo, rest = run->hi - run->lo - 1;
@@ -113,8 +113,8 @@ const char *tt_refuse_network(const struct tt_call *call, const struct tt_map *m
     return wide ? "needs a tree of at most 31 children" : tt_refuse_radix(call, map);
 }
 
-/* Returns the neighbours of `me` in the tree that is numbered breadth first: with k = 2, the
- * children of 0 are 1 and 2, the children of 1 are 3 and 4, and so on. */
+/* Returns the neighbours of `me` in the tree that is numbered breadth first from `base`. With k =
+ * 2, the children of number 0 are 1 and 2, the children of 1 are 3 and 4, and so on. */
 static struct tt_tree breadth_first(const struct tt_call *call, int p, int base, int me)
 {
     int v = tt_after(p, me, p - base), k = radix(call);
@@ -241,7 +241,8 @@ static void recv_slice(struct tt_builder *b, const struct tt_slices *s, int peer
 void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                          int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice)
 {
-    /* The root sends its input up before it receives the result. */
+    /* If the tree has another root, the root of the collective sends its input up the tree and then
+     * receives the result. */
     bool again = hands_on(call, base) && me == call->root;
     struct tt_tree t = shape(call, map, base, me);
     int to = t.parent >= 0 ? t.parent : hands_on(call, base) ? call->root : -1;
@@ -325,7 +326,8 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     if (shape == tt_tree_chain && is_two_chains(call) && base > 0 && base < map->p - 1)
         return false;
     if (shape == tt_tree_in_order && f->k * base % (map->p - 1) != 0) return false;
-    /* With a single slice, no rank sends while it receives. */
+    /* With several slices a rank sends and receives at once. The formulas cover this only if it is
+     * no slower (t_w' = t_w). */
     bool full_duplex = s.turns == 1 || c->tw_both == c->tw;
     return n == map->p && s.tail == s.len && !c->all_ports && full_duplex;
 }

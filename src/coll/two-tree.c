@@ -99,8 +99,9 @@ static int top_of(const struct numbered *in)
     return in->by == HEADED ? 1 : number_of(in, tt_pow2_below(in->m));
 }
 
-/* Sets the trees below the root: one tree of all ranks; or, in rank order, one of the ranks before
- * the root and one of the ranks after it. Returns the number of trees. */
+/* Sets the first trees, or if `second` the second trees, below the root `base`: one tree of all
+ * other ranks; or, in rank order, one of the ranks before the root and one of the ranks after it.
+ * Returns the number of trees. */
 static int trees_below(const struct tt_call *call, int p, int base, bool second,
                        struct numbered *to)
 {

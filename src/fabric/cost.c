@@ -180,7 +180,7 @@ struct tt_cost tt_cost_end(char *block, struct tt_taking taking)
 
 struct taker {
     const char *block;
-    int not_here; /* the processor of the thread that writes */
+    int not_here; /* the processor of the thread that writes; this thread shall avoid it */
     struct tt_taking taking;
 };
 

@@ -73,12 +73,14 @@ static bool read_topology(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     hwloc.topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc.topology_set_type_filter(topology, type, HWLOC_TYPE_FILTER_KEEP_ALL);
-    /* hwloc attaches NUMA nodes to groups if no other object has the same processors. */
+    /* hwloc attaches NUMA nodes to groups if no other object has the same processors, so the groups
+     * that belong to the structure of the topology are kept. */
     hwloc.topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
     return hwloc.topology_load(topology) == 0;
 }
 
-/* Returns the number of the first object of the type that has all these processors. */
+/* Returns the number of the first object of the type that has all processors of `set`;
+ * TT_DOMAIN_SEVERAL: no object has them all. */
 static int home_of(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_bitmap_t set)
 {
     int depth = hwloc.get_type_depth(topology, type);

@@ -174,7 +174,7 @@ void tt_fabric_close(struct tt_fabric *f);
  * memory. *parked lies in the same memory, after these data. Any thread may call this. */
 void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory);
 
-/* Accesses by the system to another rank's memory. */
+/* Kinds of access to another rank's memory by system calls, as bits. */
 enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };
 
 /* Whether this access to a rank of this node works, as far as this rank knows. Any thread. */

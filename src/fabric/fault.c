@@ -72,7 +72,7 @@ static void fault_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
     tt_free(fault);
 }
 
-/* Handles one word of the setting: a flag, or key=number. */
+/* Handles one word of the setting, of n bytes: a flag, or key=number. */
 static bool take_word(struct fault *fault, const char *word, size_t n)
 {
     struct {
@@ -112,8 +112,9 @@ tutti_status tt_fault_check(const char *text)
     return parse(&fault, text);
 }
 
-/* Whether the process has a job with this rank. Besides its largest job a process may make smaller
- * ones (of threads, or of one rank) that lack the rank. */
+/* Whether a job of this process has this rank: the present job, of `size` ranks, or an earlier,
+ * larger one. Besides its largest job a process may make smaller jobs (of threads, or of one rank)
+ * that lack the rank, and this is no error in TUTTI_FAULT. */
 static bool has_rank(int64_t rank, int size)
 {
     static _Atomic int largest;

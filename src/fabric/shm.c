@@ -4,7 +4,7 @@
  * process_vm_readv and process_vm_writev (CMA, cross memory attach), with one copy and no setup.
  * The kernel requires the same permission for them as for a debugger; containers and Yama may
  * refuse it, or one of the two calls. So boot tries both between every pair of ranks at the start,
- * and plans use them only if all pairs have both.
+ * and plans use each of them only if it works between all pairs.
  *
  * A process may lose the permission later (prctl: PR_SET_DUMPABLE, a filter of system calls). The
  * plans stay as they are then, since all ranks would have to agree on a change. A rank that is
@@ -42,7 +42,9 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written)
     return good;
 }
 
-/* Finds out which address is bad, since the kernel does not say on which side it is. */
+/* Returns ARG with a text that names the bad address: `here` in this process, where the bytes were
+ * to be read or written (`written`), or `there` in the process of `rank`. The kernel does not say
+ * which of the two is bad. */
 static tutti_status bad_address(int rank, char *here, bool written, uint64_t there, int64_t len)
 {
     if (!tt_fabric_is_memory(here, len, written))
@@ -123,9 +125,10 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     }
 }
 
-/* Returns the error of an access that the kernel could not do. If any rank has failed, this is PEER
- * with the cause of the first failure: the owner of the memory may have failed because of another
- * rank, and have freed its buffers. ESRCH means that the owner's process has ended. */
+/* Returns the error of an access to address `there` of `rank` that the kernel could not do. If any
+ * rank has failed, this is PEER with the cause of the first failure: the owner of the memory may
+ * have failed because of another rank, and have freed its buffers. The error ESRCH means that the
+ * owner's process has ended. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there, int error)
 {
     char text[160];

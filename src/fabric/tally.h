@@ -10,8 +10,9 @@
 
 enum { TT_TALLY_WORD = 32, TT_TALLY_ROWS = 512 };
 
-/* The calls of one shape by one algorithm. The time of a call lasts from its start to its end; if
- * the call does not block, the program may have computed meanwhile. */
+/* The calls of one shape by one algorithm. The shape of a call consists of coll, type, op, bytes,
+ * ranks and blocks. The time of a call lasts from its start to its end; if the call does not block,
+ * the program may have computed meanwhile. */
 struct tt_tally_row {
     char coll[TT_TALLY_WORD], algorithm[TT_TALLY_WORD], type[TT_TALLY_WORD], op[TT_TALLY_WORD];
     int64_t bytes;

@@ -41,7 +41,8 @@ bool tt_part_is_one(const void *bytes, size_t n)
            head->rank >= 0 && head->rank < head->ranks && head->client >= 0 && head->node >= 0;
 }
 
-/* Prints at most `most` bytes. Characters that could end a JSON text become '?'. */
+/* Prints a member of a JSON object, with the name `key` and the text as its value, of which it
+ * takes at most `most` bytes. Characters that could end a JSON text become '?'. */
 static void print_text(FILE *out, const char *key, const char *text, size_t most)
 {
     fprintf(out, ",\"%s\":\"", key);

@@ -56,7 +56,8 @@ struct trace {
 
 /* ---- Entries ---- */
 
-/* Whether the file may become this long. A file beyond the limit ends the process by a signal. */
+/* Whether the system lets the file become this long (RLIMIT_FSIZE). A file beyond that limit would
+ * end the process by a signal. */
 static bool may_grow(int64_t bytes)
 {
     struct rlimit most;
@@ -64,8 +65,9 @@ static bool may_grow(int64_t bytes)
            (uint64_t)bytes <= most.rlim_cur;
 }
 
-/* Returns room for more entries, which are not counted yet; NULL: there is none. The file grows
- * only as far as the disk has space, so a full disk costs trace events and not the rank. */
+/* Returns room for further entries, which are not counted yet; NULL: there is no room, or the file
+ * would have more than `most` entries. The file grows only as far as the disk has space, so a full
+ * disk costs trace events and not the rank. */
 static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t most)
 {
     int64_t n = atomic_load_explicit(&trace->head->entries, memory_order_relaxed);

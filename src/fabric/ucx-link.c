@@ -82,8 +82,8 @@ static tutti_status begin(struct tt_link *link, struct tt_wire_op *op, ucp_reque
     return TUTTI_OK;
 }
 
-/* Handles UCX's answer to a request: the operation is complete (OK), under way (AGAIN), or
- * refused. */
+/* Handles UCX's answer to a request: the operation is complete (OK), under way (AGAIN), or refused.
+ * `doing` says in an error text what was being done. */
 static tutti_status begun(struct tt_link *link, struct tt_wire_op *op, ucs_status_ptr_t request,
                           const char *doing)
 {
@@ -131,8 +131,8 @@ static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t
     return sizeof before + head_bytes + gap;
 }
 
-/* Sends a packet completely in what UCX calls the header, which takes the shorter path through
- * UCX. */
+/* Sends a packet completely, Tutti's head and the data, in what UCX calls the header. Such a packet
+ * takes the shorter path through UCX. */
 static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_request_param_t *param,
                                    size_t head_bytes, const void *data, size_t data_bytes)
 {
@@ -174,7 +174,7 @@ tutti_status tt_ucx_send(struct tt_link *link, struct tt_wire_packet *packet, si
     tt_assert(head_bytes <= TT_WIRE_HEAD);
     TT_TRY(begin(link, &packet->op, &param));
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-    param.flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer has its own rendezvous */
+    param.flags = UCP_AM_SEND_FLAG_EAGER; /* the message layer does rendezvous itself */
     ucs_status_ptr_t request = head_bytes + data_bytes <= TT_WIRE_HEAD
                                    ? send_short(packet, &param, head_bytes, data, data_bytes)
                                    : send_long(packet, &param, head_bytes, data, data_bytes);
@@ -639,8 +639,8 @@ bool tt_ucx_port_has_sent(struct tt_port *port)
     return port->failed || flush_worker(port) != UCS_INPROGRESS;
 }
 
-/* LeakSanitizer cannot run while a thread of UCX is still there, so builds with it destroy every
- * worker. */
+/* LeakSanitizer cannot run while a thread of UCX is still there, so builds with LeakSanitizer
+ * destroy every worker. */
 #if defined(__SANITIZE_ADDRESS__)
 #define KEEPS_WORKERS false
 #elif defined(__has_feature)

@@ -30,7 +30,8 @@ enum { TT_PACKET_FORM = 0x75 };
 
 struct tt_ucx_order;
 
-/* Makes the order of a port. NULL: no memory. */
+/* Makes the order of a port with this pass, which will call arrive(arg, ...) for each packet. NULL:
+ * no memory. */
 struct tt_ucx_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg);
 void tt_order_free(struct tt_ucx_order *order);
 /* Handles a received packet: delivers the packet if it is the next of its link, and keeps it if it

@@ -566,8 +566,8 @@ static uint32_t sum_of(const void *from, size_t n)
     return sum;
 }
 
-/* Adds length and checksum to bytes that UCX packed: UCX reads such bytes without knowing how many
- * there are. */
+/* UCX reads bytes that it packed without knowing how many there are. So their length and a checksum
+ * are stored before them. */
 tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
                           size_t *bytes)
 {

@@ -70,8 +70,8 @@ struct tt_ucx_api {
 /* Filled when UCX is loaded (ucx.c); does not change after that. */
 extern struct tt_ucx_api tt_ucx;
 
-/* Translates an error of UCX into MEMORY, PEER or SYSTEM, with UCX's text and what was being
- * done. */
+/* Translates an error of UCX into MEMORY, PEER or SYSTEM. The error text is that of UCX, with
+ * `doing`, what was being done. */
 __attribute__((cold)) tutti_status tt_ucx_fail(ucs_status_t status, const char *doing);
 
 /* ---- Doubly linked lists ---- */
@@ -188,8 +188,9 @@ _Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&
 
 /* Returns UNSUPPORTED, because the wire was opened for packets only. */
 __attribute__((cold)) tutti_status tt_ucx_no_reach(void);
-/* Returns the bytes, at least `least`, inside a frame (length and checksum, which ucx.c adds to
- * bytes that UCX packed). NULL: the frame is damaged (ARG), and tutti_error() has the reason. */
+/* Returns the bytes, at least `least`, inside a frame of n bytes (length and checksum, which ucx.c
+ * adds to bytes that UCX packed). NULL: the frame is damaged (ARG), and tutti_error() has the
+ * reason. `what` names the bytes in the error text. */
 const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least);
 
 /* Checks that enough descriptors are left. Errors: LIMIT (UCX might find no descriptor and take
@@ -203,7 +204,8 @@ const void *tt_ucx_address_read(const void *address, size_t bytes, uint64_t *pas
  * threads may do so at a time. */
 extern pthread_mutex_t tt_ucx_environment;
 
-/* Adds length and checksum to bytes that UCX packed. Errors: LIMIT. */
+/* Adds length and checksum to n bytes that UCX packed. Stores the result at to[most], and its
+ * length in *bytes. `what` names the bytes in the error text. Errors: LIMIT (`most` is too low). */
 tutti_status tt_ucx_frame(const char *what, const void *from, size_t n, void *to, size_t most,
                           size_t *bytes);
 /* Shuts down connections whose peer has not answered for too long. */

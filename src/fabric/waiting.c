@@ -47,8 +47,9 @@ static bool is_lowest(const struct tt_waiting *w)
     return true;
 }
 
-/* Prints the roll call if this wait has lasted too long, unless a rank of this node has printed one
- * since this wait last made progress: that roll call showed this wait already. */
+/* Prints the roll call if this wait has lasted too long. Does not print it if a rank of this node
+ * has printed one since this wait last made progress, because that roll call showed this wait
+ * already. */
 static void watch(struct tt_waiting *w, int64_t now)
 {
     const struct tt_fabric *f = w->fabric;

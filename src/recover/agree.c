@@ -286,8 +286,8 @@ static void has_gone(tutti_context *context, void *arg, tutti_status status)
     message_release(arg);
 }
 
-/* Makes a message to send. It is freed when all its sends have completed and its maker has called
- * message_release. Returns NULL if there is no memory. */
+/* Makes a message to send, with room for an accord of `words` words. It is freed when all its sends
+ * have completed and its maker has called message_release. Returns NULL if there is no memory. */
 static struct tt_agree_message *message_new(struct tt_agree *agree,
                                             const struct tt_agree_message_head *head, int words)
 {
@@ -359,7 +359,7 @@ void tt_agree_close(struct tt_agree *agree)
 /* ---- One member's part ---- */
 
 /* Runs the state machine: sends the messages that it asks for, and notifies it of members that are
- * gone. */
+ * gone. APART_NS: how long look_for_others searches for calls that do not match. */
 
 #define APART_NS INT64_C(2000000000)
 
@@ -782,7 +782,7 @@ static tutti_status outcome(const struct meeting *m)
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
                        "the other members excluded this rank, since they got no answer from it");
-    /* If a member is gone, it may have ended because its calls did not match. */
+    /* A member that is gone may have ended because its calls did not match. Returns that error. */
     (void)tt_team_check(m->team, false);
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);
@@ -836,7 +836,7 @@ static tutti_status note(struct tt_team *t, enum tt_agree_what what)
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
 
-/* Runs the agreement, unless m->status already is an error. */
+/* Runs the agreement with this rank's `value` and own[], unless m->status already is an error. */
 static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {

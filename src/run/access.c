@@ -54,7 +54,8 @@ static inline void open_segment(struct tt_exec *exec, struct tt_segment_opening 
 {
     const struct tt_call *c = exec->call;
     struct tt_segment_opening *s = &all[r];
-    /* In an allgatherv every peer may read all of IN, and writes its own piece of OUT. */
+    /* In an allgatherv every peer may read all of IN. In OUT each peer may access only the piece
+     * that this rank expects from it. */
     s->at[TT_IN] = address_of(exec, TT_IN, c->in_displs ? c->in_displs[r] * c->sz : 0);
     s->bytes[TT_IN] = c->in_counts ? c->in_counts[r] * c->sz : exec->bytes[TT_IN];
     s->at[TT_OUT] = address_of(exec, TT_OUT, c->out_displs[r] * c->sz);
@@ -216,7 +217,7 @@ bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, i
 {
     struct access_place p;
     if (r->rank != TT_SELF && tt_team_is_remote(exec->team, r->rank))
-        return true; /* the bytes were fetched and lie in memory of this rank */
+        return true; /* the bytes were fetched before, and are loaded from memory of this rank */
     return r->rank != TT_SELF && locate(exec, r, len, &p) == TUTTI_OK && p.loadable;
 }
 
@@ -281,7 +282,8 @@ static void store_copy(void *what, bool past, int64_t n)
     c->from += n;
 }
 
-/* Copies into a window or an own buffer. */
+/* Copies into a window or an own buffer. `window`: `to` is in a window, so that the copy may use
+ * stores past the caches (filling.h). */
 static inline void copy_into(const struct tt_exec *exec, bool window, char *to, const char *from,
                              int64_t len)
 {
@@ -452,9 +454,9 @@ static tutti_status need_bounce(struct tt_team *t, int64_t bytes)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of operands", (long long)bytes);
 }
 
-/* Reduces k operands of which some are not loadable, piece by piece: reads a piece of each operand
- * that is not loadable into the bounce buffer, and combines the pieces while they are in the
- * cache. */
+/* Reduces k operands, of which `bounced` are not loadable, piece by piece: reads a piece of each
+ * operand that is not loadable into the bounce buffer, and combines the pieces while they are in
+ * the cache. */
 static tutti_status reduce_bounced(struct tt_exec *exec, char *to, const struct access_place *from,
                                    const void **at, int k, int bounced, int64_t len)
 {
@@ -498,7 +500,8 @@ static tutti_status reduce_located(struct tt_exec *exec, const struct tt_range *
     return TUTTI_OK;
 }
 
-/* Reduces operands of which some lie in opened buffers. */
+/* Reduces k operands of which some lie in opened buffers. range[0] is the destination, and range[1]
+ * .. range[k] are the operands; `at` has room for their addresses. */
 static tutti_status reduce_opened(struct tt_exec *exec, const struct tt_range *range, int k,
                                   int64_t len, const void **at)
 {
@@ -578,8 +581,8 @@ static tutti_status start_piece(const struct remote_access *w, int64_t there, in
     return tt_operation_started(x, move_piece(w, remote_teams->context, x, w->offset + there));
 }
 
-/* Fills in the memory of the peer in which a range lies, and checks the range against what the peer
- * has opened for this rank. */
+/* Fills in the peer and the memory of the peer in which the range `remote` lies, and checks the
+ * range against what the peer has opened for this rank. */
 static tutti_status find_memory(struct remote_access *w, const struct tt_range *remote, int64_t len)
 {
     struct tt_exec *exec = w->exec;
@@ -599,8 +602,9 @@ static tutti_status find_memory(struct remote_access *w, const struct tt_range *
     return TUTTI_OK;
 }
 
-/* Starts the transfers of all pieces of the access. If `local` is NULL, the local memory begins at
- * w->here and has no gaps. */
+/* Starts the transfers of all pieces of the access, between the range `remote` of the peer and the
+ * range `local` of this rank. If `local` is NULL, the local memory begins at w->here and has no
+ * gaps. */
 static tutti_status go(const struct remote_access *w, const struct tt_range *remote,
                        const struct tt_range *local, int64_t len)
 {

@@ -451,7 +451,7 @@ static __attribute__((noinline)) void end_other(struct tt_exec *exec)
 {
     if (exec->team->remote) {
         tt_remote_end(exec);
-        /* a message for this execution may have broken the team */
+        /* A message for this execution may have broken the team; else the status is OK. */
         exec->status = exec->team->broken;
     }
     if (exec->traced) traced_end(exec);
@@ -497,9 +497,9 @@ void tt_exec_owe(struct tt_exec *exec)
     count_request(exec->team, 1);
 }
 
-/* Clears `owed` of the slot only if `owed` still has the number of this execution: a newer
- * execution may have the slot now, and may have stored its own number. An execution that failed may
- * have had no slot. */
+/* Clears `owed` of the slot (struct tt_opening) only if `owed` still has the number of this
+ * execution: a newer execution may have the slot now, and may have stored its own number. An
+ * execution that failed may have had no slot. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;
@@ -795,8 +795,9 @@ static uint64_t place(const struct tt_exec *exec)
     return sum;
 }
 
-/* The state of an execution when a waiting caller last looked: the number that place() returned, or
- * 0 as long as the caller has not called place(), and the events of the team. */
+/* The state of an execution when a waiting caller last looked. place: the number that place()
+ * returned, or 0 as long as the caller has not called place(). events: how many events the team had
+ * handled (tt_team.events). */
 struct progress {
     uint64_t place, events;
 };

@@ -82,8 +82,8 @@ struct tt_exec {
     /* how many executions may be under way when this one begins, itself included; 0: not known
      * yet */
     uint64_t depth;
-    /* the value of `shape` in the signal line of a member whose calls match: base | history of
-     * calls */
+    /* the value that `shape` has in the signal line of a member whose calls match: `base` in the
+     * upper half, and the fingerprint of this call and all calls before it in the lower half */
     uint64_t mark;
     int slot;
     int looks; /* how often an await looks at a flag before it returns AGAIN */
@@ -107,7 +107,8 @@ struct tt_exec {
     int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
     struct tt_signal_line *line;
     bool is_long; /* the plan uses long windows */
-    /* by member: the window of execution 0, short or long as the plan uses */
+    /* by member: the window that execution 0 would have, of the kind (short or long) that the plan
+     * uses */
     char **window;
     int64_t window_stride; /* the distance between two windows */
     /* the distance from the window of execution 0 to the window of this execution */
@@ -157,9 +158,9 @@ static inline void tt_exec_block(struct tt_exec *exec)
     exec->shape ^= TT_SHAPE_BLOCKS;
 }
 
-/* The first function publishes for the roll call that the exec, which the caller starts next,
- * belongs to a request that is under way. The second function publishes that the program has
- * completed the request, which may be long after the execution has ended. */
+/* tt_exec_owe publishes for the roll call that the exec, which the caller starts next, belongs to a
+ * request that is under way. tt_exec_settle_debt publishes that the program has completed the
+ * request, which may be long after the execution has ended. */
 void tt_exec_owe(struct tt_exec *exec);
 void tt_exec_settle_debt(struct tt_exec *exec);
 
@@ -196,24 +197,24 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 /* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
  * this rank and member `rank` differ. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* Whether this rank still knows the call in which the two ranks differ, so that the text of
- * tt_step_mismatch can name it. */
+/* Whether this rank still knows the first call, in execution `number` or before, in which the two
+ * ranks differ, so that the text of tt_step_mismatch can name it. */
 bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
 /* Writes " (on the team of ...)" into a buffer of n bytes if the rank of some member in the team
  * differs from its rank in the job; else writes an empty text. Error messages name members by their
  * ranks in the job. Returns the buffer. */
 enum { TT_WHICH_TEXT = 128 };
 char *tt_step_which_team(const struct tt_team *t, char *text, size_t n);
-/* Returns MISMATCH for an alltoallv, gatherv or scatterv in which member `from` sends `sent` bytes
- * to member `to`, which expects `expected` bytes. */
+/* Returns MISMATCH for an alltoallv, gatherv or scatterv, execution `number`, in which member
+ * `from` sends `sent` bytes to member `to`, which expects `expected` bytes. */
 tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
                             int64_t sent, int64_t expected);
 /* Compares the counts that this rank and member `rank` have for each other in a call of pairs that
  * is under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
  * yet. */
 tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
-/* Returns MISMATCH if this rank and member `rank` have begun this execution as different calls, or
- * with different counts for each other; else OK. */
+/* Returns MISMATCH if this rank and member `rank` have begun execution `number` as different calls,
+ * or with different counts for each other; else OK. */
 tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank);
 
 /* How the steps send, recv, put and get reach their peer: through the memory that a node shares (in

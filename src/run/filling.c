@@ -43,9 +43,9 @@ static void judge(struct tt_filling *f)
     begin_trial(f);
 }
 
-/* Returns how long a piece takes, in nanoseconds. The atomic exchange serves as a fence: it waits
- * until plain stores have got their lines. A plain fence is not used because ThreadSanitizer does
- * not support it. */
+/* Returns how long it takes, in nanoseconds, to store a piece by one kind of stores. The atomic
+ * exchange serves as a fence: it waits until plain stores have got their lines. A plain fence is
+ * not used because ThreadSanitizer does not support it. */
 static int64_t time_piece(tt_filling_store *store, void *what, bool past, int64_t piece)
 {
     _Atomic int fence = 0;

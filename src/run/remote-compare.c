@@ -154,13 +154,14 @@ static bool was_sent_to(const struct tt_team *t, int rank)
     return m && m->sent && (m->sent + t->slots > t->next || m->sent > m->done);
 }
 
-/* Whether this rank compares its last call with this member. In small teams each member does so
- * with all other members, in large teams with the members at distances 1, 2, 4 ..., and these pairs
- * connect all members. A rank also compares its calls with the members to which it has sent
- * something. Perhaps it waited for none of these in the call, and so might leave before one of them
- * makes a call that does not match. A member that sends something to this rank also sends its call,
- * or a notice that it has left. After a call of pairs a rank compares with all members, because it
- * may have sent any member something that this member does not expect. */
+/* Whether this rank compares its last call with this member. In small teams each member compares
+ * with all other members. In large teams it compares with the members at distances 1, 2, 4 ...;
+ * these pairs connect all members. A rank also compares with the members to which it has sent
+ * something, because it may have waited for none of them, and might leave before one of them makes
+ * a call that does not match. It need not compare with the members that have sent something to it:
+ * each of them has also sent its call, or a notice that it has left. After a call of pairs a rank
+ * compares with all members, because it may have sent any member something that this member does
+ * not expect. */
 static bool is_partner(const struct tt_team *t, int rank)
 {
     enum { FEW = 8 };

@@ -209,7 +209,7 @@ struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank);
 void tt_arrivals_append(struct tt_arrivals *list, struct tt_arrival *a);
 void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *list);
 void tt_arrival_free(struct tt_remote_teams *remote_teams,
-                     struct tt_arrival *a); /* discards its data, too */
+                     struct tt_arrival *a); /* frees the message and discards its data */
 
 /* The part of a buffer that the members together may access: bytes begin to end - 1. */
 struct tt_opened {
@@ -234,8 +234,8 @@ void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t numbe
 size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remote_packet *packet);
 /* ---- Sending besides data (remote-signal.c) ---- */
 
-/* Asks a member to send its `done` when it has ended all executions that must end before this
- * one. */
+/* Asks a member to send its `done` when it has ended all executions that must end before this rank
+ * may send to it in execution `number`. */
 tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t number);
 /* Sends the member the call signature of an execution under way, unless it was sent already or this
  * rank may not send to the member yet (tt_remote_may_send). */
@@ -243,7 +243,8 @@ void tt_remote_send_signature(struct tt_exec *exec, struct tt_mirror *m);
 /* Handles a message that says that a team is broken. */
 void tt_remote_take_broken(tutti_context *context, const tutti_message *message,
                            tutti_receive *receive, void *arg);
-/* Sends a message without payload. No step waits until the message has been sent. */
+/* Sends a message without payload to the handler `dispatch`: only a header, `bytes` bytes at
+ * `head`. No step waits until the message has been sent. */
 tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch, const void *head,
                             size_t bytes);
 /* Handles the end of the network's connection to the member. Marks the member as failed, unless a
@@ -262,10 +263,10 @@ bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m
 
 /* ---- Comparing calls (remote-compare.c) ---- */
 
-/* Whether this rank has begun the execution, and no later execution in the same slot. */
+/* Whether this rank has begun execution `number`, and no later execution in the same slot. */
 bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
-/* Handles a fingerprint of the member that differs from this rank's in this execution. Breaks the
- * team, or first asks the member which earlier call did not match. */
+/* Handles a fingerprint of the member that differs from this rank's in execution `number`. Breaks
+ * the team, or first asks the member which earlier call did not match. */
 void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number);
 /* Handles an earlier call of the member, which is in its mirror now: the member asks this rank to
  * compare it. Breaks the team after the last such call. */
@@ -297,7 +298,10 @@ void tt_operation_unlist(struct tt_operation *x);
  * the operation completes later. Other errors: those of tt_msg_transfer. */
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
                                const struct tt_remote_packet *packet, size_t header_bytes);
-/* Handles the status that the attempt to start the operation returned. */
+/* Handles the status that the attempt to start the operation returned. If the start failed, the
+ * operation ends, or stays listed as closed (struct tt_operation). Returns OK if the operation was
+ * started, or if other code reports the failure, as for a lost rank (PEER); else returns the
+ * status. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status);
 /* The completion callback of operations; `arg` is the operation. */
 void tt_remote_moved(tutti_context *context, void *arg, tutti_status status);

@@ -266,7 +266,8 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
 /* Copies the signature into the packet; in a call with contents (TT_SIGNATURE_CONTENTS), also the
  * contents of the pieces of this rank and the member for each other. Such a call has made the
  * extension, with an entry for each member. In a neighbourhood collective the entry for a member
- * that is no neighbour is left from an older call, which `begun` shows. */
+ * that is no neighbour may be left from an older call. `begun` shows this, and the contents are not
+ * copied. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet)
 {
@@ -428,14 +429,15 @@ static tutti_status signal_one(struct tt_exec *exec, struct tt_mirror *m, uint32
     packet.head.lane = (uint8_t)lane;
     packet.head.value = value;
     if (tt_unlikely(has_opening(exec, m))) {
-        /* The opening is a copy, because the message may be sent later. */
+        /* The opening is allocated, because the message may be sent after this function returns. */
         TT_TRY(make_opening(exec, m->rank, &opening));
         m->opened[exec->slot] = exec->number + 1;
     }
     return post_signal(exec, m, &packet, bytes, opening);
 }
 
-/* Returns the i-th of the ranks that get the signal; -1: that rank is not remote. */
+/* Returns the i-th of the ranks that get the signal of step s; -1: that rank is on this node, so it
+ * gets the signal through shared memory. */
 static int audience(const struct tt_exec *exec, const struct tt_plain *s, int i)
 {
     const struct tt_team *t = exec->team;

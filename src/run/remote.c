@@ -493,7 +493,7 @@ struct tt_operation *tt_operation_begin(struct tt_exec *exec, struct tt_message 
         (void)tt_fail(TUTTI_ERR_MEMORY, "no memory to move bytes between nodes");
         return NULL;
     }
-    memset(x, 0, offsetof(struct tt_operation, transfer)); /* `transfer` is set when it is sent */
+    memset(x, 0, offsetof(struct tt_operation, transfer)); /* tt_operation_send sets `transfer` */
     x->remote_teams = remote_teams;
     x->all = all;
     x->exec = exec;
@@ -588,7 +588,7 @@ static struct tt_message *match(const struct tt_team *t, const struct tt_mirror 
     return ends && exec && exec->number == head->number ? tt_end_take(&ends[slot]) : NULL;
 }
 
-/* Breaks the team, because the message has another size than the recv expects. */
+/* Breaks the team, because the message has another size than the `expected` bytes of its recv. */
 static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt_arrival *a,
                    int64_t expected)
 {
@@ -702,7 +702,7 @@ static struct tt_arrival *take_arrived(struct tt_mirror *m, uint64_t number, uin
     return NULL;
 }
 
-/* Returns the queue of the recvs of the lane from this member, and makes it. NULL: no memory. */
+/* Returns the lane's queue of recvs from this member, and makes it if needed. NULL: no memory. */
 static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t lane)
 {
     struct tt_end **ends = &m->ends[lane];
@@ -781,7 +781,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal: ranks that wait for a lost receiver notice its loss */
+        tt_operation_free(x); /* a signal: ranks that wait for its receiver notice the loss */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,

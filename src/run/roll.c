@@ -14,7 +14,7 @@
 
 /* ---- Reading ---- */
 
-/* Reading the roll from a job's memory. */
+/* The functions from here on read the roll from a job's memory. */
 
 enum { TEAMS_MOST = 4096, LOG2_MOST = 7, TRIES = 100 };
 
@@ -66,8 +66,8 @@ static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
     return block + TT_LINE + slot * head->line_stride;
 }
 
-/* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: the slot has had
- * none. */
+/* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: none. block:
+ * the offset of a rank's block of a team in the job's memory. head: a copy of the block's head. */
 static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct tt_head *head,
                          int slot)
 {
@@ -118,8 +118,8 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* A call that ended before an older call is not below `done`, but has neither flag. A call
-         * that waits for nobody, such as tutti_team_free, has neither flag, too. */
+        /* `over`: no caller waits for the call, and it has not failed. It has ended then, even if
+         * an older call keeps `done` below it; or it waits for nobody, such as tutti_team_free. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -326,8 +326,8 @@ static void pick_members(const struct tt_roll *roll, uint64_t id, bool *picked, 
     }
 }
 
-/* If there are several teams of the same members, adds the number of this team among them, in the
- * order in which their first member made them. */
+/* If there are several teams of the same members, picked[], adds the number of team `id` among
+ * them, in the order in which their first member made them. */
 static void add_number(struct roll_text *t, const struct tt_roll *roll, uint64_t id,
                        const bool *picked)
 {
@@ -842,7 +842,8 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 /* ---- Printing or sending the roll ---- */
 
 /* Returns the text of a roll call, of *n bytes, which the caller frees with free(); NULL: no
- * memory. f: the fabric of a rank that asks other hosts, too, or NULL. */
+ * memory. f: the fabric of a rank that asks other hosts, too, or NULL. about: as in struct tt_roll.
+ * node: only the ranks of this node; -1: those of all nodes. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {
@@ -886,8 +887,8 @@ void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting)
     call(f->segment, f, heading, waiting->is.team);
 }
 
-/* Sends the roll, and records that the roll was called now: waits that the answer shows need no
- * roll call of their own. */
+/* Sends the roll over the connection, and records that the roll was called now: ranks of this node
+ * whose waits the answer shows need not call the roll themselves. */
 void tt_roll_answer(struct tt_fabric *f, int connection)
 {
     size_t n = 0;

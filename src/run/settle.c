@@ -57,7 +57,8 @@
 #include "run/exec.h"
 #include "run/remote.h"
 
-/* how often a waiting rank looks, in nanoseconds: no rank that begins a call wakes it */
+/* the time between two looks of a rank that waits, in nanoseconds; it has to look, because a rank
+ * that begins a call does not wake it */
 #define LOOK_NS 1000000
 
 /* ---- Whether there is anything to compare ---- */
@@ -239,7 +240,8 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
-/* Whether the rank has left in order or exited with code 0. The code is stored before the state. */
+/* Whether the rank has left in order or exited with code 0. The code is stored before the state, so
+ * it is known if the state shows the end of the process. */
 static bool ended_well(const struct tt_rank_status *rank_status)
 {
     uint32_t cause = atomic_load(&rank_status->cause);

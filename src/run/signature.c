@@ -139,7 +139,7 @@ static void add_counts(struct signature_text *to, const struct tt_call_signature
     add(to, "counts=");
     for (int i = 0; i < TT_SIGNATURE_FIRST && w->counts[i] >= 0; i++)
         add(to, "%s%lld", i ? "," : "", (long long)w->counts[i]);
-    uint64_t more = (uint64_t)w->n; /* the data may be corrupt, so this must not overflow */
+    uint64_t more = (uint64_t)w->n; /* unsigned: corrupt data must cause no signed overflow */
     for (int i = 0; i < TT_SIGNATURE_FIRST && w->counts[i] >= 0; i++)
         more -= (uint64_t)w->counts[i];
     if (w->counts[TT_SIGNATURE_FIRST - 1] >= 0 && more != 0)
@@ -203,7 +203,7 @@ char *tt_signature_type(const struct tt_call_signature *signature, char *buffer,
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n)
 {
     struct signature_text to = {buffer, n};
-    struct tt_call_signature w = *signature; /* the signature's owner may write to it meanwhile */
+    struct tt_call_signature w = *signature; /* a copy, since the owner may write to it meanwhile */
     add(&to, "%s", tt_signature_name(&w));
     if (w.coll < 0 || w.coll >= TT_SIGNATURE_KINDS) return buffer;
     add(&to, "(");

@@ -73,7 +73,7 @@ struct tt_call_signature {
 };
 _Static_assert(sizeof(struct tt_call_signature) == TT_LINE, "layout() counts on it");
 
-/* Returns the signature of a call on a team of p ranks. */
+/* Returns the signature of a call on a team of p ranks. `print` is the fingerprint of the call. */
 struct tt_call_signature tt_signature_of(const struct tt_call *call, int p, uint32_t print);
 
 /* Returns the name of the call: "reduce", "team_split". */

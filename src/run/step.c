@@ -117,8 +117,8 @@ static void put_word(struct tt_end *end, uint64_t word)
     end->position += WORD;
 }
 
-/* Puts as much of a message into the ring as fits. Returns true if the whole message, or its
- * address, is in the ring. */
+/* Puts as much of a message into the ring as fits into the `room` free bytes. Returns true if the
+ * whole message, or its address, is in the ring. */
 static bool put(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, int64_t room)
 {
     if (!m->headed) {
@@ -346,7 +346,7 @@ static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const stru
                                  struct tt_message *m)
 {
     /* A put may come before its target has begun the call, and so before the target has made and
-     * backed its window. */
+     * backed its window. Then the put waits. */
     bool waits = s->kind == TT_PUT && s->range[0].buf == TT_WIN &&
                  begun_last(exec->team, exec->slot, s->peer) < exec->base >> 32;
     if (tt_unlikely(waits)) return TUTTI_AGAIN;
@@ -441,8 +441,8 @@ char *tt_step_which_team(const struct tt_team *t, char *text, size_t n)
     return text;
 }
 
-/* Returns the number of the first call, up to execution `now`, in which the member is known to
- * differ from this rank, or `now` if there is no such call. */
+/* Returns the number of the first call, up to execution `now`, in which the calls of the member and
+ * of this rank are known to differ, or `now` if no such call is known. */
 static uint64_t first_difference(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
@@ -466,9 +466,10 @@ static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int 
         t->job_rank[t->me], mine, t->job_rank[peer], tt_step_which_team(t, team, sizeof team));
 }
 
-/* Names the first call that differs, because a rank that waits for nobody in a call may notice a
- * mismatch only in a later call. If both calls have the same text, they differ in counts that the
- * text does not show, or in the algorithm, because a setting differs between the ranks. */
+/* The error names the first call that differs, in execution `now` or before. A rank that waits for
+ * nobody in a call may notice a mismatch only in a later call. If both calls have the same text,
+ * they differ in counts that the text does not show, or in the algorithm, because a setting differs
+ * between the ranks. */
 tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
 {
     uint64_t k = first_difference(t, now, peer);
@@ -579,7 +580,8 @@ static tutti_status compare_contents(const struct tt_team *t, uint64_t number, i
 }
 
 /* Sets how many bytes `rank` has for the peer (in bytes[TT_IN]) and expects from the peer (in
- * bytes[TT_OUT]). */
+ * bytes[TT_OUT]), in the call that is in the slot. words: the two ranks have words for each other
+ * (tt_team_word). */
 static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer, bool words,
                           int64_t bytes[2])
 {
@@ -814,8 +816,9 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                     : do_step_traced(exec, lane, &plain);
 }
 
-/* Do up to `most` steps of a lane that has not ended, until a step cannot be done yet. They return
- * the number of steps done; *status is the status of the last step. */
+/* straight_steps (for a plan without loops and exchanges) and unrolled_steps (for any other plan)
+ * do up to `most` steps of lane i, which has not ended, until a step cannot be done yet. They
+ * return the number of steps done; *status is the status of the last step. */
 static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
 {
     struct tt_iter *iter = &exec->lane[i].iter;

@@ -140,7 +140,7 @@ bool tt_team_find_windows(struct tt_team *t)
     return all;
 }
 
-/* Mixes the three arguments by the function of splitmix64. */
+/* Mixes the three arguments to one number, by the function of splitmix64. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first)
 {
     uint64_t z = of + 0x9e3779b97f4a7c15u * (2 * n + 1) + (uint64_t)first;
@@ -193,8 +193,9 @@ static bool is_mapped(const struct tt_team *t)
     return mapped;
 }
 
-/* Returns the processors of the team's nodes. Of the job's machines only the sum is known, so each
- * counts as having equally many. Nodes that are containers of one machine share its processors. */
+/* Returns the processors of the team's nodes. Only the sum of the processors of all nodes of the
+ * job is known, so each node counts as having equally many. Nodes that are containers of one
+ * machine share its processors. */
 static int cores_of(const struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -225,8 +226,9 @@ static void find_short_window(struct tt_team *t, int rank)
     t->window[TT_SHORT_WINDOWS][rank] = (char *)tt_team_line(t, rank, 0)->window;
 }
 
-/* Sets the views of all members: of a member of this node, its block; of a member on another node,
- * the empty mirror, until the first message comes from that member or goes to it. */
+/* Sets the views of all members. The view of a member of this node is its block, whose offset is in
+ * blocks[]. The view of a member on another node is the empty mirror, until the first message comes
+ * from that member or goes to it. */
 static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
 {
     struct tt_block mirror = layout_of_mirror(t->map.p);
@@ -497,8 +499,8 @@ static void add_reason(const struct tt_failure *failure, char *text, size_t n)
     snprintf(text + used, n - used, ": %s", failure->why);
 }
 
-/* Breaks the team because a member has failed. The function that noticed the failure has set the
- * text of tutti_error(), which this function takes. */
+/* Breaks the team because a member, rank `culprit` of the job (-1: unknown), has failed. Takes the
+ * text of tutti_error(), which the function that noticed the failure has set. */
 static void break_for(struct tt_team *t, int culprit)
 {
     char text[sizeof t->broken_text];
@@ -528,7 +530,7 @@ static void look_at(struct tt_team *t, int r)
     char text[384];
     enum tt_rank_state state = state_of(t, r);
     if (state == TT_RANK_LEFT) t->left = true;
-    /* The member may have failed after hear_error last looked at it. */
+    /* The member may have failed after hear_error last looked at it, so hear_error looks again. */
     if (state != TT_RANK_FAILED || hear_error(t) || t->broken != TUTTI_OK) return;
     struct tt_failure failure = failure_of(t, t->job_rank[r]);
     const char *mine = r == t->me ? "this rank counts as failed: " : "";
@@ -631,7 +633,7 @@ void tt_team_give_up(struct tt_team *t, int gone)
     }
     set_broken(t, TUTTI_ERR_PEER, -1, text);
     t->given_up = true;
-    t->reported = true; /* the call that runs the agreement reports it */
+    t->reported = true; /* the call that runs the agreement reports the error */
 }
 
 void tt_team_revoke(struct tt_team *t, int by)

@@ -108,7 +108,7 @@ static inline int64_t tt_team_short_window(int p)
     return (p <= 32 ? 3 : 7) * TT_LINE - (int64_t)TT_WINDOW_AT;
 }
 
-/* In teams of more members, calls of pairs use no words (tt_team_word) and no low bytes. */
+/* The most members of a team in which calls of pairs use words (tt_team_word) and low bytes. */
 #define TT_WORDS_MOST 64
 static inline int64_t tt_team_words(int p)
 {
@@ -141,7 +141,7 @@ static inline void tt_pair_bytes(uint32_t word, int64_t bytes[2])
     bytes[TT_IN] = word >> 16;
     bytes[TT_OUT] = word & UINT16_MAX;
 }
-/* Whether two words contain numbers, and the pieces of the two members for each other match. */
+/* Whether two words, those that two members have for each other, contain numbers which match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 {
     return one != TT_PAIR_UNFIT && other == (one << 16 | one >> 16);
@@ -293,7 +293,8 @@ int64_t tt_team_window(void);
 int64_t tt_team_slots(int p, bool crowded);
 int64_t tt_team_windows(int p);
 
-/* Allocates this rank's block for a team of p members in its arena. Errors: MEMORY, LIMIT. */
+/* Allocates this rank's block for a team of p members in its arena, and sets *offset to its offset
+ * in the segment. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
 /* Allocates a block that is large enough for a team of any size up to p. */
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
@@ -405,7 +406,7 @@ static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
     return &((struct tt_head *)t->view[rank].at)->done;
 }
 
-/* Returns the signal word of a lane of a member. */
+/* Returns the signal word of a lane of a member in a slot. */
 static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank, int slot,
                                                uint32_t lane)
 {

@@ -117,8 +117,8 @@ void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords)
     }
 }
 
-/* Returns coordinate `at` of a dimension, taken modulo the dimension if this is periodic; -1: it is
- * outside of the grid. */
+/* Returns coordinate `at` of dimension `dim`, taken modulo the size of the dimension if this is
+ * periodic; -1: it is outside of the grid. */
 static int fold(const struct tt_cart *cart, int dim, int64_t at)
 {
     int64_t size = cart->dims[dim];

@@ -36,8 +36,8 @@ bool tt_cart_balance(int p, int n, int *dims);
 void tt_cart_coords(const struct tt_cart *cart, int rank, int *coords);
 int tt_cart_rank(const struct tt_cart *cart, const int *coords);
 
-/* Returns the rank whose coordinate is larger by `distance` in one dimension; -1: that place is
- * outside of the grid. */
+/* Returns the rank at the place whose coordinate in dimension `dim` is larger by `distance`, which
+ * may be negative; -1: that place is outside of the grid. */
 int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance);
 
 /* Finds the rank in the grid that member `me` of the map gets if the ranks of each node form a

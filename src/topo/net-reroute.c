@@ -55,7 +55,8 @@ static tutti_status list_links(struct search *s)
     return TUTTI_OK;
 }
 
-/* Searches all vertices that can be reached from one vertex. */
+/* Finds all vertices that can be reached from the vertex `from`, breadth first, and sets s->order,
+ * s->list and s->n. */
 static void search(struct search *s, int from)
 {
     for (int v = 0; v < s->net->vertices; v++) s->order[v] = -1;
@@ -78,8 +79,8 @@ static bool is_up(const struct search *s, int from, int to)
     return s->order[to] < s->order[from];
 }
 
-/* Records that the pair (vertex, state) is at this distance from the destination, unless it has
- * been reached before. */
+/* Records that the pair (vertex, state) is at this distance from the destination, and appends the
+ * pair to the list, which has *n entries. Does nothing if the pair has been reached before. */
 static void reach(struct search *s, int *n, int pair, int distance)
 {
     if (s->distance[pair] >= 0) return;

@@ -31,12 +31,13 @@ static int neighbour(const struct tt_net *net, int node, int port)
 /* Returns the port to the parent or to a child. Ancestors have lower numbers than their
  * descendants. So the search climbs from the destination until it finds a child of this node, or a
  * number that is not larger than this node's. In the second case the destination is not below this
- * node, and the route goes up. */
+ * node, and the route goes up. In a chain (k = 1) all nodes with larger numbers are below this
+ * node, so no search is needed. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int below = route->to, k = net->extent[0];
     *channel = 0;
-    if (k == 1) return below > route->at; /* climbing a long chain would be slow */
+    if (k == 1) return below > route->at;
     while (below > route->at && (below - 1) / k != route->at) below = (below - 1) / k;
     return below > route->at ? (below - 1) % k + 1 : 0;
 }

@@ -37,8 +37,8 @@
  *     dragonfly    within the group, to the destination's group, within that group; the channel
  *                  changes after the link between the groups
  *     with missing nodes: first up and then down in an order of the vertices (Autonet's up/down
- *                  routing, Schroeder et al. 1991), and once more so on the second channel; the
- *                  shortest such path (net-reroute.c)
+ *                  routing, Schroeder et al. 1991); then perhaps up and down once more, on the
+ *                  second channel. It is the shortest such path (net-reroute.c)
  */
 #ifndef TT_TOPO_NET_H
 #define TT_TOPO_NET_H
@@ -66,7 +66,8 @@ struct tt_hop {
 };
 
 /* A route that is being followed: it has reached the vertex `at` on its way to node `to`. `state`
- * is what the next steps need to know of the path so far, in a form of each kind of network. */
+ * is what the next steps need to know of the path so far; each kind of network gives it a meaning
+ * of its own. */
 struct tt_route {
     int at, to, state;
 };
