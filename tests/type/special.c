@@ -183,8 +183,8 @@ static void complex_products(void **state)
     enum { PARTS = sizeof part / sizeof part[0] };
     for (int i = 0; i < PARTS * PARTS * PARTS * PARTS; i++) {
         int ai = i / PARTS, br = ai / PARTS, bi = br / PARTS;
-        double complex a = CMPLX(part[i % PARTS], part[ai % PARTS]);
-        double complex b = CMPLX(part[br % PARTS], part[bi % PARTS]), want = a * b;
+        double complex a = __builtin_complex(part[i % PARTS], part[ai % PARTS]);
+        double complex b = __builtin_complex(part[br % PARTS], part[bi % PARTS]), want = a * b;
         CHECK_PRODUCT(float, TUTTI_C64, a, b, want);
         CHECK_PRODUCT(double, TUTTI_C128, a, b, want);
 #if TT_HAS_F80
