@@ -76,10 +76,12 @@ static uint64_t enough(const struct tt_check_job *job, int p)
 
 /* Returns the number of the first case to prove on p ranks. Up to 33 ranks, each number of ranks
  * begins elsewhere, so that together they try many more combinations of parameters than each of
- * them. More ranks begin with case 0, which is cheap, because its vectors are empty. */
+ * them. The numbers are further apart than the cases that are proven on p ranks by default. More
+ * ranks begin with case 0, which is cheap, because its vectors are empty. */
 static uint64_t first_case(int p)
 {
-    return p <= 33 ? (uint64_t)p * 1009 : 0;
+    enum { APART = 1009 };
+    return p <= 33 ? (uint64_t)p * APART : 0;
 }
 
 /* Proves a case, which is the i-th that is proven for an algorithm. Every second case is executed

@@ -379,8 +379,8 @@ static bool may_acknowledge(struct tt_peer *peer)
     return !peer->waiting.first && tt_out_begin(&peer->out, 2 * sizeof(uint64_t));
 }
 
-/* What an attempt to write one piece has led to. OVER: no piece is left to claim. LATER: the
- * acknowledgement of a piece could not be sent now, so no piece was claimed. WROTE: a piece was
+/* An attempt to write one piece has one of these results. OVER: no piece is left to claim. LATER:
+ * the acknowledgement of a piece could not be sent now, so no piece was claimed. WROTE: a piece was
  * written. */
 enum split_outcome { OVER, LATER, WROTE };
 
