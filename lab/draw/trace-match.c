@@ -29,7 +29,8 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    /* base_us and base_ps are the time at which the first step or call begins */
+    /* the time at which the first step or call begins, of `execution` or, if that is negative, of
+     * the trace: base_us microseconds plus base_ps picoseconds */
     int64_t execution, base_us, base_ps;
     /* for each event (index in the trace): its mark, if the event starts a step for which a wait
      * was found */

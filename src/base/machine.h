@@ -88,9 +88,9 @@ struct tt_machine_network {
     int64_t wire[TT_MACHINE_WIRES_N][TT_MACHINE_POINTS];
 };
 
-/* Invariants (tt_machine_valid): all entries of `number` and `table` are from 1 to TT_MACHINE_MOST,
- * and those per mille at most a million. All entries of `network` are from 1 to TT_MACHINE_MOST, or
- * all of them are 0. */
+/* Invariants (tt_machine_valid): all entries of `number` and `table` are from 1 to TT_MACHINE_MOST.
+ * Entries of the tables copy_shared and read_shared are per mille, not picoseconds, and at most a
+ * million. All entries of `network` are from 1 to TT_MACHINE_MOST, or all of them are 0. */
 #define TT_MACHINE_MOST INT64_C(1000000000000) /* a second, in picoseconds */
 struct tt_machine {
     int64_t number[TT_MACHINE_NUMBERS_N];

@@ -53,7 +53,9 @@ struct tt_part_slices {
  * copied from buffer to buffer. */
 struct tt_part_slices tt_part_slices(const struct tt_parts *parts, const struct tt_call *call,
                                      const struct tt_map *map, bool may, int64_t len);
-/* Returns where in the window slice j of the piece with the part number i lies. */
+/* Returns the offset in the window of slice j of the piece with the part number i (tt_part_of).
+ * Even slices go into the first half of the piece's place in the long window, odd ones into the
+ * second half. */
 static inline int64_t tt_part_slice_at(const struct tt_parts *parts, const struct tt_part_slices *s,
                                        int i, int j)
 {

@@ -270,7 +270,8 @@ struct tt_range tt_strided(struct tt_builder *b, struct tt_range r, int64_t bloc
 /* The number of a started step in its lane, by which the plan waits for the step later. */
 typedef uint32_t tt_started;
 #define TT_DROPPED UINT32_MAX /* the number of a step that the builder has dropped */
-/* Returns how many steps the lane has started so far; the next started step gets this number. */
+/* Returns how many numbered steps the lane has so far: steps that start a transfer (send, recv,
+ * put, get) and exchanges. The next such step gets this number. */
 tt_started tt_builder_starts(const struct tt_builder *b);
 
 /* Begins the next lane; lane 0 has begun already. The TMP of the new lane lies after the TMP of all

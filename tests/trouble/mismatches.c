@@ -271,7 +271,9 @@ static bool call_on_half(tutti_client *client, int i)
     return status == (half == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
 }
 
-/* halves TIMES: tries call_on_half with TIMES clients, one after the other. */
+/* halves TIMES: calls call_on_half with TIMES clients, one after the other: the ranks form two
+ * teams, and the calls of one team do not match. Each rank prints how often it got the right
+ * result, which is an error on that team and no error on the other team. */
 static int halves(int argc, char **argv)
 {
     int good = 0, times = argc > 0 ? atoi(argv[0]) : 0;

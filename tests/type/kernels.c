@@ -210,8 +210,8 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
     }
 }
 
-/* Returns the number of elements for the longest of lengths[] and for several blocks of the
- * kernels. */
+/* Returns the number of elements with which check_pair tries a length of several blocks of the
+ * kernels: as many as fit into 9001 bytes, but at least N. */
 static size_t elements(tutti_type type)
 {
     size_t in_blocks = 9001 / tutti_type_size(type);
