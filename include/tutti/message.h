@@ -18,7 +18,7 @@
  * packets, or by rendezvous. In a rendezvous the origin first notifies the target. If the target's
  * contexts can reach the data, they pull it in parallel, each context a portion; otherwise the
  * origin sends the data to the handler's context. Within a node the origin may also write parts of
- * the data to their destination while it is advanced, about a mebibyte at a time.
+ * the data to their destination while its context is advanced, about a mebibyte at a time.
  *
  * Messages from one context to one endpoint reach their handlers in the order of sending. The
  * library never loses a message: if there is no room, the message waits at its origin, and
@@ -117,8 +117,8 @@ TUTTI_API tutti_status tutti_advance_wait(tutti_context *context, int timeout_ms
  * advancing a context for a long time, because it computes or waits in another library, it calls
  * this function until it returns OK; otherwise other ranks may wait for these packets meanwhile. If
  * a rank is lost, the packets to that rank are dropped, and OK no longer covers packets to other
- * nodes that the network library still holds. Errors: ARG; those of messages and teams are left to
- * tutti_advance. One thread per context at a time. */
+ * nodes that the network library still holds. Errors: ARG. The errors of messages and teams stay
+ * for tutti_advance to return. One thread per context at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_drain(tutti_context *context);
 
 /* Posts `work` to a context from any thread. The thread that advances the context next calls
@@ -185,9 +185,9 @@ typedef struct tutti_receive {
     int64_t count;   /* how many elements there is room for */
     tutti_type type; /* the type of the elements */
     /* Called when the data have arrived; may be NULL. Its status is TRUNCATED if the message was
-     * longer (the library drops the rest), and PEER if the origin failed before. It is ARG if a
-     * buffer at either end is not valid memory or the type or count is wrong, and MEMORY if the
-     * data could not be unpacked. */
+     * longer (the library drops the rest), and PEER if the origin failed before the data had
+     * arrived. It is ARG if a buffer at either end is not valid memory or the type or count is
+     * wrong, and MEMORY if the data could not be unpacked. */
     tutti_done_fn *done;
     void *arg;   /* the argument of `done` */
     int put_off; /* non-zero: the caller will pass message->pending to tutti_message_receive */
@@ -240,7 +240,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_send(tutti_context *contex
 
 /* Sends a header and data of at most TUTTI_IMMEDIATE_BYTES together in one packet. The function
  * copies both before it returns. AGAIN: there is no room, and nothing was sent; advance the context
- * and try again. Errors, after which nothing was sent, either: ARG, MEMORY, PEER. */
+ * and try again. After an error (ARG, MEMORY, PEER) nothing was sent, either. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_immediate(tutti_context *context,
                                                                 tutti_endpoint *to, int dispatch,
                                                                 const void *header,
@@ -267,10 +267,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *clie
  * `done` gets it. region may be NULL. Errors: ARG (the region was freed already). Does not block.
  * Local, one thread per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
-/* Stores the region's key in *key. The key is valid in this job, for clients with the same number,
- * until the region is freed; ranks may keep it and pass it on. Errors: ARG (region or key is NULL),
- * MEMORY, LIMIT (the network's key does not fit: fewer UCX_NET_DEVICES make it shorter), SYSTEM
- * (the network provides no key). Does not block. Local, one thread per client at a time. */
+/* Stores the region's key in *key. The key is valid in this job until the region is freed, for the
+ * client of each rank that has the number of this client (tutti_init); ranks may keep it and pass
+ * it on. Errors: ARG (region or key is NULL), MEMORY, LIMIT (the network's key does not fit: fewer
+ * UCX_NET_DEVICES make it shorter), SYSTEM (the network provides no key). Does not block. Local,
+ * one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 
@@ -280,8 +281,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *reg
  * function returns ARG, MEMORY or PEER, it has started nothing. ARG: the range lies outside the
  * region, the key is invalid or belongs to another rank, or the kernel finds the memory unmapped.
  * ARG also if the region is on this node and was freed, by tutti_region_free or by tutti_finalize.
- * If neither the node nor the network can access memory by itself, the owner must go on advancing
- * its context. */
+ * If neither loads and stores, nor the kernel, nor the network can access the owner's memory, the
+ * owner must go on advancing its context. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);
@@ -294,7 +295,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_put(tutti_context *context, tutti_
                                                   tutti_done_fn *done, void *arg);
 
 /* Calls `done` when all messages and puts that the context has sent to the endpoint before this
- * call are delivered or in place; with endpoint NULL, all that it has sent to any endpoint. `done`
+ * call are delivered or in place; if `to` is NULL, all that it has sent to any endpoint. `done`
  * gets PEER if a rank failed or left, and this rank does not know whether that rank has received
  * all of them; later fences do not report this failure again. If the function returns ARG, MEMORY
  * or PEER (the endpoint's rank is known to have failed or left), it does not call `done`. done may

@@ -128,9 +128,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * calls on a team do not make this rank wait for all members: a bcast, reduce, gather(v),
  * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
  * call on a team was one of these, the function waits until each member has made as many calls as
- * this rank, or has failed or left, or until none has made progress for five seconds. It does not
- * wait until they finalize. After a barrier or an allreduce it does not wait. If this rank leaves
- * before another rank makes one call too many, only that other rank gets an error. Errors:
+ * this rank, or has failed or left. It stops waiting if no member makes progress for five seconds,
+ * and it does not wait until the members finalize. After a barrier or an allreduce it does not
+ * wait. If this rank leaves before another rank makes one call too many, only that other rank gets
+ * an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
@@ -274,11 +275,12 @@ typedef enum tutti_domain {
     TUTTI_DOMAIN_L3    /* the processors that share an L3 cache */
 } tutti_domain;
 
-/* Makes one team for each memory domain; `key` is as in tutti_team_split. A rank belongs to the
- * NUMA domain or L3 cache that has all processors on which the calling thread may run (`tutti run`
- * and other launchers bind ranks). Ranks whose processors are in several such domains belong to
- * none of them, and form one more team on each node. Collective over `team`; blocks; all ranks
- * return the same status. The caller frees the team. One thread per team. Errors:
+/* Makes one team for each memory domain. The ranks of a team are ordered by key, then by their rank
+ * in `team`. A rank belongs to the NUMA domain or L3 cache that has all processors on which the
+ * calling thread may run (`tutti run` and other launchers bind ranks). Ranks whose processors are
+ * in several such domains belong to none of them, and form one more team on each node. Collective
+ * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread per
+ * team. Errors:
  *
  *     ARG          part is NULL, or the domain is unknown or not the same on all ranks
  *     UNSUPPORTED  on some host the library finds no hwloc, or hwloc knows no such domain;
@@ -302,8 +304,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
  *
  *     ARG       n is not in 1 .. size of the team, ranks is NULL, an entry is no rank of the team
  *               or is in the list twice, or this rank is not in the list: only this rank returns,
- *               and the others wait until it makes the right call or leaves; or part is NULL at
- *               some rank
+ *               and the others wait until it makes the right call or leaves
+ *     ARG       part is NULL at some rank: all ranks of the list return
  *     MISMATCH  two ranks that wait for each other passed different lists with the same tag; all
  *               ranks of these lists that make such a call return it. The old team goes on
  *               working, but this tag does not work any more on it for these ranks
@@ -336,7 +338,7 @@ TUTTI_API tutti_status tutti_team_free(tutti_team *team);
 
 /* How a grid is numbered. */
 typedef enum tutti_cart_order {
-    TUTTI_CART_LAST_FASTEST,  /* as arrays in C, and as in MPI: rank 1 has coordinates 0, ..., 1 */
+    TUTTI_CART_LAST_FASTEST,  /* as arrays in C, and as in MPI: rank 1 has coordinates ..., 0, 1 */
     TUTTI_CART_FIRST_FASTEST, /* as arrays in Fortran: rank 1 has coordinates 1, 0, ... */
     /* The ranks of each node form a block of the grid, so that few neighbours are on other nodes.
      * A rank may get another number than in the old team. If the nodes do not hold equally many
@@ -554,11 +556,11 @@ enum {
  * overlap, a root outside the team, an unknown type or operation), TYPE, MEMORY, LIMIT and
  * UNSUPPORTED. UNSUPPORTED means that TUTTI_ALGORITHM forces an algorithm that does not apply to
  * the call, or, in a nonblocking form, one before which the ranks exchange their counts. After ARG,
- * TYPE and UNSUPPORTED this rank has started nothing (except for the buffers below), and ranks
- * whose arguments are right wait for this rank. MEMORY, LIMIT and SYSTEM from a blocking or
- * nonblocking form break the team, and the other members get PEER. Calls that wait also return
- * PEER, with the rank and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5 of
- * f64, root 2) where rank 0 called bcast(n=5 of f64, root 1)".
+ * TYPE and UNSUPPORTED this rank has started nothing (except if a buffer is not valid memory, see
+ * below), and ranks whose arguments are right wait for this rank. MEMORY, LIMIT and SYSTEM from a
+ * blocking or nonblocking form break the team, and the other members get PEER. Calls that wait also
+ * return PEER, with the rank and the cause, and MISMATCH, with both calls: "rank 1 called bcast(n=5
+ * of f64, root 2) where rank 0 called bcast(n=5 of f64, root 1)".
  *
  * If a buffer is not valid memory and another rank accesses it by a system call, the call returns
  * ARG with the name of the argument, the team breaks, and the other members get an error that names
@@ -881,7 +883,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
  * may test requests of different teams. Returns OK if the request is complete, AGAIN if it is not.
  * If the request is not under way, the function returns OK if it was never started, else the status
  * with which it completed last. Does not block; but if there are more ranks than processors, a loop
- * of tests lets other ranks run between them. */
+ * of tests lets other ranks run between the tests. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
 /* Does what tutti_test does, but advances nothing. A program with many requests advances all of
  * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local,

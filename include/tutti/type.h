@@ -19,7 +19,7 @@ extern "C" {
 
 /* Basic types. X(name, C type or layout, bytes). A (value, index) pair is laid out as the C struct
  * { value; int32_t or int64_t index; }: F32_I32 as { float; int32_t }. Its size includes the
- * padding of that struct, whose contents do not matter; nor do those of the padding of an F80.
+ * padding of that struct. The contents of padding do not matter, neither in a pair nor in an F80.
  * Every platform moves all types. A platform reduces F80 and C160 only if its long double is the
  * 80-bit format of x86, and F128 and C256 only if its compiler has IEEE binary128. Elsewhere
  * built-in operations are not defined for these types. */
@@ -64,7 +64,7 @@ extern "C" {
 #define TUTTI_TYPE_UNSIGNED(type)                                                                  \
     (sizeof(type) == 2 ? TUTTI_U16 : sizeof(type) == 4 ? TUTTI_U32 : TUTTI_U64)
 
-/* The type that has the format of a long double on this platform. */
+/* The one of the three types that has the format of a long double on this platform. */
 #define TUTTI_TYPE_LONG_DOUBLE(f64, f80, f128)                                                     \
     (LDBL_MANT_DIG == 64 ? (f80) : LDBL_MANT_DIG == 113 ? (f128) : (f64))
 

@@ -46,8 +46,8 @@ struct tutti_client {
     struct tt_seat seat;
     struct tt_fabric fabric;
     struct tt_net net; /* the network in TUTTI_NETWORK, for the world; empty if that is not set */
-    /* the seat came from tt_boot_attach, so the client calls tt_boot_detach when it ends; else
-     * threads.c owns the segment */
+    /* true: the seat came from tt_boot_attach, and the client calls tt_boot_detach when it ends;
+     * false: threads.c owns the shared memory of the seat */
     bool owns_seat;
     /* all teams, the world last; also freed teams, until this rank has left them */
     tutti_team *teams;
@@ -60,7 +60,7 @@ struct tutti_client {
     struct tt_remote_teams *remote_teams;
     struct tt_agree *agree;
     struct tt_lock *lock; /* for a client that threads share; else NULL */
-    int64_t tested_ns;    /* when tutti_test last returned AGAIN, if ranks share processors */
+    int64_t tested_ns;    /* when tutti_test last returned AGAIN (only if ranks share processors) */
 };
 
 /* Returns the lock that a call on context `c` takes, or NULL if it takes none. Each context other
@@ -95,8 +95,8 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
  * job, and blocks[r] is the offset of its block in the segment. Errors: MEMORY. */
 tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_rank,
                          const int64_t *blocks, tutti_team **team);
-/* Deletes a team without waiting for other ranks. `shared` is as in tt_team_release
- * (run/team.h). */
+/* Deletes a team without waiting for other ranks. If `shared`, also frees the shared memory of this
+ * rank that other members of the team have mapped. */
 void tt_team_delete(tutti_team *team, bool shared);
 
 /* Continues to leave the teams that the user has freed (run/settle.h), and deletes each team that
@@ -130,7 +130,7 @@ struct tt_args {
      * sends to each neighbour. */
     int64_t n;
     const int64_t *counts, *displs;
-    /* the call may wait for other ranks before it starts */
+    /* false: the call is nonblocking, so the ranks must not exchange counts before it starts */
     bool may_wait;
     /* an alltoall(v, w) in place: `in` is `out`, so elements are packed even if their type is
      * basic */
@@ -167,15 +167,15 @@ void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct 
                      struct tt_stretch *out);
 /* Makes the plan of an alltoallv, gatherv or scatterv by an algorithm that needs more than this
  * rank's counts (tt_algorithm.first). The ranks first exchange the counts that the algorithm needs.
- * The caller owns a use of the plan (choose/cache.h). The team breaks if a rank sends a piece that
- * differs from what its receiver expects. Errors: UNSUPPORTED (the call must not wait for other
- * ranks), MISMATCH, MEMORY, and those of tt_collective_run. */
+ * The caller ends its use of the plan with tt_prepared_drop. The team breaks if a rank sends a
+ * piece that differs from what its receiver expects. Errors: UNSUPPORTED (the call must not wait
+ * for other ranks), MISMATCH, MEMORY, and those of tt_collective_run. */
 tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
                                const struct tt_as_given *given,
                                const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
 /* Makes the plan of a checked call with counts, or takes the plan of an earlier call that was given
- * the same arguments (`given`; choose/cache.h). The caller owns a use of the plan. Errors: those of
- * tt_prepare. */
+ * the same arguments (`given`; choose/cache.h). The caller ends its use of the plan with
+ * tt_prepared_drop. Errors: those of tt_prepare. */
 tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
                               const struct tt_as_given *given, struct tt_prepared **prepared);
 /* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */

@@ -167,9 +167,9 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, an execution without steps (`note`, begun by tutti_team_free) publishes this last call to
- * the other members. In this case the function first waits for that execution to end, and then only
- * a mismatch counts as an error. */
+ * team, tutti_team_free was this rank's last call: it began an execution without steps (`note`),
+ * which shows the call to the other members. In this case the function first waits for that
+ * execution to end, and then only a mismatch counts as an error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;

@@ -7,10 +7,10 @@
  *               bcast
  *     LONGEST   the longest piece of each rank, by an allgather
  *
- * If a piece passes through third ranks, no message shows its receiver what the sender has for it.
- * So this file compares what each rank sends with what its receiver expects. To the allgather each
- * rank adds a number, its balance; the sum of all balances shows whether all pieces agree. If they
- * do not, all ranks look for the difference, and no rank makes a plan.
+ * If a piece passes through third ranks, no message says to the receiver how much the sender has
+ * for it. So this file compares what each rank sends with what its receiver expects. To the
+ * allgather each rank adds a number, its balance; the sum of all balances shows whether all pieces
+ * agree. If they do not, all ranks look for the difference, and no rank makes a plan.
  */
 #include <stdio.h>
 #include <string.h>

@@ -479,7 +479,8 @@ static char *typed_row(const struct tt_packed *k, const struct tt_fabric *f,
     return s->user;
 }
 
-/* Does for an alltoallw what find_rows does for other calls. */
+/* Finds the buffers of an alltoallw that need no packing, as find_rows does for other calls, and
+ * sets the displacements of both sides for that choice. */
 static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct tt_fabric *f,
                                        const struct typed_side *in, const struct typed_side *out,
                                        int p)
@@ -653,7 +654,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     struct tt_contents *first = (struct tt_contents *)(k->counts + counts);
     k->pieces = (struct tt_packed_piece *)(first + contents);
     struct tt_args plain = *args;
-    /* `args` owns the lists, and `plain`, its copy, does not */
+    /* the caller frees args->lists, so the copy `plain` must not own them, too */
     plain.lists = NULL;
     /* in the plan's call, a call in which each pair of ranks has its own piece is never in place
      * (plan/call.h) */

@@ -34,8 +34,8 @@ struct tt_packed {
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* if the call is a neighbourhood collective */
     /* The contents of the pieces of the input, contents[0], and of the output, contents[1]; NULL:
-     * the type in `args` determines them. In an alltoallw, struct typed_side in packed.c says to
-     * which rank an entry belongs. */
+     * the type in `args` determines them. Each of the two has an entry for each rank or, in a
+     * neighbourhood collective, for each neighbour and this rank. */
     struct tt_contents *contents[2];
     int contents_n; /* the number of entries of contents[0] and contents[1] together */
     /* The type of all pieces, as a value of tt_contents.type. Set only if contents[0] is not NULL.

@@ -102,8 +102,8 @@ static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
     return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
 }
 
-/* Makes a plan for one request; the caller owns the only use. The function takes no plan from the
- * cache, because the cached plan may be that of an algorithm that is being measured. */
+/* Makes a plan for one request; the caller ends the only use of it. The function takes no plan from
+ * the cache, because the cached plan may be that of an algorithm that is being measured. */
 static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
                                  struct tt_prepared **prepared)
 {

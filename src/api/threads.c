@@ -115,8 +115,9 @@ struct brought {
     int64_t pid, threads;
 };
 
-/* The offer of rank 0 to the other ranks: whether it could make the memory, the memory's
- * descriptor, and the job's stamp. The other ranks contribute zeros to the allreduce. */
+/* The words that rank 0 sends to the other ranks by find_greatest: whether it could make the
+ * memory, the memory's descriptor, and the stamp by which the other ranks recognise the new job
+ * (struct tt_job_page). */
 struct offer {
     int64_t status, fd, stamp;
 };

@@ -176,7 +176,7 @@ void tt_stream(void *to, const void *from, size_t n);
 #else
 #define TT_STREAMS 0 /* tt_stream is memcpy */
 #endif
-enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the radices that a user may set */
+enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the least and the most TUTTI_RADIX */
 
 /* While the program runs, each rank of a team measures plain stores and tt_stream. It begins to
  * fill windows by tt_stream if plain stores take at least TT_STORES_SLOW times as long, and it

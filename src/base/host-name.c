@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks share memory if they have the same host name, the same kernel, and the same namespaces of
- * network and process ids. The network namespace matters because the memory is passed over a
- * socket, whose name is valid in one network namespace only. The namespace of process ids matters
- * because ranks refer to each other by process ids.
+ * Ranks try to share memory only if they have the same host name, the same kernel, and the same
+ * namespaces of network and process ids. The network namespace matters because the memory is passed
+ * over a socket, whose name is valid in one network namespace only. The namespace of process ids
+ * matters because ranks refer to each other by process ids.
  *
  * libtutti_mpi.so contains this file, too, so this file calls no other function of src/base.
  */

@@ -6,7 +6,8 @@
 #ifndef TT_HOST_NAME_H
 #define TT_HOST_NAME_H
 
-/* Where a process runs. Processes can share memory if both texts are the same. */
+/* Where a process runs. Two processes may be able to share memory only if both of their texts are
+ * the same. */
 struct tt_host_name {
     char name[65];  /* the name of the host, as its processes see it */
     char space[96]; /* the kernel, and the namespaces of the network and of process ids */

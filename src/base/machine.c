@@ -103,8 +103,9 @@ static int64_t least_number(enum tt_machine_number number)
 }
 
 /* Returns the smallest value that is credible for an entry of a table. A processor copies, reads or
- * sums at most a byte in a picosecond. In the tables with times per mille, no entry is below 1000:
- * a copy does not become faster because other processors copy at the same time. */
+ * sums at most a byte in a picosecond. No entry of copy_shared and read_shared is below 1000 (the
+ * time that one processor takes alone): a copy does not become faster because other processors copy
+ * at the same time. */
 static int64_t least_time(enum tt_machine_table table, int point)
 {
     return is_per_mille(table) ? MILLE : tt_machine_bytes[point];

@@ -89,8 +89,9 @@ struct tt_machine_network {
 };
 
 /* Invariants (tt_machine_valid): all entries of `number` and `table` are from 1 to TT_MACHINE_MOST.
- * Entries of the tables copy_shared and read_shared are per mille, not picoseconds, and at most a
- * million. All entries of `network` are from 1 to TT_MACHINE_MOST, or all of them are 0. */
+ * Entries of the tables copy_shared and read_shared are not picoseconds, but thousandths of the
+ * time that one processor takes alone, and at most a million. All entries of `network` are from 1
+ * to TT_MACHINE_MOST, or all of them are 0. */
 #define TT_MACHINE_MOST INT64_C(1000000000000) /* a second, in picoseconds */
 struct tt_machine {
     int64_t number[TT_MACHINE_NUMBERS_N];
@@ -143,10 +144,10 @@ int64_t tt_machine_time(const struct tt_machine *machine, enum tt_machine_table 
 int64_t tt_machine_wire(const struct tt_machine *machine, enum tt_machine_wire table,
                         int64_t bytes);
 /* Returns whether plain stores of 64 KiB to memory that another processor has read take more than
- * `times` times as long as stores that bypass the caches. A prediction assumes that ranks on
- * several processors fill windows by stores that bypass the caches if this holds for times =
- * TT_STORES_SLOW. It assumes that they fill rings in this way if this holds for times = 1 and each
- * rank has a processor. */
+ * `times` times as long as stores that bypass the caches. Predictions for ranks on several
+ * processors ask this twice. If it is true for TT_STORES_SLOW, they assume that ranks fill windows
+ * by stores that bypass the caches. If it is true for 1, and each rank has a processor, they assume
+ * that ranks fill byte rings in this way. */
 bool tt_machine_streams(const struct tt_machine *machine, int times);
 /* Return the name of a number or a table, such as "line" or "copy_memory_other", and a text that
  * says what takes this time. The texts are static. */

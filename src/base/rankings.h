@@ -11,7 +11,7 @@
 
 enum {
     TT_RANKED = 6,          /* the most algorithms that a ranking has for a size */
-    TT_RANKED_SIZES = 48,   /* the sizes of a ranking are powers of two */
+    TT_RANKED_SIZES = 48,   /* the sizes of a ranking: 2^0 .. 2^47 bytes */
     TT_RANKINGS_MOST = 128, /* the most rankings that a client has */
     TT_RANKINGS_GIVEN = 96, /* the most rankings that may come from a file */
     TT_RANKINGS_KINDS = 64  /* the entries of `last` in struct tt_rankings */
@@ -20,7 +20,7 @@ enum {
 /* All numbers on which a ranking depends, besides the machine model and the version of the library.
  * Two shapes are equal if all their bytes are equal. */
 struct tt_ranking_shape {
-    /* the bytes of a window, of the longest short message, and of a slice */
+    /* the bytes of a window, of the longest eager message, and of a slice */
     int64_t window, eager, slice;
     /* 0: all ranks are on one node; else a hash of the nodes of all ranks, which is never 0. Two
      * teams with the same hash, which is very unlikely, count as equal. */
@@ -42,8 +42,8 @@ enum { TT_REACHES_READ = 1, TT_REACHES_WRITE = 2, TT_REACHES_LOAD = 4 };
 enum { TT_NOT_RANKED = 0, TT_NOTHING_RANKED = UINT8_MAX };
 struct tt_ranking {
     struct tt_ranking_shape shape;
-    uint32_t computed; /* entries of `best` that this process has computed; 0 on several nodes,
-                        * because no file keeps them */
+    uint32_t computed; /* entries of `best` that this process has computed; 0 for ranks on several
+                        * nodes, whose rankings no file keeps */
     uint8_t best[TT_RANKED_SIZES][TT_RANKED];
 };
 
@@ -51,8 +51,8 @@ struct tt_ranking {
  * are not replaced by other rankings. */
 struct tt_rankings {
     int32_t n, given;
-    /* how many entries this process has computed in all rankings of teams on one node, those
-     * replaced included */
+    /* how many entries this process has computed in all rankings for ranks on one node, including
+     * rankings that were replaced later */
     uint32_t computed;
     uint32_t forgotten; /* how many times a new ranking replaced an older one */
     /* for each collective, with and without shared buffers: 1 + the index of the ranking that was

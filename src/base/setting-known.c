@@ -146,7 +146,7 @@ char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, si
 enum { VALUE_SHOWN = 200 };
 
 /* Warns of a variable that is no setting. `upper` is its name in capitals, which is compared with
- * those of the settings, without the common prefix. */
+ * the names of all settings, all without the prefix TUTTI_. */
 static void warn_of_name(const char *name, const char *upper, tt_setting_warn_fn *fn, void *arg)
 {
     char text[2 * NAME_MOST + 100];

@@ -185,7 +185,7 @@ static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
     add(&c->count[plan->me].steps, times_of(2, puts));
 }
 
-/* ---- Waits: one whose instance was never started is left out ---- */
+/* ---- Waits, without those for an instance that was never started ---- */
 
 /* Returns how many of the loops around the current step are also around the start. */
 static int common_loops(const struct counted_lane *c, const struct start *start)

@@ -32,8 +32,8 @@ struct tt_count tt_count_worst(const struct tt_count *count, int p);
 /* Returns the sum of each field over all ranks. */
 struct tt_count tt_count_sum(const struct tt_count *count, int p);
 /* Returns the number of steps that a plan does, without unrolling the plan. A step in a loop counts
- * once for each turn of the loop, except for `spared` turns of each loop; turns that leave the step
- * out (tt_vary) count, too. A generator counts nothing. */
+ * once for each turn of the loop, but `spared` turns of each loop are not counted. Turns that leave
+ * the step out (tt_vary) count, too. A generator (TT_EXCHANGE) counts nothing. */
 int64_t tt_plan_steps(const struct tt_plan *plan, int64_t spared);
 
 #endif

@@ -291,13 +291,14 @@ tt_started tt_recv(struct tt_builder *b, int peer, struct tt_range to, int64_t l
 tt_started tt_put(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 tt_started tt_get(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);
 void tt_wait(struct tt_builder *b, tt_started started);
-/* Waits for the instance that was started `ago` turns ago, 0..3; see docs/plan.md. */
+/* Appends a wait in a loop for the transfer that the step `started` has started `ago` turns before
+ * this turn (0..3); see docs/plan.md. */
 void tt_wait_ago(struct tt_builder *b, tt_started started, int ago);
 void tt_signal(struct tt_builder *b, int peer, uint32_t value); /* peer: a rank or TT_ALL */
 void tt_signal_set(struct tt_builder *b, const int32_t *ranks, uint32_t n, uint32_t value);
-/* Await the flag of a lane of the writer. tt_await awaits the flag of lane 0. Between
- * tt_subteam_begin and tt_subteam_end it awaits that of the lane which has the number of the lane
- * that is being built. */
+/* Await the flag of a lane of the writer. tt_await awaits the flag of the writer's lane 0 or,
+ * between tt_subteam_begin and tt_subteam_end, of the writer's lane with the same number as the
+ * lane that is being built. */
 void tt_await(struct tt_builder *b, int writer, uint32_t value);
 void tt_await_lane(struct tt_builder *b, int writer, int lane, uint32_t value);
 void tt_copy(struct tt_builder *b, struct tt_range to, struct tt_range from, int64_t len);

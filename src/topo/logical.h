@@ -25,12 +25,13 @@
  *  - Operations that do not commute need operands in rank order. For these, each local root's own
  *    node and the nodes below it are adjacent in rank order, so that the local root can combine
  *    their operands into one. The nodes on either side of the identified node are cut into runs of
- *    adjacent nodes, at most as many as the receivers may have children; if all nodes may be
- *    children, each run is one node. The largest node of a run becomes a child, and among equally
- *    large ones the one nearest to the middle of the run; the other nodes of the run are attached
- *    to the receivers of this child in the same way. No receiver takes more than
- *    TT_LOGICAL_CHILDREN. A caller's root that is not on the identified node may lie between nodes
- *    that are below the global root; the global root then sends it two operands, one for each side.
+ *    adjacent nodes. There are at most as many runs as all receivers together may have children; if
+ *    all nodes may be children, each run is one node. The largest node of a run becomes a child,
+ *    and among equally large ones the one nearest to the middle of the run; the other nodes of the
+ *    run are attached to the receivers of this child in the same way. No receiver takes more than
+ *    TT_LOGICAL_CHILDREN. A caller's root that is not on the identified node may lie on a node
+ *    between other nodes. The global root then sends it two operands: one for the nodes before it,
+ *    and one for the nodes after it.
  *
  * Source: docs/hierarchy.md.
  */
@@ -52,8 +53,8 @@ struct tt_logical {
     int global;        /* the global root, on the identified node */
     int levels;        /* levels of nodes: 1 for the identified node alone */
     int most_children; /* the most children on other nodes that any rank has */
-    /* how many operands the global root sends: 2 if the tree is in rank order, and the node of
-     * `top` lies between nodes that are below the global root; else 1 */
+    /* how many operands the global root sends: 2 if the tree is in rank order, `top` is not on the
+     * identified node, and its node is neither the first nor the last one; else 1 */
     int runs;
     int *root;   /* the local root of each node */
     int *parent; /* the parent of each node's local root; -1 for the node of `top` */
@@ -79,10 +80,10 @@ struct tt_logical_place {
     int child[TT_LOGICAL_CHILDREN + 1]; /* local roots of other nodes, in ascending order */
 };
 struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me);
-/* Returns, for a tree in rank order, the lowest of the ranks whose operands `local`, the local root
- * of a node, combines into the operand that it sends. `run` is 0, except for the second of the two
- * operands that the global root sends if tree->runs is 2: that one combines the ranks after those
- * of the caller's root, and `run` is 1. */
+/* For a tree in rank order: the local root `local` combines the operands of some ranks into the
+ * operand that it sends. Returns the lowest of these ranks. `run` is 0, except for the second of
+ * two operands (tree->runs) of the global root: `run` is 1 for that operand, which combines the
+ * ranks after the node of the caller's root. */
 int tt_logical_first(const struct tt_logical *tree, int local, int run);
 
 #endif

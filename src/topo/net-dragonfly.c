@@ -60,8 +60,8 @@ static int local_port(const struct sizes *s, int r, int other)
     return s->hosts + other - (other > r);
 }
 
-/* Does what tt_net_ops.next_port says. route->state is 1 if the route has left its first group, and
- * otherwise 0. */
+/* Returns the port by which the route goes on (tt_net_ops.next_port). route->state is 1 if the
+ * route has left its first group, and otherwise 0. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     struct sizes s = sizes(net);

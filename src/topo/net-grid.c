@@ -49,8 +49,9 @@ static bool ascends(const struct tt_net *net, int d, int at, int to)
     return 2 * up == extent ? at % 2 == 0 : 2 * up < extent;
 }
 
-/* Does what tt_net_ops.next_port says. route->state is twice the dimension in which the route
- * moves, plus 1 if the route has passed the link that closes the ring of that dimension. */
+/* Returns the port by which the route goes on (tt_net_ops.next_port). route->state is twice the
+ * dimension in which the route moves, plus 1 if the route has passed the link that closes the ring
+ * of that dimension. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int d = route->state / 2, at, to;

@@ -16,7 +16,8 @@ const char *tt_type_name(tutti_type type);
 /* Returns the type with the name text[0..length-1]; TUTTI_TYPES if there is none. */
 tutti_type tt_type_parse(const char *text, size_t length);
 
-/* User-defined operations are "user0" (TUTTI_OP_USER), "user1" ..., whether live or not. */
+/* The names of user-defined operations are "user0" (TUTTI_OP_USER), "user1" ..., whether the
+ * operations are live or not. */
 /* Returns the operation that `op` is bound to (tutti_op_bind); `op` itself if it is not bound. */
 static inline tutti_op tt_op_base(tutti_op op)
 {
