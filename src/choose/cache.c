@@ -67,7 +67,8 @@ tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* Sets the sizes that this rank's buffers must have; see call.h. */
+/* Sets the sizes that this rank's buffers must have, and where in OUT the input of a call in place
+ * is. */
 static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const struct tt_team *team)
 {
     p->in_bytes = tt_call_in_bytes(c, team->map.p, team->me);

@@ -32,7 +32,7 @@ struct tt_prepared {
      * for each rank (tt_call_counts), or its algorithm is being measured. false: the cache owns the
      * use. */
     bool owned;
-    bool segments;           /* the call also has pieces for each rank (tt_call_segments) */
+    bool segments;           /* the buffers have a segment for each rank (tt_call_segments) */
     enum tt_windows windows; /* the windows that the plan uses; equal on all ranks whose calls
                               * match */
     struct tt_trial *trial;  /* the trial that measures this plan (measure.h); NULL: none does */

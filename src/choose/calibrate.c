@@ -341,7 +341,7 @@ static int64_t multiplication_ps(void)
 
 static void measure_numbers(struct brief *b, struct tt_machine *m)
 {
-    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* how many multiplications each takes */
+    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* the times of these, in multiplications */
     int64_t unit = multiplication_ps();
     m->number[TT_MACHINE_call] = CALL * unit;
     m->number[TT_MACHINE_step] = STEP * unit;

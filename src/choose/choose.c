@@ -21,22 +21,21 @@
 
 struct row {
     const struct tt_algorithm *algorithm;
-    int64_t most_bytes; /* the most bytes that a rank contributes; in an exchange, to each rank */
+    int64_t most_bytes; /* the most bytes that a rank contributes; in an alltoall, for each rank */
     int most_ranks;
-    /* The highest cost of reading the buffers of other ranks: map->read_cost. A row with such a
-     * limit fits only if ranks can read these buffers. */
+    /* The highest cost of reading the buffers of other ranks (cost_of). A row with such a limit
+     * fits only if ranks can read these buffers. */
     int most_cost;
 };
 
-/* Limits for the cost of reading other ranks' buffers. FREE is the cost of buffers that the ranks
- * share, so that no access needs the kernel. Up to CHEAP, large messages are faster by access
- * through the kernel to the memory of another process. Up to FAIR, such access is faster only where
- * one of the two copies through windows has to wait for the other: in an alltoall, where each rank
- * makes both copies itself; and in a gather or scatter, where the root makes one of the copies of
- * all pieces; and in a bcast on two ranks, where each can make half of the copy. On two ranks,
- * access is faster up to FAIR in most collectives, and `exchange` is often the fastest algorithm:
- * each rank copies out of its own buffer, which its caches hold if it has just written or copied
- * the buffer. */
+/* Limits for the cost of reading other ranks' buffers. FREE: the ranks share the buffers, so no
+ * access needs the kernel. Up to CHEAP, one copy of a large message by the kernel takes less time
+ * than two copies through windows. Up to FAIR, this is so only where one of the two copies through
+ * windows has to wait for the other: in an alltoall, where each rank makes both copies itself; in a
+ * gather or scatter, where the root makes one of the copies of all pieces; and in a bcast on two
+ * ranks, where each can make half of the copy by the kernel. On two ranks it is so up to FAIR in
+ * most collectives, and `exchange` is often the fastest algorithm: each rank copies out of its own
+ * buffer, which its caches hold if it has just written or copied the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
@@ -128,10 +127,10 @@ static const struct row table[] = {
  * windows, the root copies piece after piece; by `direct` all ranks copy at the same time, each its
  * own piece, so `direct` is faster also where its copy costs more. Where every rank reads the same
  * bytes, as in a bcast, the bytes that one rank has copied into its window are in a cache that all
- * ranks share, so no row has `direct`. In a reduce by `window` no rank reads all vectors, and most
- * ranks begin the next call while others are still busy with this one. By `halving` no rank reads
- * all vectors either; but the ranks copy what they have reduced, so for long vectors `direct` is
- * faster. */
+ * ranks share, so no row for such a collective has `direct`. In a reduce by `window` no rank reads
+ * all vectors, and most ranks begin the next call while others are still busy with this one. By
+ * `halving` no rank reads all vectors either; but the ranks copy what they have reduced, so for
+ * long vectors `direct` is faster. */
 enum { MANY = 4 };
 static const struct row roomy[] = {
     {&tt_bcast_flat, ANY, ANY_RANKS, ANY_COST},
@@ -216,8 +215,7 @@ static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
     return !call->shared && map->p >= MANY && map->p <= map->cores;
 }
 
-/* Whether the ranks of each node are adjacent: there are as few runs of ranks as there are
- * nodes. */
+/* Whether the ranks of each node are adjacent. */
 static bool is_adjacent(const struct tt_map *map)
 {
     int runs = 1;
@@ -350,17 +348,18 @@ static bool is_cube(const struct tt_map *map)
  * network namespaces of a machine (bench/results), with two processors, and with a processor for
  * each of 16 ranks. The other rows come from simulations in which a message between nodes costs ten
  * times as much as a message within a node, and the ranks of a node share an adapter
- * (bench/results/simulated.md). In the measurements a message of few bytes takes as long as some 20
- * KB, so algorithms with few messages are chosen up to 64 KiB; in the simulations a short message
- * took as long as 1 KB. Between the namespaces, the time of short data depends on how often a rank
- * waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time also
- * depends on the bytes on the busiest cable. A long allreduce by `parts` takes about as long as by
- * `composed` if the ranks of a node share an adapter, and a fraction of that time if each rank has
- * one. If the nodes are containers of one machine and no cable is limited, the processors are busy
- * with copying. Where ranks take turns on the processors, the tree of `logical` was measured to be
- * the fastest for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank
- * has a processor, those algorithms are faster in which all ranks copy at the same time. */
-enum { FEW = 4, SEVERAL = 8 }; /* the most nodes, or ranks on each node, of a row */
+ * (bench/results/simulated.md). In the measurements a message of few bytes takes as long as sending
+ * some 20 KB, so algorithms with few messages are chosen up to 64 KiB; in the simulations it took
+ * as long as sending 1 KB. Between the namespaces, the time of a short message depends on how often
+ * a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time
+ * also depends on the bytes on the busiest cable. A long allreduce by `parts` takes about as long
+ * as by `composed` if the ranks of a node share an adapter, and a fraction of that time if each
+ * rank has one. If the nodes are containers of one machine, between which no cable limits the
+ * messages, the processors are busy with copying. Where ranks take turns on the processors, the
+ * tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up
+ * to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster in which all
+ * ranks copy at the same time. */
+enum { FEW = 4, SEVERAL = 8 }; /* limits of rows: of nodes, and of ranks on a node */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -578,7 +577,7 @@ tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_
 }
 
 /* Returns the error for a plan file in TUTTI_ALGORITHM. Only a program runs such a file, and a
- * program does not call tt_choose for that collective; so the caller is a command. */
+ * program does not call tt_choose for that collective; so the caller is the command `tutti`. */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
     return tt_fail(TUTTI_ERR_UNSUPPORTED,

@@ -20,7 +20,8 @@ enum tt_chosen_by {
     TT_CHOSEN_TABLE
 };
 
-/* Sets *algorithm, and *by (if not NULL) to what chose it. `kept` is as in tt_estimate. Errors:
+/* Sets *algorithm, and *by (if not NULL) to what chose it. `kept` keeps rankings from call to call
+ * (tt_estimate); NULL: nothing is kept. Errors:
  *
  *     UNSUPPORTED  TUTTI_ALGORITHM forces an algorithm that does not apply (the message says
  *                  why), or no algorithm applies

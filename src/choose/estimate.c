@@ -10,8 +10,8 @@ enum { ALGORITHMS = 0 TT_ALGORITHMS(COUNT) };
 #undef COUNT
 _Static_assert((int)ALGORITHMS < (int)TT_NOTHING_RANKED, "indices + 1 fit");
 
-/* Returns the class of the call's bytes (tt_size_class). In an allgatherv, the mean over the ranks
- * counts, in a reduce_scatter the sum. */
+/* Returns the class of the call's bytes (tt_size_class). The bytes of an allgatherv are the mean
+ * over the ranks, and those of a reduce_scatter are the sum. */
 static int size_of(const struct tt_call *call, int p)
 {
     bool lists = call->coll == TT_COLL_allgatherv && call->out_counts;

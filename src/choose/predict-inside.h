@@ -35,7 +35,7 @@ struct tt_sent {
 };
 struct tt_follow_channel {
     struct tt_sent *sent;
-    int n, room, posted; /* messages sent, and receives posted */
+    int n, room, posted; /* n: messages sent; posted: receives posted */
     int read;            /* the number of first entries of `sent` that were taken or put aside */
 };
 

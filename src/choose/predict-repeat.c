@@ -165,7 +165,8 @@ static bool alike_asked(const struct tt_predictor *s)
     return true;
 }
 
-/* Whether everything that depends on the number of a turn is the same `turns` turns later. */
+/* Whether everything in the plan that depends on the number of a turn is the same in `turn` and
+ * `turns` turns later. */
 static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
 {
     for (uint32_t i = 1; i < plan->shapes_n; i++)

@@ -190,7 +190,8 @@ static void copy(struct tt_predictor *s, struct tt_follow *r, const struct tt_pl
     }
 }
 
-/* Adds the time of one more operand, which the kernel may have to read first, piece by piece. */
+/* Adds the time of one more operand of a reduction, which the kernel may have to read first, piece
+ * by piece. */
 static void add(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
                 const struct tt_range *from)
 {

@@ -70,7 +70,7 @@ static void find_link(struct tt_predictor *s)
     s->link_ps = link > work + work / 8 ? link * (LINK_BYTES / tt_machine_bytes[LEAST]) : 0;
 }
 
-/* Returns the most data of a message to another node that does not wait for its receive
+/* Returns the most bytes of a message that is sent to another node without waiting for its receive
  * (msg/context.c). All ranks have the same s->eager_most. Whether TUTTI_EAGER is set, or its
  * default holds, may differ between ranks, so a prediction must not depend on that. */
 static int64_t wire_eager(const struct tt_predictor *s)

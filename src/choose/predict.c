@@ -369,7 +369,7 @@ static bool takes_more(const struct tt_predictor *s, int64_t now)
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
-    /* A prediction of two calls is enough here. */
+    /* After STEPS_SOME steps, a prediction of two calls is enough. */
     if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps;
     if (ended < warm) return false;
     int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
@@ -389,8 +389,8 @@ static tutti_status fail_long(void)
     return tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
 }
 
-/* Lets the rank that can go on first do one step. Returns false when there is nothing more to
- * follow. */
+/* Lets the rank that can go on at the earliest time do one step. Returns false when there is
+ * nothing more to follow. */
 static bool follow_one(struct tt_predictor *s)
 {
     int first = s->winner[1];
@@ -513,8 +513,8 @@ static bool is_regular(const struct tt_plan *plan)
     return true;
 }
 
-/* Whether two calls together have too many steps on all ranks. A prediction has to follow at least
- * two calls. */
+/* Whether two calls have too many steps, those of all ranks together. A prediction has to follow at
+ * least two calls. */
 static bool too_many_steps(const struct tt_predictor *s)
 {
     int64_t steps = 0;

@@ -27,10 +27,10 @@ struct tt_prediction {
 
 /* Predicts the time of a call by an algorithm that applies. Errors:
  *
- *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model, or there
- *                  are several nodes and the model has no network, the plan accesses memory of
- *                  another node, there are more than TT_PREDICT_RANKS ranks, counts that each rank
- *                  knows for itself alone, or too many steps
+ *     UNSUPPORTED  no time can be predicted, and the message says why: there is no model; there are
+ *                  several nodes, and the model has no network; the plan accesses memory of another
+ *                  node; each rank knows only its own counts; or there are more than
+ *                  TT_PREDICT_RANKS ranks, or too many steps
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);

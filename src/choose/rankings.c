@@ -155,7 +155,7 @@ static bool parse_size(const char *at, const char *end, struct tt_ranking *r)
     return false;
 }
 
-/* Parses all sizes up to `end`, each of which is followed by a blank. */
+/* Parses all entries, such as "64K=window", up to `end`. A blank follows each of them. */
 static bool parse_sizes(const char *at, const char *end, struct tt_ranking *r)
 {
     while (at < end) {
@@ -180,8 +180,8 @@ static const char *find_check(const char *text)
                                                                                             : NULL;
 }
 
-/* Parses a line of this origin. Returns false if the text is no such line, or is damaged. The hash
- * is compared last, because that takes longest. */
+/* Parses a line of this origin (print_origin). Returns false if the text is no such line, or is
+ * damaged. The hash is compared last, because that takes longest. */
 static bool parse_line(const char *text, const char *origin, struct tt_ranking *ranking)
 {
     struct tt_ranking r = {.computed = 0};
@@ -230,7 +230,7 @@ static int each_line(char *text, void (*each)(const char *line, void *arg), void
     return lines;
 }
 
-/* The lines of one origin that a file is read for, and where they go. */
+/* The lines of one origin (print_origin) that a file is read for, and where they go. */
 struct ranking_reading {
     char origin[ORIGIN];
     int ranks;
@@ -311,8 +311,8 @@ struct ranking_addition {
     const char *origin;
 };
 
-/* Takes over those places that are not known here from the line of another process for the same
- * shape. A place that is known in both is equal in both. */
+/* Copies to *to the entries that it lacks from *from, a ranking of the same shape by another
+ * process. Entries that both have are equal. */
 static void absorb(struct tt_ranking *to, const struct tt_ranking *from)
 {
     for (int log2 = 0; log2 < TT_RANKED_SIZES; log2++)

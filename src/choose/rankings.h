@@ -42,8 +42,9 @@ void tt_rankings_load(const struct tt_machine *machine, int ranks, struct tt_ran
  * written, it stays as it is, and the next job computes these rankings again; this function then
  * warns if TUTTI_RANKINGS names the file. */
 void tt_rankings_keep(const struct tt_machine *machine, struct tt_rankings *rankings);
-/* Counts the lines of the file, and those that are about this model (NULL: none counts). Returns
- * false, with the reason in `why`, if the file cannot be read. A missing file has no lines. */
+/* Sets *lines to the number of lines of the file, and *fit to the number of those that are about
+ * this model (0 if `machine` is NULL). Returns false, with the reason in `why`, if the file cannot
+ * be read. A missing file has no lines. */
 bool tt_rankings_count(const char *path, const struct tt_machine *machine, int *lines, int *fit,
                        char why[TT_FILE_WHY]);
 

@@ -8,7 +8,7 @@
  *     step 1    0 <> 2   1 <> 3   4 <> 6   5 <> 7      2 pieces
  *     step 2    0 <> 4   1 <> 5   2 <> 6   3 <> 7      4 pieces
  *
- * The pieces of a rank are always a run as it lies in the result, so no rank rearranges anything.
+ * The pieces that a rank has always lie side by side in the result, so no rank rearranges anything.
  * If p is not a power of two, and q is the greatest power of two below p, the first 2 (p-q) ranks
  * form pairs. First the odd rank of a pair gives its piece to the even one. The even rank then
  * takes part in the steps for both, and sends the odd rank the result at the end. So the even rank

@@ -16,7 +16,7 @@
 #include "coll/coll-util.h"
 
 /* How the pieces are cut. All slices have the length given by `s`, except that the last slice of
- * each piece may be shorter. */
+ * each piece may be shorter. The slices pass through WIN from byte `base` on. */
 struct cut {
     struct tt_slices s;
     int64_t base;

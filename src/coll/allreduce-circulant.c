@@ -6,9 +6,9 @@
  *     skips for 5 ranks    3 2 1 | 1 2 3      2 + 1 + 1 blocks are sent, received and reduced, then
  *                                             1 + 1 + 2 blocks are sent and received
  *
- * For any p there are 2 ceil(log2 p) rounds, in which each rank sends 2 (p-1)/p of the vector: as
- * few rounds as `halving` takes for a power of two, and the traffic of `ring`. The operation must
- * commute.
+ * For any p there are 2 ceil(log2 p) rounds, in which each rank sends 2 (p-1)/p of the vector in
+ * all. So there are as few rounds as in `halving` with p a power of two, and as few bytes as in
+ * `ring`. The operation must commute.
  * Source: Traeff 2024, Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms.
  */
 #include "coll/circulant.h"

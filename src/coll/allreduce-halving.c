@@ -38,8 +38,9 @@ static struct tt_slices whole(const struct tt_halving *h)
 /* ---- Rounds of the allgather phase ---- */
 
 /* Before round t a place has a part of the vector, in s slices. In each turn of round t-1 it got
- * one of these slices from each partner. first_slices returns how many slices it had before round
- * t-1; turn_slices returns how many it got in each turn of round t-1. */
+ * one of these slices from each partner. first_slices returns how many of the s slices the place
+ * had before round t-1, and turn_slices how many it got in each turn of round t-1. If t is 0, both
+ * return 1: the reduction before the phase makes one slice after the other. */
 static int first_slices(const struct tt_halving *h, int t)
 {
     return t == 0 ? 1 : h->s / (tt_halving_partners(h, step_of(h, t - 1)) + 1);

@@ -11,8 +11,8 @@
  * size of the groups of one round; factors may differ. Otherwise q is the greatest product below p,
  * and of the first 2(p-q) ranks each odd rank sends its input to the even rank before it, and
  * receives the result at the end. Powers of two are such products, so q is more than p/2. As there
- * are more such products than powers of two, it is less often than in `doubling` that ranks are
- * left out of the rounds.
+ * are more such products than powers of two, all ranks take part in the rounds more often than in
+ * `doubling`.
  *
  * Each round combines the results of runs of adjacent ranks, in rank order. So any operation is
  * allowed, and all ranks get the same bits.

@@ -14,8 +14,8 @@
  * whole vector through its ranks anyway. If it has one rank, there is one part, and the leaders do
  * all the work between nodes as in `composed`.
  *
- * Against `composed`, a rank sends and receives 1/q of the bytes between nodes (q: parts), and the
- * node saves a pass over the vector in memory.
+ * Compared with `composed`, a rank sends and receives 1/q of the bytes between nodes (q: parts),
+ * and the node saves a pass over the vector in memory.
  * Source: Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane Communication
  * (CLUSTER 2020); docs/hierarchy.md.
  */

@@ -62,8 +62,9 @@ static void gather(struct tt_builder *b, const struct tt_ring_plan *ring)
     tt_wait(b, end);
 }
 
-/* Appends both round trips of a message that goes round as a whole. In turn i block me+i is sent
- * and block me+1+i comes in; in the first p-1 turns it is reduced. */
+/* Appends both round trips of a message that has fewer elements than there are ranks, and goes
+ * round as a whole (ring.h). In turn i block me+i is sent and block me+1+i comes in; in the first
+ * p-1 turns it is reduced. */
 static void go_round(struct tt_builder *b, const struct tt_call *call,
                      const struct tt_ring_plan *ring)
 {

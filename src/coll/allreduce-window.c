@@ -16,8 +16,9 @@
  */
 #include "coll/coll-util.h"
 
-/* How the message is cut. In each turn, block r of the slice begins at r * block and has `block`
- * bytes; the last slice may end in the middle of a block. */
+/* How the message is cut. The slices pass through WIN from byte `base` on. In each turn, block r of
+ * the slice begins at byte r * block of the slice and has `block` bytes; the last slice may end in
+ * the middle of a block. */
 struct allreduce_window_cut {
     struct tt_slices s;
     int64_t base, block;
@@ -53,8 +54,8 @@ static void tail(struct tt_builder *b, const struct allreduce_window_cut *c, int
     if (len != clipped(c, r, c->s.len)) tt_tail(b, len);
 }
 
-/* Copies the part of the slice that begins at `off` and has at most `most` bytes into the
- * window. */
+/* Copies into the window the part of the slice that begins at `off` and has at most `most` bytes.
+ * */
 static void offer_part(struct tt_builder *b, const struct tt_slices *s, struct tt_range win,
                        int64_t off, int64_t most)
 {

@@ -2,9 +2,9 @@
  *
  * Alltoall `mesh`: a total exchange along each dimension of a grid in turn, each as on a ring.
  *
- *     first along the rows: what goes to a column, whatever its row      [a b c]  ->  [a d g]
- *     then along the columns: what has come from a row                   [d e f]      [b e h]
- *                                                                        [g h i]      [c f i]
+ *     0 1 2      along the rows: rank 1 gets from 0 and 2 their blocks for its column, 1 4 7
+ *     3 4 5      along the columns: rank 4 gets from 1 the blocks of 0, 1 and 2 for rank 4
+ *     6 7 8
  *
  * The grid is that of the network, with any number of dimensions and any extents, closed to a torus
  * or not. (On a mesh the message from the last place to the first takes the links backwards, which

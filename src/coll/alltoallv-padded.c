@@ -6,11 +6,11 @@
  *
  *     TMP[j]    [piece   |.....]   for the rank j after me; what follows a piece has no meaning
  *
- * The digits of j to the radix r say how a block travels: in the round of digit k and value d, it
- * moves on by d r^k ranks if d is its digit k. So there are at most (r - 1) log_r p rounds, and in
- * each of them a rank sends about p/r blocks in one message. A larger radix takes more rounds for
- * fewer bytes. After the rounds TMP[j] is from the rank j before me, and each rank copies as many
- * bytes of it as it expects.
+ * The digits of j to the radix r say how a block travels: in the round of digit k and value d, the
+ * block moves on by d r^k ranks if digit k of j is d. So there are at most (r - 1) log_r p rounds,
+ * and in each of them a rank sends about p/r blocks in one message. A larger radix takes more
+ * rounds for fewer bytes. After the rounds TMP[j] is from the rank j before me, and each rank
+ * copies as many bytes of it as it expects.
  * Source: padded Bruck, in Fan, Gilray, Pascucci, Huang, Micinski, Kumar 2022: Optimizing the Bruck
  * algorithm for non-uniform all-to-all communication. HPDC '22. The radix: TuNA, in Fan, Domke,
  * Ba, Kumar 2024: Configurable non-uniform all-to-all algorithms. arXiv:2411.02581.
@@ -57,7 +57,7 @@ static void pack(struct tt_builder *b, const struct padded_round *r, int64_t blo
 }
 
 /* Returns what all rounds with this radix cost, in bytes: the bytes of the blocks that a rank
- * sends, and START bytes for each message, which is the ratio of t_s and t_w in `tutti sim`. */
+ * sends, plus START bytes for each message. START is t_s / t_w in `tutti sim`. */
 static int64_t cost_of(int p, int radix, int64_t block)
 {
     enum { START = 1000, LONG = 1 << 30 };

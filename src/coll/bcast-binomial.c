@@ -12,8 +12,8 @@
  */
 #include "coll/tree.h"
 
-/* Returns the time by Thakur, Rabenseifner, Gropp 2005. The root sends each of q slices in all its
- * rounds, and is never idle. */
+/* Returns the time by Thakur, Rabenseifner, Gropp 2005. The root sends each of the q slices to each
+ * of its ceil(log2 p) children, and is never idle. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

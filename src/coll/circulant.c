@@ -43,7 +43,7 @@ static struct tt_range kept(const struct tt_circulant *c, int position)
     return r;
 }
 
-/* Sets *span to the place in the buffer of the positions from `first` on, up to `end` or as far as
+/* Sets *span to the place, in IN or OUT, of the positions from `first` on, up to `end` or as far as
  * they lie side by side. Returns the first position that is not in *span. */
 static int adjacent(const struct tt_circulant *c, int first, int end, struct tt_span *span)
 {

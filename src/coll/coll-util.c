@@ -218,8 +218,8 @@ static int64_t late_turns(const struct tt_slices *s, int64_t bytes)
     return bytes > 0 ? tt_div_up(bytes, s->len) : 0;
 }
 
-/* Returns this turn's slice of the piece at r, which has `bytes` bytes and may begin in a later
- * turn. */
+/* Returns the range of this turn's slice of a piece that lies at r, has `bytes` bytes, and may
+ * begin in a later turn than the longest piece (tt_late_copy). */
 static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, struct tt_range r,
                             int64_t bytes)
 {
@@ -228,15 +228,15 @@ static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, str
     return tt_rotating(b, r, s->len, all, own);
 }
 
-/* Returns the length to give to the step that handles a slice of a piece of `bytes` bytes that may
- * begin in a later turn. */
+/* Returns the length of a step that handles, in each turn, a slice of a piece of `bytes` bytes
+ * (tt_late_copy). */
 static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 {
     return s->turns > 1 && bytes > 0 ? s->len : bytes;
 }
 
-/* Sets, for the step just appended, the turn in which a piece of `bytes` begins and the length of
- * its last slice. */
+/* Sets, for the step just appended, the turn in which a piece of `bytes` bytes begins, and the
+ * length of its last slice. */
 static void late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes)
 {
     int64_t late = s->turns - late_turns(s, bytes);

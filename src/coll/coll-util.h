@@ -162,8 +162,8 @@ void tt_late_combine(struct tt_builder *b, const struct tt_slices *s, int p, int
  * root has read the slice in that half. */
 void tt_window_fill(struct tt_builder *b, const struct tt_slices *s, int root, int64_t base);
 /* Appends the steps of a rank that is not the root in a flat bcast or scatter. The rank copies
- * `from`, the place in the root's WIN of this turn's slice, to OUT, and signals the root that it
- * has read the slice. */
+ * `from`, the place in the root's WIN of this turn's slice, to OUT, and, if there are more than two
+ * turns, signals the root that it has read the slice. */
 void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
                      struct tt_range from);
 /* Awaits, before the root of a flat bcast or scatter fills a half of its WIN again, the signals of
@@ -222,7 +222,8 @@ static inline int tt_peer(const struct tt_peers *peers, int k)
 void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      const struct tt_peers *peers,
                      struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
-/* Awaits `value` from the peers whose piece is not empty. `block` is as in tt_signal_peers. */
+/* Awaits `value` from the peers whose piece is not empty. `block` is tt_block_to or tt_block_from,
+ * whichever belongs to the peers (tt_signal_peers). */
 void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
 

@@ -30,8 +30,8 @@ struct tt_stage_team {
     int *leader;              /* the leader of each node: the root on the root's node, else the
                                * first rank */
     int *peer;                /* the member of each node in a stage of tt_stage_peers */
-    int *apart;               /* the numbers 0, 1, 2 ...: map.node of a stage with one rank of each
-                               * node, whose rank k is on node k */
+    int *apart;               /* the numbers 0, 1, 2 ..., as map.node for a stage with one rank of
+                               * each node, in which rank k is on node k */
     int64_t *counts, *displs; /* counts and displacements in elements, for each node or for each
                                * rank of a node; only some rows use them */
 };

@@ -53,9 +53,9 @@ static struct tt_range at_rank(const struct tt_stage_team *team)
     return tt_own(TT_OUT, tt_block_from(team->call, root).off);
 }
 
-/* Starts a message of a gatherv, towards the root, or of a scatterv, away from the root. This rank
- * has the `bytes` bytes at `at`; `nearer` says whether this rank is nearer to the root than
- * `peer`. */
+/* Starts a message of a gatherv, towards the root, or of a scatterv, away from the root. At this
+ * rank, the message is the `bytes` bytes at `at`; `nearer` says whether this rank is nearer to the
+ * root than `peer`. */
 static tt_started move(struct tt_builder *b, const struct tt_stage_team *team, bool nearer,
                        int peer, struct tt_range at, int64_t bytes)
 {

@@ -266,8 +266,8 @@ struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off)
     return tt_at(TT_TMP, r, off - area(h, r).off);
 }
 
-/* Takes the TMP for tt_halving_acc, if one is needed. It must be called before any other scratch is
- * taken. */
+/* Takes the scratch in which this rank keeps what it reduces (tt_halving_acc), if OUT has no room
+ * for that. This function must be called before any other scratch is taken. */
 static void halving_room(struct tt_builder *b, const struct tt_halving *h)
 {
     if (h->m == 1 && tt_halving_is_home(h)) return; /* the only step reduces IN to OUT directly */
@@ -333,8 +333,8 @@ bool tt_halving_is_direct(const struct tt_map *map)
     return map->reads && tt_map_one_node(map);
 }
 
-/* Whether the data that place i gives in step k need no reduction before, because they are the
- * input of its rank. */
+/* Whether the data that place i gives in step k are the input of its rank, so that no reduction has
+ * to come before. */
 static bool is_there(const struct tt_halving *h, int i, int k)
 {
     return k == 0 && !halving_paired(h, i);
@@ -458,9 +458,10 @@ static void add(struct set *set, int me, int rank)
     if (rank >= 0 && rank != me && !has(set, rank)) set->rank[set->n++] = rank;
 }
 
-/* Adds, for the g-th partner of step k, the ranks whose buffers this rank uses to `mine`, and the
- * ranks that use this rank's buffers to `others`. In the gather phase of a reduce, ranks use only
- * the buffers of the root, so this function adds no rank for that phase. */
+/* For the g-th partner of step k, adds to `mine` the ranks whose buffers this rank uses, and to
+ * `others` the ranks that use this rank's buffers. In the gather phase of a reduce, ranks use only
+ * the buffers of the root, which touched() and late() handle; so this function adds no rank for
+ * that phase. */
 static void touched_in(const struct tt_halving *h, int k, int g, struct set *mine,
                        struct set *others)
 {
@@ -560,8 +561,8 @@ static void finish(struct tt_flow *flow)
         if (now->peer[g].to >= 0) tt_wait(flow->b, flow->sent[g]);
 }
 
-/* Reduces the slice that the turn has received; from[] has the places of the partners' slices. In a
- * turn all partners send the same slice of the vector, or none sends any. */
+/* Reduces the slice that the turn has received; from[] lists where the slices of the partners lie.
+ * In a turn all partners send the same slice of the vector, or none sends any. */
 static void reduce(struct tt_flow *flow, const struct tt_turn *turn, const struct tt_range *from)
 {
     if (turn->n > 0 && turn->peer[0].from >= 0 && turn->step != TT_HALVING_STRAIGHT)

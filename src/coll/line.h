@@ -38,8 +38,8 @@ struct tt_direction {
  * scratch. */
 struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_line *line, int step,
                                     int n, int64_t last, int64_t last_off);
-/* Copies the blocks that are to be sent from the buffer `from` to the scratch. If `from` is OUT,
- * its blocks may be overwritten afterwards. */
+/* Copies to the scratch the blocks that are to be sent, which lie in the buffer `from`. If `from`
+ * is OUT, its blocks may be overwritten afterwards. */
 void tt_direction_pack(struct tt_builder *b, const struct tt_rank_line *line,
                        const struct tt_direction *direction, enum tt_buffer from);
 /* Appends step i, counted from 1, of one or two directions at once, and copies the blocks that have

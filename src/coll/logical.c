@@ -256,7 +256,7 @@ static void offer(struct tt_builder *b, const struct logical_part *part, struct 
     tt_slice_signal(b, &w->s, part->at.local, 1, 1);
 }
 
-/* Adds all operands that the other ranks of the node have in their windows to the list. */
+/* Adds to the list all operands that the other ranks of the node have in their windows. */
 static void add_windows(struct tt_builder *b, const struct logical_part *part, struct operands *o)
 {
     for (int i = 0; i <= part->others; i++) {

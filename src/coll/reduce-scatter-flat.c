@@ -18,8 +18,9 @@
  */
 #include "coll/coll-util.h"
 
-/* How the blocks are cut: `s` are the slices of the largest block. If there is one turn, WIN has
- * the layout of IN; otherwise each half of WIN has room for p slices. */
+/* How the blocks are cut: `s` are the slices of the largest block. The blocks pass through WIN from
+ * byte `base` on. If there is one turn, WIN has the layout of IN there; otherwise each half of WIN
+ * has room for a slice of each of the p blocks. */
 struct reduce_scatter_flat_cut {
     struct tt_slices s;
     int64_t base;

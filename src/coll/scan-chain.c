@@ -22,10 +22,10 @@ struct scan_ends {
     struct tt_range in, arrived, result;
 };
 
-/* Returns where the slices lie. In a scan, a rank receives in scratch, and sends its result on. In
- * an exscan, what a rank receives is its result, and it makes what it sends on in scratch. In an
- * exscan in place, a rank receives in scratch too, because IN lies in OUT. last: the rank sends
- * nothing on. */
+/* Returns where the slices lie. In a scan, a rank receives into scratch, and sends on its result,
+ * which is in OUT. In an exscan, a rank receives its result into OUT, and computes in scratch what
+ * it sends on. In an exscan in place, it receives into scratch, too, because IN is OUT. last: the
+ * rank sends nothing on. */
 static struct scan_ends ends(struct tt_builder *b, const struct tt_call *call,
                              const struct tt_slices *s, bool last)
 {
@@ -56,7 +56,8 @@ static void lead(struct tt_builder *b, const struct tt_call *call, const struct 
 }
 
 /* Appends the steps of a rank other than rank 0; the `last` rank sends nothing. The rank waits for
- * a send one turn later, before it writes the send's half of the scratch again. */
+ * each send in the next turn. In an exscan, which sends from the two halves of scratch in turn, it
+ * writes to the same half again only after that. */
 static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                  int me, bool last)
 {
@@ -81,10 +82,11 @@ static void pass(struct tt_builder *b, const struct tt_call *call, const struct 
     if (!last && s->turns > 1) tt_wait_ago(b, send, 1);
 }
 
-/* Returns the time by Sanders and Traeff 2006: a slice takes a message and the work of a rank for
- * each link; in a scan the last rank reduces, too. Each further slice takes one more message, or
- * one more reduction if that is slower. Rank 0 of a scan copies its input at the end. In an exscan
- * in place, a rank copies each slice that has arrived. */
+/* Returns the time by Sanders and Traeff 2006: the first slice takes a message over each link, and
+ * a reduction on each rank between the first and the last one; in a scan, on the last rank, too.
+ * Each further slice takes one more message, or one more reduction if that is slower. Rank 0 of a
+ * scan copies its input at the end. In an exscan in place, a rank copies each slice that has
+ * arrived. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

@@ -59,8 +59,8 @@ struct ordered_run {
 };
 
 /* Cuts the ranks lo .. hi-1 into `parts` runs of about equal length, and leaves out the empty ones.
- * The head of each run is chosen so that half of its own k children come before it. Returns the
- * number of runs. */
+ * The head of each run is chosen so that half of the k children of the head come before it. Returns
+ * the number of runs. */
 static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
 {
     int n = 0;

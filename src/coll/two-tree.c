@@ -13,7 +13,7 @@
  * number 1 is the parent of its top. */
 enum numbering { SAME, REVERSED, SHIFTED, HEADED };
 
-/* A tree of m ranks below the root: `number` u is rank (before + u) mod p. */
+/* A tree of m ranks below the root. The rank with the number u is rank (before + u) mod p. */
 struct numbered {
     enum numbering by;
     int m, before;
@@ -79,8 +79,8 @@ static int rank_of(const struct numbered *t, int p, int base, int number)
     return number == 0 ? base : tt_after(p, t->before, number);
 }
 
-/* Returns the neighbours of the rank with that number, with the root above them. The children are
- * in the order of their numbers. */
+/* Returns the neighbours of the rank with that number in the tree *in; the root `base` is the
+ * parent of the top of this tree. The children are in the order of their numbers. */
 static struct tt_tree ranks_around(const struct numbered *in, int p, int base, int number)
 {
     struct tt_tree t = nodes_around(nodes_of(in), node_of(in, number)), ranks = t;
@@ -99,9 +99,9 @@ static int top_of(const struct numbered *in)
     return in->by == HEADED ? 1 : number_of(in, tt_pow2_below(in->m));
 }
 
-/* Sets the first trees, or if `second` the second trees, below the root `base`: one tree of all
- * other ranks; or, in rank order, one of the ranks before the root and one of the ranks after it.
- * Returns the number of trees. */
+/* Sets to[] to the first trees, or if `second` to the second trees, below the root `base`. This is
+ * one tree of all other ranks, or, where operands must stay in rank order, one tree of the ranks
+ * before the root and one of the ranks after it. Returns the number of trees. */
 static int trees_below(const struct tt_call *call, int p, int base, bool second,
                        struct numbered *to)
 {

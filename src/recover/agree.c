@@ -611,8 +611,8 @@ static bool is_gone(const struct meeting *m, int r)
     return r != m->accord->me && state_of(m, r) >= TT_RANK_LEFT;
 }
 
-/* Notifies the state machine of members that have failed or left. Is called after the messages were
- * handled, because a member that left may have sent all of its messages before. */
+/* Notifies the state machine of members that have failed or left. The caller first handles all
+ * messages that have come, because a member that left may have sent all of its messages before. */
 static void look_for_gone(struct meeting *m)
 {
     uint32_t failures = atomic_load(&m->team->fabric->job->failures);
