@@ -51,7 +51,7 @@ struct tt_terms {
      * memory */
     int32_t accesses;
     int32_t read_cost;
-    int64_t stamp; /* the stamp of the job's page on the node */
+    int64_t stamp; /* when the node's job page was made (segment.h) */
     /* identifies the running kernel: containers with the same kernel share processors; 0: not
      * known */
     uint64_t kernel;
@@ -65,7 +65,7 @@ struct tt_terms {
     struct tt_machine_in_force machine;
     struct tt_wisdom wisdom;     /* node 0: the wisdom of the job; other nodes: none */
     struct tt_warnings warnings; /* the warnings of the node's ranks */
-    char why[TT_TERMS_WHY];      /* the text for `status` */
+    char why[TT_TERMS_WHY];      /* the text of the error `status`; "": `status` is OK */
 };
 
 /* A notice about a rank to other nodes (notice.h). */
@@ -76,8 +76,10 @@ struct tt_notice {
     bool left;     /* `about` left in order, and sends this notice itself */
     /* the record is no notice, but asks the node for its part of the roll call (question.h) */
     bool asks;
-    int32_t cause, code; /* enum tt_cause, and the code as in struct tt_rank_status */
-    uint64_t team;       /* the team on which `about` got an error, as in struct tt_failure */
+    /* enum tt_cause; the signal, exit code or other code of this cause (struct tt_rank_status) */
+    int32_t cause, code;
+    /* the team on which `about` got the error `code`; TT_NO_TEAM: it failed for another cause */
+    uint64_t team;
     /* the text of the error on that team; "": there is none */
     char why[TT_FINDING_TEXT];
 };

@@ -52,8 +52,9 @@ static tutti_status setting_in(const char *name, int64_t least, int64_t most, in
                    (long long)least, (long long)most);
 }
 
-/* Checks that the job was started by the version of this library. Records the rank's version first,
- * so that the launcher can print it. */
+/* Checks that the job's memory was made by the version of Tutti to which this process is linked; if
+ * not, marks the rank as failed. Records the rank's version first, so that the launcher can print
+ * it. */
 static tutti_status same_version(struct tt_job_page *job, int64_t me)
 {
     char *mine = job->rank[me].version;
@@ -156,7 +157,8 @@ static tutti_status map_first(void)
     return fits(tt_segment_page(&launched.segment), size, launched.rank);
 }
 
-/* Later calls of tutti_init in this process return this status, with the text of the last error. */
+/* Makes all later calls of tutti_init in this process fail with this status and with the error text
+ * of the call that has just failed (tutti_error). */
 static void refuse_later(tutti_status status)
 {
     launched.refused = status;
@@ -382,8 +384,8 @@ static void begin_machine(struct tt_fabric *f)
  * The first rank of each node reads the file of rankings as soon as it knows the machine model, and
  * shares the rankings. The other ranks copy them when all ranks have met. */
 
-/* Reads the rankings into shared memory. If there is no shared memory, all ranks of the node begin
- * without rankings. The piece of the arena is freed with the client. */
+/* Reads the rankings into shared memory, which is freed with the client's other memory (arena.h).
+ * If there is no shared memory, all ranks of the node begin without rankings. */
 static void share_rankings(struct tt_fabric *f, const struct tt_machine_in_force *machine)
 {
     int64_t at;

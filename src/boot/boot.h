@@ -13,7 +13,7 @@
  * TUTTI_JOB, or PMIx), or in the job of `gather` if that is not NULL. All clients of this process
  * in such a job share its memory. If there is no such job, makes a job of one rank. Errors: BOOT,
  * VERSION, LIMIT, ARG (this process is a child of the process that joined, or has joined another
- * job), and those of the segment. Any thread. */
+ * job), and those of tt_segment_create and tt_segment_attach. Any thread. */
 tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather);
 /* Releases the memory that tt_boot_attach mapped, after the rank has left the seat. `status` is an
  * error if the client could not be made; if the client was the job's first, nodes that still wait
@@ -43,7 +43,9 @@ struct tt_asked {
     int64_t until_ns;
     /* the time at which to ask again for an address that the server does not know yet */
     int64_t again_ns;
-    bool anew;        /* the last answer was older than the client, so the next request asks anew */
+    /* the last answer was from before this client was made, so the next request gets the value from
+     * the server itself (`anew` in directory.h) */
+    bool anew;
     int64_t pause_ns; /* the last pause before asking again */
     bool refused;     /* there is no address, and no further request is made */
 };

@@ -52,7 +52,7 @@ struct published {
 static struct {
     atomic_bool chosen; /* tt_directory_gather was called */
     struct tt_gather gather;
-    int calls;          /* how many times this process has called the function */
+    int calls;          /* how many times this process has called gather.fn */
     bool over;          /* an error has ended the exchange */
     bool all_know;      /* all ranks have got the error that has ended the exchange */
     char why[WHY + 96]; /* the text of the error */

@@ -76,7 +76,8 @@ static tutti_status put_records_locked(void)
     return status;
 }
 
-/* Adds this client's address record, with `port` and `wire`, to the list, and publishes that. */
+/* Adds this client's address record, with `port` and `wire`, to the list of this rank's records,
+ * and publishes the list. */
 static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const void *wire,
                                size_t wire_bytes)
 {
@@ -154,7 +155,8 @@ tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank
  * as for later clients. */
 
 /* Asks for the address records of a rank, and stores them in `room` and their length in record->n.
- * Returns AGAIN if there are none yet, or (*anew) if they are older than the client. */
+ * `*anew`: asks the server itself (directory.h). Before until_ns, returns AGAIN if there are no
+ * records yet, or if they are older than the client; sets *anew in the second case only. */
 static tutti_status ask_for_records(int client, int rank, uint8_t *room, struct kept *record,
                                     bool *anew, int64_t until_ns)
 {
@@ -312,7 +314,8 @@ static void set_stage(enum stage stage)
 }
 
 /* Waits for the value that the rank has published under the key. Stores its length in *n, and its
- * bytes in to[], which has room for `room` bytes. `anew`: directory.h. Errors: BOOT. */
+ * bytes in to[], which has room for `room` bytes. `anew`: asks the server itself (directory.h).
+ * Errors: BOOT. */
 static tutti_status await_value(int rank, const char *key, bool anew, void *to, size_t room,
                                 size_t *n)
 {
@@ -418,7 +421,7 @@ static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
 
 /* Runs a fence. If a rank has died, the function ends the fence without its answer, and notifies
  * the other nodes: no later fence of the job can succeed, so the ranks need not agree whether this
- * one did. `f` is NULL if this rank has no client yet. */
+ * fence succeeded. `f` is NULL if this rank has no client yet. */
 static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
@@ -555,7 +558,9 @@ static void refuse_fence(const struct machines_member *m, tutti_status status)
 }
 
 /* Sends this rank's error to the ranks that wait for this rank. Over PMIx, in a job on several
- * nodes, the rank publishes its error in the place of its terms, by its first fence for terms. */
+ * nodes, these ranks wait in the first fence for terms. If this rank has not taken part in that
+ * fence, it does so now, and if it is a leader, publishes its error in the place of its node's
+ * terms. */
 static void send_error(struct machines_member *m, tutti_status status)
 {
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};
@@ -666,8 +671,9 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
  * tt_terms) only for an older client. PMIx completes a fence although a rank has died, so the
  * leader may have died before it published the new terms. This rank may find out later than PMIx
  * that a rank has died, by the end of the rank's process or by a notice of another node. So this
- * function waits until it knows of a rank that has died, and returns that. If it knows of none in
- * time, it returns that the leader is at another client. No other thread uses the client. */
+ * function waits until it knows of a rank that has died, and returns PEER with the cause of the
+ * death. If it knows of none in time, it returns BOOT with a text that says at which client the
+ * leader is. No other thread uses the client. */
 static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client)
 {
     char text[160];

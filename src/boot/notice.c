@@ -16,9 +16,10 @@
 #include "job/common.h"
 
 enum {
-    /* seconds that the kernel waits for the record before a process can accept the connection */
+    /* seconds after which the kernel gives a connection to this process even if its record has not
+     * arrived */
     DATA_S = 5,
-    /* milliseconds that this process waits for the record if the kernel has waited in vain */
+    /* milliseconds that this process then waits for the record */
     DATA_MS = 10,
     LOOK_MS = 1
 };
@@ -35,9 +36,9 @@ static bool is_rank(const struct tt_job_page *job, int rank)
     return rank >= 0 && rank < job->size;
 }
 
-/* Records a notice about a client that no rank of this node has joined yet, or that all ranks of
- * this node have left. Records only that a process has ended, because that concerns other clients,
- * too. */
+/* Handles a notice about a client that no rank of this node has joined yet, or that all ranks of
+ * this node have left. If the notice says that a process has ended, or that a host is cut off,
+ * records that, because it concerns all clients; otherwise does nothing. */
 static void note_end(struct tt_job_page *job, const struct tt_notice *n)
 {
     enum tt_cause cause = (enum tt_cause)n->cause;

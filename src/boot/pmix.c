@@ -183,8 +183,8 @@ static struct tt_reply *begun(struct pmix_request *r, struct tt_reply *reply, pm
     return reply;
 }
 
-/* PMIx 3 ignores the attribute, because it does not know it and the attribute is not required. So
- * the attribute may be passed to any version. */
+/* This attribute may be passed to any version of PMIx: PMIx 3 does not know it, and ignores unknown
+ * attributes that are not marked as required. */
 #ifndef PMIX_GET_REFRESH_CACHE
 #define PMIX_GET_REFRESH_CACHE "pmix.get.refresh"
 #endif
@@ -200,8 +200,8 @@ static struct tt_reply *pmix_ask(int rank, const char *key, bool anew)
     return begun(r, reply, pmix.Get_nb(&r->who, r->key, anew ? &refresh : NULL, anew, got, r));
 }
 
-/* The barrier must collect values: with some launchers (Slurm), a barrier that collects nothing
- * holds up only the ranks of each host. */
+/* The barrier must collect values: with some launchers (Slurm), in a barrier that collects nothing
+ * the ranks of a host wait only for each other. */
 static struct tt_reply *pmix_fence(void)
 {
     static const pmix_info_t all = {.key = PMIX_COLLECT_DATA,

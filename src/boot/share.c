@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The process that wants the descriptors sends its rank in one packet; the answer is one packet
- * with the descriptors attached (SCM_RIGHTS). Packets (SOCK_SEQPACKET) arrive whole, and packets of
- * any other length are refused.
+ * with the descriptors attached (SCM_RIGHTS). Packets (SOCK_SEQPACKET) arrive whole, and each side
+ * refuses a packet that has not the length of struct greeting.
  */
 #include "boot/share.h"
 

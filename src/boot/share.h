@@ -27,7 +27,7 @@ struct tt_share {
 tutti_status tt_share_open(struct tt_share *share);
 void tt_share_close(struct tt_share *share);
 /* Passes n descriptors to the next process that connects before until_ns (tt_clock_ns), and returns
- * the rank and the pid of this process. A process of another user, or one that sends no proper
+ * the rank and the pid of that process. A process of another user, or one that sends no proper
  * greeting, gets nothing, and the function waits for the next process. Errors: BOOT (no process
  * came). */
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,

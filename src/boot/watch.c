@@ -274,11 +274,10 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* Returns whether everything that the rank sent has had time to arrive. If the network's link to
- * the rank has not broken, this is so when this rank still waits for the rank UNDER_WAY after the
- * end of its connection. If the link has broken, nothing more can come over it. Only a rank that
- * left in order may then have data under way over other connections, and gets the time
- * UNDER_WAY. */
+/* Returns whether everything that the rank sent has had time to arrive. If no link to the rank has
+ * broken, this is so if this rank still waited for it (wanted_ns) at least UNDER_WAY after its
+ * connection had ended. Over a broken link nothing more can come. Only a rank that left in order
+ * may then have data under way over other connections, so it gets the time UNDER_WAY. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -288,7 +287,7 @@ static bool is_settled(const struct peer *p)
 
 /* Decides what has happened to a rank whose connection or process has ended. A rank that left in
  * order, and to which the network's link has broken, is marked as left, not as failed: each rank
- * that still waits for the left rank finds that out itself. */
+ * that still waits for it finds out itself that it has left. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
     if (!is_settled(p)) return;

@@ -114,9 +114,9 @@ static int rounded(int64_t whole, int64_t other)
 }
 
 /* Returns `times` of struct tt_cost, if reading takes `whole` ns and moving the bytes through
- * windows takes `window` ns. Algorithms that use windows were faster where reading took 0.75 to 1.5
- * times as long. So the result is 1 only below 0.75: with a limit inside this range, noise in the
- * measurement would decide between the two kinds of algorithms. */
+ * windows takes `window` ns. Where whole / window was between 0.75 and 1.5, algorithms that use
+ * windows were faster. So the result is 1 only below 0.75: with a limit inside this range, noise in
+ * the measurement would decide between the two kinds of algorithms. */
 static int beside_windows(int64_t whole, int64_t window)
 {
     return 4 * whole < 3 * window ? 1 : (int)tt_max(2, rounded(whole, window));

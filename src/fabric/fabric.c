@@ -21,10 +21,11 @@ static int64_t number(const char **at, const char *ends, int most)
     return good ? value : 0;
 }
 
-/* Places ranks first, first + 1 ... of `size` ranks on the nodes of one item of the text at *at,
- * which is SIZE or SIZE*NODES. Adds the number of these nodes to *nodes, and moves *at to the end
- * of the item. Returns the number of these ranks; -1: the item is malformed or has too many. node
- * may be NULL. */
+/* Reads one item of the text at *at, SIZE (a node of SIZE ranks) or SIZE*NODES (NODES such nodes),
+ * and moves *at to the end of the item. Adds the number of these nodes to *nodes. The ranks from
+ * `first` on are placed on them; node[r], unless `node` is NULL, becomes the node of rank r.
+ * Returns how many ranks are placed; -1: the item is malformed, or has more than the size - first
+ * ranks that are left. */
 static int64_t place(const char **at, int first, int size, int *node, int *nodes)
 {
     int64_t each = number(at, "*,", size), times = 1;

@@ -38,7 +38,8 @@ struct tt_trace_record {
     const char *call, *algorithm;
     int64_t begin_ns, bytes;
     int peer; /* rank in the job; -1: none */
-    /* the value of a flag; for the start of an operation and its wait: the operation's id */
+    /* for a signal or await: the value of the flag; for the start of an operation, or the wait for
+     * its end: the operation's id */
     uint32_t value;
     uint32_t lane;
     uint64_t execution;
@@ -116,8 +117,9 @@ struct tt_fabric {
     bool *same_process;
     /* what reading costs, the same number on all ranks (`times` of struct tt_cost, below) */
     int read_cost;
-    int read_stored_cost, read_percent; /* as in struct tt_cost, for this node */
-    bool streams, stores_slow;          /* as in struct tt_cost */
+    /* `stored_times` and `percent` of struct tt_cost (below), as measured on this node */
+    int read_stored_cost, read_percent;
+    bool streams, stores_slow; /* the members of struct tt_cost with these names */
     /* the machine model of rank 0, which all ranks of the job use */
     struct tt_machine_in_force machine;
     bool fences;     /* signals need a fence (wait.h); true until the ranks have met */
@@ -289,10 +291,11 @@ struct tt_cost {
      * The number is rounded up from a quarter above a whole number on, so 3 means 2.25 to 3.25
      * times. But 1 means less than three quarters of the time, and 2 means three quarters up to
      * 2.25 times. If plain stores are slow, the time of reading contains the time in which the
-     * owner writes its memory again, and the number is at least TT_VERY_DEAR. */
+     * owner writes its memory again. In this case, unless TUTTI_FILL=0, the number is at least
+     * TT_VERY_DEAR. */
     int times;
     /* Reading takes so many times as long as moving the bytes through shared memory that plain
-     * stores fill. The number is rounded in the same way, but 1 means up to 1.25 times. */
+     * stores fill. The number is rounded as `times` is, but 1 means up to 1.25 times. */
     int stored_times;
     /* The time of reading the other process's memory by a system call, in per cent of the time of
      * moving the bytes through shared memory. That memory is filled by plain stores or by stores
@@ -323,15 +326,17 @@ struct tt_cost_times {
 /* Computes the cost from measured times. `fill` is TUTTI_FILL; -1: it is not set. */
 struct tt_cost tt_cost_judge(const struct tt_cost_times *t, int fill);
 enum { TT_COST_BYTES = 128 << 10 };
-/* tt_cost_begin, tt_cost_take and tt_cost_end measure the cost. If TUTTI_READ_COST is set, its
- * value replaces the measured multiples. The three steps take about 200 us in all. One process
- * writes a block of shared memory (begin). Another process copies it and reports the times (take).
- * The first process writes the block again and computes the cost (end). If block is NULL or
- * `taking` is 0, there is no other process, and only copies within this process are measured. */
+/* tt_cost_begin, tt_cost_take and tt_cost_end measure the cost. If TUTTI_READ_COST is set, `times`
+ * and `stored_times` are its value, and `percent` is 100 times its value. The three steps take
+ * about 200 us in all. One process writes a block of shared memory (begin). Another process copies
+ * it and reports the times (take). The first process writes the block again and computes the cost
+ * (end). If block is NULL or `taking` is 0, there is no other process, and only copies within this
+ * process are measured. */
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
-/* Returns `times` as measured between two threads, for a job that has no other processes. */
+/* Returns `times` of struct tt_cost as measured between two threads of this process, for a job that
+ * has no other processes. */
 int tt_cost_alone(void);
 /* Returns the TT_ACCESSES that this process has to the memory of a rank of its job. Tries them on
  * the rank's probe word. */

@@ -202,7 +202,8 @@ int tt_cma_works(const struct tt_job_page *job, int rank)
     return (moves_word(r, TT_READS) ? TT_READS : 0) | (moves_word(r, TT_WRITES) ? TT_WRITES : 0);
 }
 
-/* Returns the scope of Yama that forbids the access; 0: Yama allows it. */
+/* Returns Yama's ptrace_scope if it is so high (2 or more) that a rank without the capability
+ * CAP_SYS_PTRACE may not access another rank's memory; else 0. */
 static int forbidding_scope(void)
 {
     int scope = 0;

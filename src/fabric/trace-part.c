@@ -20,7 +20,8 @@ struct printing {
     int64_t n, last_ns;
     FILE *out;
     enum tt_part_end end;
-    /* the last calls, by execution: the names of a call are printed with its steps, too */
+    /* the last calls, each at index execution % RECENT: a step is printed with the names of its
+     * call */
     const struct tt_part_entry *recent[RECENT];
     bool line[LINES]; /* lines that have an event */
 };

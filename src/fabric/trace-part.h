@@ -22,7 +22,7 @@
 
 enum {
     TT_PART_ENTRIES = 1 << 20, /* entries of a rank, at most; later ones are only counted */
-    TT_PART_STEPS = 3 << 18,   /* limit for steps, which is lower, so that calls have room */
+    TT_PART_STEPS = 3 << 18,   /* no step is recorded after so many entries, so calls have room */
     TT_PART_TRACKS = 64,       /* calls under way at a time that are drawn on tracks of their own */
     TT_PART_LANES = 8          /* as many as TT_LANES */
 };
@@ -31,7 +31,7 @@ struct tt_part_head {
     char magic[16];
     int64_t run; /* the stamp of the job, which differs from that of every other run */
     int32_t ranks, rank, client, node, pid, unused;
-    int64_t wall_ns;          /* time of day minus the clock that all times here are from */
+    int64_t wall_ns;          /* time of day minus the clock by which all times here are measured */
     char host[64], clock[40]; /* clock: if two texts are equal, the clocks are the same */
     _Atomic int64_t entries;
     _Atomic int64_t lost_steps, lost_calls;
@@ -101,7 +101,8 @@ bool tt_part_is_one(const void *bytes, size_t n);
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
 /* Prints the file as a Chrome trace, an array of events. Leaves out entries with impossible values.
- * Calls of a rank that runs and has the clock of this machine go on until now. */
+ * If the rank still runs, on the clock of this machine, its calls under way are drawn up to the
+ * present time. */
 void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out);
 
 #endif

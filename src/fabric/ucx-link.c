@@ -115,8 +115,8 @@ static size_t gap_before(const void *data, size_t head_bytes)
     return ((uintptr_t)data - before) % TT_LINE;
 }
 
-/* Writes the bytes before a packet's head and the gap after the head. Returns the bytes up to the
- * data. */
+/* Writes the bytes before a packet's head and the gap after the head. Returns the number of bytes
+ * before the data. */
 static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t gap)
 {
     struct tt_link *link = packet->op.link;
@@ -154,7 +154,8 @@ static void touch(const void *data, size_t bytes)
     for (; at < end; at += PAGE - (uintptr_t)at % PAGE) (void)*at;
 }
 
-/* Sends a packet without a header in UCX's sense, since UCX may put its header after the data. */
+/* Sends a packet, Tutti's head and the data, as what UCX calls data. What UCX calls the header
+ * stays empty, since UCX may put it after the data. */
 static ucs_status_ptr_t send_long(struct tt_wire_packet *packet, ucp_request_param_t *param,
                                   size_t head_bytes, const void *data, size_t data_bytes)
 {

@@ -30,8 +30,8 @@ enum { TT_PACKET_FORM = 0x75 };
 
 struct tt_ucx_order;
 
-/* Makes the order of a port with this pass, which will call arrive(arg, ...) for each packet. NULL:
- * no memory. */
+/* Makes the structure that puts the packets of a port in order. `pass` is the pass of the port;
+ * arrive(arg, ...) is called for each packet. NULL: no memory. */
 struct tt_ucx_order *tt_order_create(uint64_t pass, tt_wire_arrive_fn *arrive, void *arg);
 void tt_order_free(struct tt_ucx_order *order);
 /* Handles a received packet: delivers the packet if it is the next of its link, and keeps it if it
@@ -39,7 +39,7 @@ void tt_order_free(struct tt_ucx_order *order);
  * is malformed (with a warning the first time). MEMORY: the packet is lost, and so are all later
  * ones of its link. */
 tutti_status tt_order_take(struct tt_ucx_order *order, const void *bytes, size_t n);
-/* Opens or closes the order: it delivers packets only while it is open. Before it closes, it
+/* Opens or closes the structure: it delivers packets only while it is open. Before it closes, it
  * delivers all kept packets that are the next of their links, and returns how many these were. */
 int tt_order_open(struct tt_ucx_order *order, bool open);
 /* Returns how many packets were refused because of a wrong pass. Anybody may send such packets, so

@@ -125,8 +125,8 @@ static void load_once(void)
     if (version_is_known(library, name) && resolve(library, name)) be_silent(library);
 }
 
-/* Loads the library at the first call, by any thread; later calls return the same. Errors:
- * UNSUPPORTED, with the reason. */
+/* Loads the library at the first call, by any thread; later calls return the status of the first.
+ * Errors: UNSUPPORTED, with the reason. */
 static tutti_status ucx_load(void)
 {
     pthread_once(&load.once, load_once);

@@ -186,11 +186,12 @@ _Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&
 
 /* ---- ucx.c ---- */
 
-/* Returns UNSUPPORTED, because the wire was opened for packets only. */
+/* Returns UNSUPPORTED, because the wire was opened for packets only (`open` without `reach`,
+ * wire.h), and so it has no registered memory. */
 __attribute__((cold)) tutti_status tt_ucx_no_reach(void);
-/* Returns the bytes, at least `least`, inside a frame of n bytes (length and checksum, which ucx.c
- * adds to bytes that UCX packed). NULL: the frame is damaged (ARG), and tutti_error() has the
- * reason. `what` names the bytes in the error text. */
+/* Returns the bytes inside a frame of n bytes (length and checksum, which ucx.c adds to bytes that
+ * UCX packed); there must be at least `least` of them. NULL: the frame is damaged (ARG), and
+ * tutti_error() has the reason. `what` names the bytes in the error text. */
 const void *tt_ucx_unframe(const char *what, const void *from, size_t n, size_t least);
 
 /* Checks that enough descriptors are left. Errors: LIMIT (UCX might find no descriptor and take

@@ -9,7 +9,7 @@
 #include "fabric/fabric.h"
 
 /* Fills in the members of *activity that say what the thread waits for, as far as this is known:
- * waits, waits_for, team, number, what. */
+ * waits, waits_for, team, number, signature. */
 typedef void tt_waiting_fn(const void *arg, struct tt_activity *activity);
 
 struct tt_waiting {
@@ -23,7 +23,8 @@ struct tt_waiting {
     /* holds: this wait uses the rank's activity line; moved: it has made progress since
      * `shown_ns` */
     bool holds, moved;
-    bool called; /* the roll call was printed for this wait */
+    /* since its last progress, this wait has printed the roll call or found it printed */
+    bool called;
 };
 
 /* Adds a rank of the job to the ranks for which the thread waits. */

@@ -243,7 +243,7 @@ static void return_kept(const struct tt_arena *a)
 
 /* Frees piece i, but keeps its pages. If these and the pages kept before are too many together,
  * returns the pages kept before to the system. If the piece alone is too large, or there is no
- * memory to record it, returns its own pages. */
+ * memory to record it, returns the pages of the piece to the system. */
 static void keep_piece(struct tt_arena *a, int i)
 {
     struct tt_store *s = a->store;
@@ -339,7 +339,8 @@ static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
 }
 
 /* Backs the pages of x. If that fails, returns the kept pages to the system and tries again. If
- * that fails, too, returns the pages of x, and sets errno. */
+ * that fails, too, gives the pages of x back to the system, sets errno to the error of the last
+ * try, and returns false. */
 static bool back_or_drop(struct tt_arena *a, struct tt_extent x)
 {
     if (back(a, x)) return true;

@@ -63,8 +63,8 @@ void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank)
  * then the team is known, and so the members return the same status. */
 struct tt_failure {
     enum tt_cause cause;
-    int code;        /* as `code` of struct tt_rank_status */
-    uint64_t team;   /* as `team` of struct tt_rank_status */
+    int code;        /* the signal, exit code or other code of the cause (struct tt_rank_status) */
+    uint64_t team;   /* the team on which the rank got the error; TT_NO_TEAM: another cause */
     const char *why; /* the error on that team; NULL or "": there is no text */
 };
 

@@ -79,7 +79,8 @@ static void *map_private(int64_t bytes, int64_t page)
     return MAP_FAILED;
 }
 
-/* node[r] is the node of rank r of the job. If `node` is NULL, all ranks are on this node. */
+/* Where the ranks of a job are. node[r] is the node of rank r; if `node` is NULL, all ranks are on
+ * this node. `me` is a rank of this node, and `arenas` is the number of ranks on this node. */
 struct places {
     const int *node;
     int nodes, me, arenas;

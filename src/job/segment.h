@@ -55,8 +55,8 @@ enum { TT_CLIENTS = 16 };
 
 /* The status of a rank, which only rises. The status of the rank's process is ABSENT, JOINED (it
  * has mapped this memory) or FAILED (it has ended, for whatever reason, or cannot go on). The
- * status in a client is one of all four; a rank that has LEFT becomes FAILED only if another rank
- * still needs it (tt_common_miss). */
+ * status in a client can be any of the four; a rank that has LEFT becomes FAILED only if another
+ * rank still needs it (tt_common_miss). */
 enum tt_rank_state { TT_RANK_ABSENT, TT_RANK_JOINED, TT_RANK_LEFT, TT_RANK_FAILED };
 
 /* Why a rank failed. */
@@ -158,8 +158,8 @@ struct tt_finding {
 
 /* The facts on which the choice of algorithms in a client's world depends, besides the machine
  * model and the wisdom. They are for a process that only reads the job's memory (tutti explain
- * --job). The members have the meanings of those of struct tt_map. The first rank of a node writes
- * them when all ranks have joined the client, and sets `known` last. */
+ * --job). struct tt_map (topo/map.h) explains the members that have the same names there. The first
+ * rank of a node writes the facts when all ranks have joined the client, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
     int32_t cores, read_cost, nodes;
@@ -308,8 +308,8 @@ static inline int64_t tt_segment_end(const struct tt_segment *s)
 tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
 /* Records that pages up to `end` are backed. */
 void tt_segment_backed(const struct tt_segment *s, int64_t end);
-/* Returns whether these bytes end before the first page that was never backed (job->backed), which
- * is within the file. Such bytes may be touched even if the offset comes from a broken rank. */
+/* Returns whether these bytes end at or before job->backed. Everything before that offset lies
+ * within the file, so such bytes may be touched even if the offset comes from a broken rank. */
 static inline bool tt_segment_holds(const struct tt_segment *s, int64_t offset, int64_t bytes)
 {
     int64_t backed = atomic_load_explicit(&tt_segment_page(s)->backed, memory_order_relaxed);

@@ -196,10 +196,11 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The variables below are read and written without memory ordering: whichever value a thread
  * reads, it waits correctly, by yields or by sleeps. */
-/* the first and the last of the latest long yields that follow each other closely; 0: never */
+/* the times of the first and of the last long yield in the latest series of long yields that follow
+ * each other closely; 0: never */
 static _Atomic int64_t first_long_ns, last_long_ns;
-/* processor time, at the first long yield, of all ranks, and of the ranks with the affinity mask of
- * this process */
+/* the processor time that ranks had used at the first long yield: first_used_ns of all ranks,
+ * first_here_ns of the ranks with the affinity mask of this process */
 static _Atomic int64_t first_used_ns, first_here_ns;
 /* until when waits sleep because other programs want the processors; 0: they do not */
 static _Atomic int64_t wanted_until_ns;
