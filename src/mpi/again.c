@@ -23,8 +23,8 @@ static bool is_settled(const struct tt_mpi_call *call)
     return call->shape >= 0 && call->record->trials->calls[call->shape] == TT_MPI_FOR_TUTTI;
 }
 
-/* Stores a buffer's lists, whose pieces are of a predefined type without gaps: data with gaps would
- * have been packed. `memory` has room for 4 * pieces numbers. */
+/* Copies the lists of a buffer to `memory`, which has room for 4 * pieces numbers. The pieces are
+ * of a predefined type without gaps: data with gaps would have been packed. */
 static struct tt_mpi_kept_lists lists_at(int64_t *memory, int pieces, struct tt_mpi_counts counts,
                                          struct tt_mpi_counts displs, uint64_t type)
 {

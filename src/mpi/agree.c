@@ -26,8 +26,8 @@ struct rank_bits {
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
     unsigned char undriven;  /* whether the rank's MPI cannot drive Tutti */
-    struct number_bits list; /* the result of list_number() */
-    struct number_bits host; /* the result of host_number() */
+    struct number_bits list; /* a hash of Tutti's version and of the list in TUTTI_MPI */
+    struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */
 };
 

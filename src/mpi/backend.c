@@ -70,8 +70,8 @@ struct fact {
     int64_t bytes;
 };
 
-/* Returns the entry for this rank in a list of counts, if `buffer` says that the call is in place.
- * For other calls returns 0, because MPI does not require a valid list from this rank then. */
+/* Returns the count of this rank in a list of counts, if `buffer` is MPI_IN_PLACE. Otherwise
+ * returns 0, because MPI does not require a valid list from this rank then. */
 static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
     return buffer == MPI_IN_PLACE ? tt_mpi_at(list, tt_mpi_comm_value(comm).rank) : 0;
@@ -97,9 +97,9 @@ static struct fact with(struct fact f, MPI_Op op)
     return f;
 }
 
-/* Returns whether this rank contributes nothing to a rooted collective. That is so in an
- * intercommunicator for the ranks of the root's group: the root receives, and the others do
- * nothing. */
+/* Returns whether 0 bytes of a gather, scatter or reduce are counted for this rank. That is so, in
+ * an intercommunicator, for all ranks of the root's group: the root only receives in a gather or
+ * reduce and only sends in a scatter, and the other ranks of its group do nothing. */
 static bool is_silent(MPI_Comm comm, int root)
 {
     return tt_mpi_comm_value(comm).inter && (root == MPI_PROC_NULL || root == MPI_ROOT);
@@ -440,8 +440,9 @@ static bool has_attached(void)
 TT_MPI_BUFFERS(KEEPS)
 
 /* The functions that take calls: Tutti does the call, or the host. read_NAME reads the arguments of
- * a call that is neither left to the host nor done at once. While the host does a call, tt_depth is
- * not raised: an error handler of the program may leave that call by longjmp or an exception, and
+ * a call that is neither left to the host nor done at once. A collective that is called while
+ * tt_depth is not 0 counts as Tutti's. tt_depth is not raised while the host does a call of the
+ * program: an error handler of the program may leave that call by longjmp or an exception, and
  * tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int read_##NAME PARAMETERS;                                                             \
@@ -534,8 +535,8 @@ TT_MPI_TAKEN(TAKING)
 
 /* ---- Starting ---- */
 
-/* Functions like those of TAKING, for nonblocking calls. The struct tt_mpi_call is freed when the
- * program's request does not need it any more. */
+/* The functions for nonblocking calls: Tutti starts the call, or the host. The struct tt_mpi_call
+ * is freed when the program's request does not need it any more. */
 #define STARTING(NAME, STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES)                                \
     static int start_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Request *request)                          \
     {                                                                                              \
@@ -587,8 +588,8 @@ TT_MPI_STARTED(STARTING)
 
 /* ---- Preparing ---- */
 
-/* Functions like those of STARTING, which prepare persistent calls. The struct tt_mpi_call is freed
- * when the program frees the request. */
+/* The functions that prepare persistent calls: Tutti prepares the call, or the host. The struct
+ * tt_mpi_call is freed when the program frees the request. */
 #define PREPARING(NAME, PREPARED, PARAMETERS, ARGUMENTS, FACT, ROLES)                              \
     static int prepare_##NAME(TT_MPI_OPEN PARAMETERS, MPI_Info info, MPI_Request *request)         \
     {                                                                                              \

@@ -11,7 +11,7 @@
 #include "mpi/buffered.h"
 #include "mpi/meet.h"
 
-/* The data with which a rank writes into the memory of another rank. */
+/* The data about a rank that other ranks need in order to write into its memory. */
 struct access {
     int there;     /* 0: the rank has no memory for other ranks to write into */
     uint64_t node; /* equal on ranks of one node */
@@ -76,15 +76,15 @@ static void count_written(tutti_context *context, void *arg, tutti_status status
     at.written++;
 }
 
-/* Whether this rank writes into the memory of rank r. It does if r is another rank on this node and
- * has such memory. */
+/* Whether this rank writes into the memory of rank r: r is another rank on this node, and has
+ * memory for other ranks to write into. */
 static bool writes_to(int r)
 {
     return r != at.rank && at.access[r].there && at.access[r].node == at.mine.node;
 }
 
-/* Writes a byte at `place` of the memory of every other rank on this node, and waits until the
- * stores have ended. */
+/* Writes the byte at `number` to offset `place` in the memory of every other rank on this node, and
+ * waits until the stores have ended. */
 static void write_all(int place, const unsigned char *number)
 {
     tutti_context *context = tt_mpi_tutti.context_at(at.client, 0);

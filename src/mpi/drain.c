@@ -18,7 +18,7 @@ static struct {
     pthread_t thread;
     pthread_mutex_t mutex;  /* guards the members that follow */
     pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
-    bool shared; /* whether threads share the client; the thread uses it only after that */
+    bool shared; /* whether threads share the client; if not, the thread does not use it */
     bool wanted; /* whether packets may have been left behind since the thread last looked */
     bool ends;   /* whether the thread is to end */
 } at = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -101,8 +101,8 @@ void tt_mpi_drain(tutti_status status)
     if (!at.client) return;
     if (status == TUTTI_OK && tt_mpi_tutti.drain(at.context) == TUTTI_OK) return;
     pthread_mutex_lock(&at.mutex);
-    /* Below MPI_THREAD_MULTIPLE no other thread is inside the library now; at this level the client
-     * is shared already. */
+    /* With MPI_THREAD_MULTIPLE the client is shared already. Below this level, no other thread is
+     * inside the library now, so the client can become shared. */
     if (!at.shared) at.shared = tt_mpi_tutti.client_share(at.client) == TUTTI_OK;
     at.wanted = at.shared;
     pthread_cond_signal(&at.changed);

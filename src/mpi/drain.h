@@ -8,11 +8,11 @@
  * a packet, and this rank may wait in the host for that rank. So somebody has to advance Tutti
  * meanwhile.
  *
- * This rank cannot simply wait until all its packets have left, because some may be there that do
- * not belong to the call: a connection to the rank that a freed team had as a member is set up only
- * when that rank advances Tutti, and packets of another thread find room only when their receiver
- * makes the call that they belong to. These ranks may wait for this rank. Tutti does not know which
- * packets belong to which call once UCX has them.
+ * This rank cannot simply wait until all its packets have left, because some may not belong to the
+ * call. Some wait for a connection to a former member of a freed team, which is set up only when
+ * that member advances Tutti. Packets of another thread find room only when their receiver makes
+ * the call that they belong to. The member or the receiver may in turn wait for this rank. Tutti
+ * does not know which packets belong to which call once UCX has them.
  *
  * So a thread sends them. It sleeps until packets are left behind, and then advances the messages
  * of the client, with pauses, until all packets have left. It advances no collective, so it calls

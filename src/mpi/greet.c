@@ -2,14 +2,14 @@
  *
  * Finds out, at the end of MPI_Init, whether all ranks have this library.
  *
- * A rank without the library makes none of our calls. So a collective of the MPI library could end
- * on no rank, and a message to such a rank would wait there until the program receives it by
- * mistake. So the ranks use names, which one process publishes and other processes look up, without
- * waiting for each other. There are two places for names: the host that a rank runs on
- * (local-names.h), where a look takes microseconds, and the name service of the launcher
- * (MPI_Publish_name), which all hosts reach. (In this file a host is a computer.) A rank looks on
- * its own host first. If all ranks seem to run on one host, it asks the launcher only after some
- * time.
+ * A rank without the library makes none of our calls. So a collective of the MPI library that the
+ * other ranks call here would never end, and a message to the rank without the library would wait
+ * there until the program receives it by mistake. So the ranks use names, which one process
+ * publishes and other processes look up, without waiting for each other. There are two places for
+ * names: the host that a rank runs on (local-names.h), where a look takes microseconds, and the
+ * name service of the launcher (MPI_Publish_name), which all hosts reach. (In this file a host is a
+ * computer.) A rank looks on its own host first. If all ranks seem to run on one host, it asks the
+ * launcher only after some time.
  *
  *  1. Rank 0 publishes its name on its host, and, when it begins to ask the launcher for other
  *     names, at the launcher, too.
@@ -39,13 +39,15 @@
 #include "mpi/local-names.h"
 #include "mpi/meet.h"
 
-/* How long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten this), how long a rank does not
- * yet ask the launcher if all ranks seem to run on one host, and how long it sleeps at least before
- * it looks at its own host again. */
+/* LATE_SECONDS: how long a rank waits for a name (TUTTI_BOOT_TIMEOUT may shorten this).
+ * PATIENCE_NS: if all ranks seem to run on one host, a rank does not ask the launcher before this
+ * time has passed. PAUSE_NS: the least time that a rank sleeps before it looks at its own host
+ * again. */
 enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
 
-/* Between two looks, a rank sleeps at most for this part of the time that it has waited. So a long
- * wait takes little processor time, and a name is noticed late only by this part of the wait. */
+/* Between two looks, a rank sleeps for 1/PAUSES of the time that it has waited so far, but at least
+ * PAUSE_NS. So a long wait takes little processor time, and a name is noticed late only by this
+ * part of the wait. */
 enum { PAUSES = 64 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "
@@ -72,7 +74,7 @@ enum name_place { ON_HOST = 1, AT_LAUNCHER = 2 };
 /* The room for a name at the launcher, in bytes. */
 enum { NAME = 512 };
 
-/* Writes the name of a rank at the launcher; -1: the name "all". A name has no space, because
+/* Writes the name of a rank at the launcher; rank -1: the name "all". A name has no space, because
  * MPICH's launcher takes a space for the end of the name. */
 static void name_of(int rank, char name[NAME])
 {
@@ -82,9 +84,9 @@ static void name_of(int rank, char name[NAME])
         snprintf(name, NAME, "tutti-%s-%d", here.job, rank);
 }
 
-/* Writes the name under which a rank is found on this machine (local-names.h); -1: the name "all".
- * Such a name exists or does not exist, but has no value, as a name at the launcher has. So the
- * value is the last part of the name. */
+/* Writes the name under which a rank is found on this machine (local-names.h); rank -1: the name
+ * "all". At the launcher a name has a value. On this machine a name only exists or does not exist,
+ * so the value is the last part of the name. */
 static void local_name_of(int rank, const char *value, char name[TT_MPI_LOCAL_NAME])
 {
     snprintf(name, TT_MPI_LOCAL_NAME, "tutti-mpi-%" PRIx64 "-%d-%s", here.local_job, rank, value);

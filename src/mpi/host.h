@@ -155,8 +155,9 @@ struct tt_mpi_again {
     struct tt_mpi_plain plain;
     struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
     int pieces;            /* how many entries each list has; 0: the call has no lists */
-    /* The lists of the key's counts and in_counts. They are one piece of memory at all.count, which
-     * is freed with the record. */
+    /* `all`: the lists for the key's counts and displs; `in`: those for its in_counts and
+     * in_displs. All lie in one piece of memory, which begins at all.count and is freed with the
+     * record. */
     struct tt_mpi_kept_lists all, in;
 };
 
@@ -176,7 +177,9 @@ struct tt_mpi_comm {
     atomic_bool failed; /* a call has failed in a way that usually breaks the team */
     /* calls left to the host before there was a team; a long call counts as several */
     int64_t calls;
-    int64_t met_ns; /* the time from which a trial counts: when the ranks last met, or 0 */
+    /* the time that a trial subtracts from times of this rank: 0 if `one_node`, and otherwise the
+     * time when the ranks last met in a barrier */
+    int64_t met_ns;
     /* whether the communicator has inherited decisions already, without having a team */
     bool inherits;
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */

@@ -242,7 +242,8 @@ static void print(FILE *out, const struct tt_mpi_place *place, const struct tt_m
     fprintf(out, " date=%s version=%s machine=%s\n", date, place->version, machine);
 }
 
-/* Returns whether two decisions are on the same shape, for communicators of the same form. */
+/* Returns whether two decisions are on the same shape, for communicators of as many ranks, which
+ * are spread over nodes in the same way. */
 static bool same(const struct tt_mpi_keep *a, const struct tt_mpi_keep *b)
 {
     return a->decision.shape == b->decision.shape && a->ranks == b->ranks &&

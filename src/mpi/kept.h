@@ -53,8 +53,9 @@ bool tt_mpi_nodes_of(int n, const int *ranks, const int *node, char layout[TT_MP
 /* Reads from the file the decisions that were measured at this place; the last TT_MPI_KEPT of
  * them, if there are more. If there is no file, or it cannot be read, there are none. */
 void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept);
-/* Adds a decision, if it is clear enough to be kept. Replaces an earlier decision on the same shape
- * for the same ranks, or else, if there are TT_MPI_KEPT, the oldest one. */
+/* Adds a decision, if it is clear enough to be kept. It replaces an earlier decision on the same
+ * shape for communicators of as many ranks that are spread over nodes in the same way. If there is
+ * no such decision, and TT_MPI_KEPT decisions are kept already, it replaces the oldest one. */
 void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep);
 /* Adds these decisions to the file. They replace lines for the same shape, ranks, processors, host
  * and machine. Lines that other processes add meanwhile stay. Does nothing if there are no

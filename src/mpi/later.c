@@ -219,9 +219,9 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 
 const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
 
-/* Keeps a copy that is to be made when the call starts or when it has ended. If that fails in a
- * nonblocking call, which has started, only call->code says so, and the error is reported when the
- * program completes the call. */
+/* Adds a copy to `all`, to be made when the call starts or when it has ended. On an error, sets
+ * call->code. It leaves call->status unchanged if the call is nonblocking: this call has started,
+ * and the error is reported when the program completes it. */
 static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy copy)
 {
     if (copy.count == 0 || copy.layout.size == 0) return;

@@ -57,7 +57,9 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request);
 bool tt_mpi_later_open(void);
 #define tt_mpi_later_close TT_MPI_OWN(later_close)
 void tt_mpi_later_close(void);
-/* Does what tt_mpi_later_begun does, for a persistent call that Tutti has prepared. */
+/* Sets *request to the stand-in of a persistent call that Tutti has prepared. If the preparation
+ * failed, calls the error handler, and frees the call. Returns the code for the program. If
+ * `request` is NULL, the host does the call, and this function only frees `call`. */
 #define tt_mpi_later_prepared TT_MPI_OWN(later_prepared)
 int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request);
 /* Starts a persistent call, whose stand-in the host has started. An error is reported when the
@@ -93,15 +95,16 @@ static inline bool tt_mpi_blocks(const struct tt_mpi_call *call)
     return !call->later && atomic_load_explicit(&call->record->started, memory_order_acquire) == 0;
 }
 
-/* Does what tt_mpi_pack does; for a persistent call, not now, but each time the call is started. */
+/* Packs `count` elements at `from` into bytes without gaps at `to`. For a persistent call, this is
+ * not done now, but each time the call is started. */
 #define tt_mpi_collect TT_MPI_OWN(collect)
 void tt_mpi_collect(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
                     int64_t count, void *to);
 /* The layout of single bytes. */
 #define tt_mpi_bytes TT_MPI_OWN(bytes)
 extern const struct tt_mpi_layout tt_mpi_bytes;
-/* Does what tt_mpi_unpack does; for a nonblocking or persistent call, not now, but each time the
- * call has ended. */
+/* Unpacks bytes without gaps at `from` into `count` elements at `to`. For a nonblocking or
+ * persistent call, this is not done now, but each time the call has ended. */
 #define tt_mpi_deliver TT_MPI_OWN(deliver)
 void tt_mpi_deliver(struct tt_mpi_call *call, const struct tt_mpi_layout *layout, const void *from,
                     int64_t count, void *to);

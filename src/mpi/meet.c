@@ -6,8 +6,8 @@
 
 #include "mpi/meet.h"
 
-/* How many times a rank tests a request before it sleeps between tests, how long it sleeps, and
- * after how long it prints that other ranks are late. */
+/* LOOKS: how many times a rank tests a request before it sleeps between tests. PAUSE_NS: how long
+ * it sleeps. LATE_SECONDS: after this time it prints that other ranks are late. */
 enum { LOOKS = 1000, PAUSE_NS = 50000, LATE_SECONDS = 5 };
 
 /* Completes a request of the host MPI, unless `code` says that the call that began it has failed.

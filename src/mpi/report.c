@@ -106,9 +106,9 @@ static bool is_plain(unsigned char c)
 
 /* ---- Text ---- */
 
-/* Prints a text, or - for an empty one, and, if `width` is not 0, blanks up to this width, but at
- * least one. A program may give a communicator any name, so a byte that is no printable character
- * of ASCII is replaced by the same text as in JSON. */
+/* Prints a text; an empty one is printed as "-". If `width` is not 0, prints blanks after the text
+ * up to this width, and at least one blank. A program may give a communicator any name, so a byte
+ * that is no printable character of ASCII is replaced by the same text as in JSON. */
 static void print_cell(FILE *out, const char *text, int width)
 {
     int n = 0;

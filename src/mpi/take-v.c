@@ -74,7 +74,7 @@ static void shift(struct lengths *s, int p)
     }
 }
 
-/* Computes the other members from count, place and layout. False: a count is wrong. */
+/* Computes the other members of *s from count, place and layout. False: a count is wrong. */
 static bool measure(struct tt_mpi_call *call, struct lengths *s)
 {
     int p = call->record->members;
@@ -221,8 +221,9 @@ static const void *gathered_from(struct tt_mpi_call *call, const struct tt_mpi_s
     return TUTTI_IN_PLACE;
 }
 
-/* Reads the arguments of this rank's own piece, at a rank that has also read `s`, and compares the
- * lengths. */
+/* Reads the arguments of this rank's own piece into `own`, at a rank that has also read the pieces
+ * of all ranks, `s`. False: an argument is wrong, or this rank's piece has another length in `s`.
+ */
 static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct lengths *s,
                       const void *buffer, int64_t count, MPI_Datatype type)
 {
@@ -231,8 +232,8 @@ static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct 
     return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
 }
 
-/* Returns whether Tutti uses the pieces in the program's buffer, and counts their places from where
- * this buffer begins. */
+/* Returns whether Tutti uses the pieces where they are in the program's buffer, and no piece begins
+ * before this buffer (a negative displacement). */
 static bool as_given(const struct lengths *s)
 {
     return s->lie && !s->before;

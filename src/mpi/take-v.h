@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The collectives that Tutti does in which each rank's piece has its own length. The functions and
- * macros are like those of take.h.
+ * The collectives that Tutti does in which each rank's piece has its own length. As in take.h, a
+ * function returns false if the host (the program's MPI) is to do the call, and call->choice says
+ * why.
  */
 #ifndef TT_MPI_TAKE_V_H
 #define TT_MPI_TAKE_V_H

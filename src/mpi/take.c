@@ -96,7 +96,8 @@ static bool same_buffer(const void *in, const void *out, int64_t bytes)
     return refuses_same_buffer() && in == out && bytes > 0;
 }
 
-/* Records what is passed to Tutti's function, if these are the program's own buffers (again.h). */
+/* Records the number of elements that Tutti's function gets, and the bytes of its buffers, for
+ * later calls that are like this one (again.h). */
 static void pass(struct tt_mpi_call *call, int64_t n, int64_t in_bytes, int64_t out_bytes)
 {
     call->plain.n = n > 0 ? n : -1;
@@ -198,8 +199,9 @@ static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
     return well(call) && tt_mpi_reduction_bind(call, &d->r);
 }
 
-/* Does what `prepare` does for a reduce_scatter. In place, its input is longer than its output, and
- * the rest of the buffer must stay as it is, so the input is copied. */
+/* Makes the buffers and the operation of a reduce_scatter ready for Tutti, as `prepare` does for
+ * other reductions. In place, its input is longer than its output, and the rest of the buffer must
+ * stay as it is, so the input is copied. */
 static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
 {
     if (!d->in_place) return prepare(call, d, true);
@@ -285,7 +287,8 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
-    /* MPICH refuses equal buffers on all ranks, so rank 0 must compare them in each call, too */
+    /* MPICH refuses equal buffers also on rank 0, which stores nothing. A call that is kept
+     * (again.h) is not checked for this on rank 0, so rank 0 keeps no call. */
     bool compares = refuses_same_buffer() && call->record->rank == 0;
     return finish(call, &d, compares ? -1 : count, call->record->rank > 0,
                   TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));

@@ -126,9 +126,9 @@ static void drive_host(void *arg)
     driving = false;
 }
 
-/* Open MPI's progress calls this function. It advances Tutti once, however many calls are in
- * flight, so that one call of it takes time in proportion to their number. If Tutti finds an error
- * here, the next call on the team concerned reports it. */
+/* Open MPI's progress calls this function. It advances Tutti once for all calls in flight, and then
+ * only looks at each of them. So the time that it takes is proportional to the number of calls in
+ * flight. If Tutti finds an error here, the next call on the team concerned reports it. */
 static int drive_tutti(void)
 {
     int events = 0;
@@ -701,7 +701,9 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
     if (meets) meet_before_run(call);
-    /* Tutti reads lists of counts before this, and a call that is left to the host does not */
+    /* If Tutti does the call and the call has lists of counts, it has begun already in tt_mpi_lost,
+     * before Tutti read the lists. A call that the host does begins here, because after the
+     * decision Tutti does not read the lists of calls that are left to the host. */
     bool has_begun = next == TT_MPI_NEXT_TUTTI && call->began_ns > 0;
     if (call->measured >= 0 && !has_begun) call->began_ns = tt_mpi_now_ns();
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);

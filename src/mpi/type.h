@@ -43,7 +43,8 @@ bool tt_mpi_layout_of(MPI_Datatype type, struct tt_mpi_layout *layout);
 #define tt_mpi_side_of TT_MPI_OWN(side_of)
 bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const void *buffer,
                     int64_t count, MPI_Datatype type);
-/* Does what tt_mpi_side_of does, for a type whose layout is known. */
+/* Fills in *side from the arguments of a call with a type whose layout is known. False: an argument
+ * is wrong, call->choice says so, and the host is to report the error. */
 static inline bool tt_mpi_side_with(struct tt_mpi_call *call, struct tt_mpi_side *side,
                                     const void *buffer, int64_t count,
                                     const struct tt_mpi_layout *layout)

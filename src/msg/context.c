@@ -277,11 +277,11 @@ static void lose(tutti_context *c, struct tt_peer *peer)
     tt_pending_end_lost(c, peer);
 }
 
-/* Gives up the peers that are `going`. If the link to a peer may still be being set up
- * (tt_wired_may_cut), the next advance gives this peer up. Operations with these peers end with
- * PEER. A fence for which nothing was lost ends with OK. An operation that the network executes
- * ends when the network reports its end. The caller has handled all packets of these peers before,
- * because the packets may acknowledge what the peers received. */
+/* Gives up the peers whose rank has failed or left (`going`). If the link to such a peer may still
+ * be being set up (tt_wired_may_cut), the next advance gives the peer up. Operations with these
+ * peers end with PEER. A fence for which nothing was lost ends with OK. An operation that the
+ * network executes ends when the network reports its end. The caller has handled all packets of
+ * these peers before, because the packets may acknowledge what the peers received. */
 static void lose_peers(tutti_context *c)
 {
     c->losing = false;

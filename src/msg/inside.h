@@ -56,7 +56,7 @@ enum tt_pending_kind {
     TT_PENDING_NONE,    /* the entry of the table is free */
     TT_PENDING_TRACKED, /* a short message that waits for room, or that has completion functions */
     TT_PENDING_LONG,    /* a long message, at its origin */
-    TT_PENDING_PULL,    /* a piece of a long message that the target gets or has asked for */
+    TT_PENDING_PULL,    /* a piece of a long message: the network gets it, or the origin sends it */
     TT_PENDING_SPLIT,   /* a split copy, at its target */
     TT_PENDING_GET,
     TT_PENDING_PUT,
@@ -88,7 +88,7 @@ struct tt_pending {
     bool users;    /* of a long message: a user sent it, not the library */
     uint64_t upto; /* of a fence: the peer's `risked` when the fence began */
     bool missed;   /* of a fence: messages to the peer may be lost, since the peer is gone */
-    int flows;     /* of a long message: send-queue entries that send parts of `data` */
+    int flows;     /* of a long message: how many send-queue entries send parts of `data` */
     bool answered; /* the acknowledgement has come; the operation ends when `flows` is 0 */
     /* The message that is received, if the operation is a pull or a split copy (TT_PENDING_SPLIT).
      * In a split copy, `flows` counts the pieces that the origin has acknowledged. */
@@ -105,8 +105,8 @@ struct tt_pending {
 
 /* A fence to one peer or to all peers. The fence starts one operation (TT_PENDING_FENCE) for each
  * of these peers, and the `arg` of these operations is this struct; the operation that ends last
- * calls `done`. `left` counts the operations that have not ended, and one more until all have been
- * started. */
+ * calls `done`. `left` is the number of operations that have not ended, plus 1 while operations are
+ * still being started. */
 struct tt_fence {
     tutti_done_fn *done; /* NULL: nobody waits for the result */
     void *arg;
@@ -148,9 +148,9 @@ struct tt_peer {
     _Alignas(TT_LINE) struct tt_out out;
     const struct tt_transport *transport;
     struct tt_send_queue waiting;
-    /* `risked` counts the messages sent to the peer whose loss no completion function reports, and
-     * the operations that were lost with the peer. `settled` is how many of these were covered by a
-     * fence or reported as lost. */
+    /* `risked`: the number of messages to the peer whose loss no completion function reports, plus
+     * the number of operations that were lost with the peer. `settled`: how many of these a fence
+     * has covered or has reported as lost. */
     uint64_t risked, settled;
     /* this rank, while leaving, dropped a message of the peer; no fence has reported that yet */
     bool dropped;
@@ -173,7 +173,7 @@ struct tt_peer {
     struct tt_open *oldest, *newest;
     uint64_t arrived;
     struct tt_send_queue fences;
-    /* The following members are for a peer that is reached over the network. */
+    /* The members from here to `part_by_ns` are for a peer that is reached over the network. */
     tutti_context *owner;
     struct tt_link *link;
     int64_t linked_ns; /* when the link was opened */
@@ -317,7 +317,8 @@ struct tutti_context {
 /* Returns whether reading another process' memory is so slow that long messages go through packet
  * rings. This is the case if the ranks of this node cannot all read each other's memory, or if
  * reading takes at least 1.25 times as long as moving the bytes through shared memory that plain
- * stores fill (`stored_times` of struct tt_cost is above 1). */
+ * stores fill. (read_stored_cost is this ratio, rounded to 1 if it is below 1.25, and to 2 or more
+ * otherwise.) */
 static inline bool tt_reads_dearly(const struct tt_fabric *f)
 {
     return !f->reads || f->read_stored_cost > 1;

@@ -94,9 +94,10 @@ tutti_status tt_msg_get(tutti_context *context, tutti_endpoint *owner, void *to,
 tutti_status tt_msg_put(tutti_context *context, tutti_endpoint *owner, const void *from,
                         const tutti_key *key, int64_t offset, int64_t bytes, tutti_done_fn *done,
                         void *arg);
-/* Do what tt_msg_get and tt_msg_put do, but by messages only. `address` is an address in the
- * owner's memory, which must be open to its peers at that time (tt_msg_opened); otherwise the
- * operation ends with ARG. */
+/* Get or put bytes of the owner's memory as tt_msg_get and tt_msg_put do, but without a key, and
+ * only by messages. `address` is an address in the owner's memory. The owner's memory must be open
+ * to its peers when the message arrives there (tt_opened_fn); otherwise the operation ends with
+ * ARG. */
 tutti_status tt_msg_get_at(tutti_context *context, tutti_endpoint *owner, void *to,
                            uint64_t address, int64_t bytes, tutti_done_fn *done, void *arg);
 tutti_status tt_msg_put_at(tutti_context *context, tutti_endpoint *owner, const void *from,

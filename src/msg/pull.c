@@ -184,9 +184,9 @@ static bool split_ask(tutti_context *c, struct tutti_pending *r)
     return r->split_copy || ends || !split_wanted(c, r) || ask_split(c, r);
 }
 
-/* Asks the origins for split copies of the next messages that this context alone pulls. Does not
- * ask if no piece would be left for the origin: the context itself claims the next piece of its
- * first portion right after this call. */
+/* Asks the origins for split copies of the next messages that this context alone pulls. Asks for a
+ * message only if a piece of it is left for the origin. This context claims a piece of the first
+ * message right after this call, so that piece does not count as left. */
 static void split_ask_next(tutti_context *c)
 {
     int n = 0;
@@ -314,8 +314,8 @@ static struct tt_split_copy *read_packet(struct tt_peer *peer, const struct tt_p
     return h;
 }
 
-/* Checks a SPLIT packet: the message exists, the claim word was taken at some time, and the kernel
- * can write to the target's process. */
+/* Checks a SPLIT packet: the message exists, the packet's numbers (bytes, size of a piece, serial
+ * number, claim word) are possible, and the kernel can write to the target's process. */
 static bool is_sound(tutti_context *c, const struct tt_peer *peer, const struct tt_packet *p)
 {
     const struct tt_fabric *f = c->f;
@@ -627,7 +627,8 @@ static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t b
     return TUTTI_AGAIN;
 }
 
-/* Ends a piece that the origin was asked to send, because its data have arrived or never will. */
+/* Ends a piece that the network was to get or the origin was asked to send, because its data have
+ * arrived or never will. */
 static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;

@@ -57,7 +57,8 @@ enum { TT_PAGE = 4096 };
 /* A portion of a long message. */
 struct tt_pull_range {
     _Alignas(TT_LINE) _Atomic int next; /* the next piece to claim; `end` or more: none is left */
-    /* the portion's last piece + 1, less the pieces that the origin has acknowledged */
+    /* one more than the index of the portion's last piece; a split copy lowers it by 1 for each
+     * piece that the origin has acknowledged */
     _Atomic int end;
     /* the claim word by which the origin, too, claims pieces (see below); NULL: the origin claims
      * none */

@@ -60,8 +60,9 @@ static inline bool tt_fill_is_measured(int asked, int ranks, int cores)
 {
     return asked < 0 && ranks <= cores;
 }
-/* Returns the method by which rings are filled. `streams`: non-temporal stores were measured to be
- * faster. The other arguments are those of tt_fill_is_measured. */
+/* Returns the method by which rings are filled. `asked`: the method that TUTTI_FILL names, or -1.
+ * `streams`: non-temporal stores were measured to be faster. `ranks`: the number of ranks on this
+ * node. `cores`: the number of processors that they may use. */
 enum tt_fill tt_fill_method(int asked, bool streams, int ranks, int cores);
 
 enum { TT_CELL_BODY = TT_LINE - 8 };
@@ -180,8 +181,8 @@ void tt_out_look(struct tt_out *out);
 /* Finds room in the bulk area for n bytes, n > TT_CELL_BODY; NULL: no room now. */
 char *tt_out_bulk(struct tt_out *out, size_t n);
 
-/* Returns where to write the n bytes that follow a mark; NULL: no room now. Claims nothing;
- * tt_out_end does. */
+/* Returns where to write the n bytes that follow a mark; NULL: no room now. The room is not
+ * reserved until tt_out_end has published the packet. */
 static inline char *tt_out_begin(struct tt_out *out, size_t n)
 {
     if (tt_unlikely(out->position == out->limit)) {

@@ -211,8 +211,9 @@ static struct tt_transfer *make_entry(tutti_context *c, struct tt_peer *peer,
     return entry;
 }
 
-/* Returns the record for the next packet of an entry. The network completes each packet by itself,
- * so only the last packet uses the entry's own record. NULL: no memory. */
+/* Returns the record for the next packet of an entry; NULL: no memory. In shared memory this is the
+ * entry itself. Over a network each packet needs a record, since the network completes each packet
+ * separately; the last packet uses the entry. */
 static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry, bool last)
 {
     if (last || entry->peer->transport->shares) return entry;

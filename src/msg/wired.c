@@ -60,7 +60,9 @@ static void warn_of_software(const struct tt_msg *msg)
                 "another one dies");
 }
 
-/* Opens the wire with remote memory access only if that is used; wire.h says why. */
+/* Opens the wire, with remote memory access only if that is used. With this access, the network
+ * library might read and write this process's memory in software for anybody who reaches the
+ * process by the network. */
 static tutti_status open_wire(struct tt_msg *msg)
 {
     int64_t asked = tt_setting_int_or("TUTTI_REMOTE_KEYS", -1);
@@ -116,8 +118,8 @@ tutti_status tt_wired_open_port(tutti_context *c)
     c->wake = (struct tt_wake_descriptor){
         .descriptor = ops->port_descriptor(c->port), .arm = arm, .arg = c};
     c->address_bytes = sizeof c->address;
-    /* a context with a port always counts as used, since packets of a network do not show in
-     * `news` */
+    /* a context with a port always counts as used (tt_msg_is_idle), since a packet that comes over
+     * the network leaves no trace in the context's mailbox */
     tt_context_used(c);
     return ops->port_address(c->port, c->address, &c->address_bytes);
 }
@@ -357,7 +359,8 @@ void tt_wired_advance(tutti_context *c)
     }
     int n = c->msg->ops->port_advance(c->port);
     c->events += n;
-    /* Why a rank cannot be reached is found out while nothing else is to be done. */
+    /* While nothing else is to be done, this rank looks for the reason why a rank cannot be
+     * reached. */
     if (n == 0 && tt_watch_seeks(c->f)) tt_watch_look(c->f);
 }
 
