@@ -84,8 +84,8 @@ static tutti_status measure_copies(tutti_team *world, int n, int turns, int64_t 
     return status;
 }
 
-/* Sets the cost of a step, and a lower limit for the cost of a call, which is the time of an
- * execution with one step minus the cost of the step. */
+/* Sets the cost of a step, and a lower limit for the cost of a call. The limit is the time of an
+ * execution with one step, minus the cost of the step. */
 static tutti_status measure_step(tutti_team *world, struct tt_machine *m)
 {
     enum { MANY = 20, FEW = 20000 };
@@ -160,8 +160,8 @@ static bool predict(const struct tt_machine *m, const struct small_jobs *jobs, i
 
 /* Sets a number of the model by bisection, so that the predicted time of job i, which grows with
  * the number, is the time that the job took. `least` is the lower limit of the number. Sets *agrees
- * to whether the time predicted with this limit exceeds the time of the job by a quarter at most.
- * Returns false after printing an error. */
+ * to false if even the time that is predicted with this limit exceeds the time of the job by more
+ * than a quarter; otherwise to true. Returns false after printing an error. */
 static bool set_number(struct tt_machine *m, enum tt_machine_number number, int64_t least,
                        const struct small_jobs *jobs, int i, bool *agrees)
 {
@@ -182,9 +182,9 @@ static bool set_number(struct tt_machine *m, enum tt_machine_number number, int6
     return true;
 }
 
-/* Sets the number `line`, the time that a signal takes to another processor, from the time of job
- * i, a barrier of two ranks. If the barrier was faster than the measured `line` allows, other
- * programs have disturbed the measurement of `line`. */
+/* Sets the number `line`, the time that a signal takes to another processor, anew from the time of
+ * job i, a barrier of two ranks. Called if the barrier was faster than the measured `line` allows,
+ * because other programs then disturbed the measurement of `line`. */
 static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i, bool *agrees)
 {
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);

@@ -667,8 +667,8 @@ static void measure_lines(struct tt_machine *m)
 
 /* ---- All tables ---- */
 
-/* Lowers each time in the tables that is greater than the time for more bytes, because the
- * measurement for the fewer bytes was disturbed then. */
+/* Lowers each time in the tables that is greater than the time for more bytes to that time: the
+ * measurement for the fewer bytes was disturbed. */
 static void straighten(struct tt_machine *m)
 {
     for (int t = 0; t < TT_MACHINE_copy_shared; t++)

@@ -89,8 +89,8 @@ static struct tt_plan *make_plan(append *steps, int me, int64_t bytes)
 
 /* ---- Executions ---- */
 
-/* The times of an execution of a plan: in each pass the median over its executions, because few
- * messages in a row are as fast as the fastest; and of these medians the least, because other
+/* The times of an execution of a plan. A pass yields the median over its executions, because the
+ * fastest execution is not typical. Of the medians of all passes, the least counts, because other
  * programs can only make messages slower. */
 struct message_times {
     int64_t all_ns;  /* from the begin of an execution to its end */

@@ -74,10 +74,11 @@ static uint64_t enough(const struct tt_check_job *job, int p)
     return p <= 5 ? 900 : p <= 9 ? 480 : p <= 17 ? 120 : p <= 33 ? 45 : 6;
 }
 
-/* Returns the number of the first case to prove on p ranks. Up to 33 ranks, each number of ranks
- * begins elsewhere, so that together they try many more combinations of parameters than each of
- * them. The numbers are further apart than the cases that are proven on p ranks by default. More
- * ranks begin with case 0, which is cheap, because its vectors are empty. */
+/* Returns the number of the first case to prove on p ranks. Up to 33 ranks, the first case differs
+ * for each number of ranks, so that all numbers of ranks together try many more combinations of
+ * parameters. The first cases are further apart than the number of cases that are proven by default
+ * (enough). With more ranks the first case is case 0, which is cheap, because its vectors are
+ * empty. */
 static uint64_t first_case(int p)
 {
     enum { APART = 1009 };
@@ -177,7 +178,8 @@ static uint64_t prove_sequences(struct work *w, struct tt_checker *checker, int 
 
 /* ---- The threads ---- */
 
-/* Units are numbered so that the algorithms on the largest p come first and the sequences last. */
+/* Proves the cases or sequences of a unit. Units are numbered so that the algorithms on the largest
+ * p come first and the sequences last. */
 static void do_unit(struct work *w, struct tt_checker *checker, int unit)
 {
     int singles = w->units - w->sequence_units, n = w->job->n;

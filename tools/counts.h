@@ -14,8 +14,8 @@
 struct tt_count *tt_case_count(const struct tt_case *c, const char *command,
                                const struct tt_algorithm *algorithm);
 
-/* Print the head of the table, and a row of the table. `cell` and `name` are the text of the first
- * cell, which is `wide` columns wide. */
+/* Print the head of the table, and a row of the table. `cell` is the text of the first cell, which
+ * is `wide` columns wide. */
 void tt_counts_head(const char *cell, int wide);
 void tt_counts_row(const char *cell, int wide, const struct tt_count *count);
 

@@ -160,8 +160,8 @@ static bool is_machine(const struct draw_arguments *a)
     return a->words_n == 1 && !a->trace && strcmp(a->words[0], "machine") == 0;
 }
 
-/* Returns whether the user gives an option that is useless for other pictures than those of a
- * problem or a trace. */
+/* Returns whether the user gives an option that makes sense only for a picture of a problem or a
+ * trace. */
 static bool has_problem_options(const struct draw_arguments *a)
 {
     const struct tt_draw *d = &a->draw;

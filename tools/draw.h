@@ -45,8 +45,9 @@ struct tt_draw {
  * execution of the job, or of all executions if `execution` is -1. The caller frees the picture if
  * the result is TT_EXIT_OK. Returns an exit code after printing the error. */
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
-/* Returns the format that the ending of the path stands for; SVG for .png, which is made from it,
- * and for "-". Returns TT_DRAW_FORMATS_N if the ending is unknown. */
+/* Returns the format that the ending of the path stands for. It is SVG for the ending .png, because
+ * a PNG is made from an SVG, and for the path "-". Returns TT_DRAW_FORMATS_N if the ending is
+ * unknown. */
 enum tt_draw_format tt_draw_format_of(const char *path);
 /* Returns whether the path ends in .png. */
 bool tt_draw_is_png(const char *path);

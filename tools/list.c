@@ -321,8 +321,8 @@ static int print_json(struct list_arguments *a)
 
 /* ---- Command line ---- */
 
-/* Returns whether at least one row that the problem and all words on the command line select has
- * the word as its collective or as its name. */
+/* Returns whether at least one selected row of the table of algorithms has `word` as its collective
+ * or as its name. The problem and all words on the command line together select the rows. */
 static bool is_of_use(const struct list_arguments *a, const char *word)
 {
     for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {

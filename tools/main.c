@@ -101,10 +101,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Opens /dev/null on those standard descriptors (0 to 2) that are closed; otherwise a file that is
- * opened later would become, for example, the standard output. /dev/null is opened for reading only
- * as standard output, so that the command reports that it cannot write its output, as for a full
- * disk. The ranks of `tutti run` inherit this descriptor and get an error, as without a
- * launcher. */
+ * opened later would become, for example, the standard output. As standard output, /dev/null is
+ * opened for reading only, so that the command reports that it cannot write its output, as for a
+ * full disk. The ranks of `tutti run` inherit this descriptor and get an error when they write, as
+ * without a launcher. */
 static void open_standard_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)

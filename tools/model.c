@@ -225,9 +225,9 @@ static bool has_nodes(const struct tt_model_options *costs, const struct tt_case
     return false;
 }
 
-/* Checks --tw-both, the time of a byte while the rank also transfers in the other direction.
- * Returns whether it is not given or is allowed: with the simple model and one port for each rank,
- * from --tw to twice --tw. Otherwise prints the error. */
+/* Checks --tw-both, the time of a byte while the rank also transfers in the other direction. It is
+ * allowed with the simple model and one port for each rank, and must be from --tw to twice --tw.
+ * Returns true if it is not given or allowed; otherwise prints the error. */
 static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;

@@ -65,10 +65,11 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
-/* Returns whether OMPI_MCA_mca_base_env_list has to name the variables that the command shall pass
- * to other hosts: whether the command is a launcher of MPI programs. (Open MPI's launcher passes
- * only the variables named there; MPICH's passes all and ignores this one.) Open MPI refuses a job
- * with both this variable and the option -x, so the result is false if the command has a -x. */
+/* Returns whether the command is a launcher of MPI programs, so that OMPI_MCA_mca_base_env_list has
+ * to name the variables that it shall pass to other hosts. (Open MPI's launcher passes only the
+ * variables named there; MPICH's launcher passes all variables and ignores this one.) Open MPI
+ * refuses a job with both OMPI_MCA_mca_base_env_list and the option -x, so the result is false if
+ * the command has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];

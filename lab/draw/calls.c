@@ -269,7 +269,8 @@ static bool are_even(const struct tt_call_bar *of, int64_t n)
     return n > 3;
 }
 
-/* Writes for example "ranks 0-3", "ranks 0, 2, ..., 8" or "ranks 0, 2, 4, ... (8)". */
+/* Writes for example "ranks 0-3", "ranks 0, 2, ..., 8" or, for 9 ranks, "ranks 0, 1, 5, ...
+ * (9)". */
 static void name_members(struct tt_call_team *t, const struct tt_call_bar *of, int64_t n)
 {
     size_t at, most = sizeof t->label;

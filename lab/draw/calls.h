@@ -8,7 +8,8 @@
  * cannot have waited for a rank that entered after it left. For a call of rank r:
  *
  *     late(r)    the member of the team that entered last among those that entered before r left
- *     waited(r)  the time from when r was blocked until late(r) entered; 0 if late(r) came first
+ *     waited(r)  the time from when r was blocked until late(r) entered; 0 if late(r) had entered
+ *                before r was blocked
  *
  * If a member never enters a call that others have entered, the others wait for this member until
  * their calls end. waited(r) is an upper bound of the time that r waited for other ranks to come.

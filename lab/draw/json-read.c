@@ -120,8 +120,8 @@ static void part_digits(struct tt_json *json, struct number *number)
 }
 
 /* Reads the exponent of a number whose other digits were read, and sets *number to the value with
- * the exponent. It uses strtod, which has the precision of a double only, because exponents are
- * rare. */
+ * the exponent. It uses strtod, which has the precision of a double only. This is enough, because
+ * exponents are rare. */
 static bool scaled(struct tt_json *json, struct number *number, const char *what)
 {
     char copy[64];

@@ -147,21 +147,25 @@ enum { TT_SVG_RANKS = 64, TT_SVG_EVENTS = 20000, TT_SVG_VERTICES = 4096 };
 void tt_svg_time(const struct tt_picture *picture, int first, int last, char left_out[200],
                  FILE *out);
 /* Draws the calls of a run as bars, with the time in the application between them, and a table of
- * late ranks below. first, last and left_out are as in tt_svg_time. */
+ * late ranks below. The ranks are first .. last. If something is left out, the line of text in
+ * `left_out` says so; otherwise left_out is "". */
 void tt_svg_calls(const struct tt_picture *picture, int first, int last, char left_out[200],
                   FILE *out);
 /* Draw the tree (there must be edges), and the network (with at most TT_SVG_VERTICES vertices). */
 void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);
 /* Draws the steps of the collective on its network, which must have a single slice. net is the
- * network of the picture; left_out is as in tt_svg_time. Returns TUTTI_OK or ERR_MEMORY. */
+ * network of the picture. If something is left out, the line of text in `left_out` says so;
+ * otherwise left_out is "". Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net,
                           char left_out[200], FILE *out);
-/* Draws the network with its routes, without loads; left_out is as in tt_svg_time. */
+/* Draws the network with its routes, without loads. If something is left out, the line of text in
+ * `left_out` says so; otherwise left_out is "". */
 void tt_svg_routes(const struct tt_picture *picture, char left_out[200], FILE *out);
 void tt_svg_traffic(const struct tt_picture *picture, FILE *out);
 /* Places n vertices of a tree level by level, each parent above the middle of its children: sets x
- * and y. parent[i] is below i, or -1 for the root. Returns TUTTI_OK or ERR_MEMORY. */
+ * and y. parent[i] is the number of the parent of vertex i, which must be less than i; -1 for the
+ * root. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_place_tree(const int *parent, int n, struct tt_picture_vertex *vertex);
 
 #endif

@@ -4,9 +4,12 @@
  * neighbours lie side by side, each on the right side as seen in its direction. A link that closes
  * a ring or leads to another slice is drawn as a stub where it begins:
  *
- *     beyond the edge     closes the ring of that dimension
- *     to the upper right  to the next slice (third dimension); to the lower left to the one before;
- *                         further dimensions to the upper left and lower right
+ *     a stub beyond the edge of a slice   closes the ring of that dimension
+ *     a stub to the upper right           leads to the next slice in the third dimension
+ *     a stub to the lower left            leads to the previous slice in the third dimension
+ *
+ * In the fourth dimension, stubs go to the upper left and to the lower right. In the fifth and
+ * sixth, they go to the same sides as in the third and fourth, but are less steep.
  */
 #include <math.h>
 
@@ -21,9 +24,9 @@ static int slice_rows(const struct tt_svg_view *v)
     return (int)tt_div_up(v->net->slices, v->columns);
 }
 
-/* Finds the largest distance of neighbours (v->step, between a least and a largest one) with which
- * all slices of the network fit in the picture. Also sets the radius of nodes and the slices in a
- * row. */
+/* Sets v->step to the largest distance of neighbours, from `most` down to about `least`, with which
+ * all slices of the network fit in the picture. Also sets the radius of nodes, and how many slices
+ * lie in a row. */
 static void find_step(struct tt_svg_view *v)
 {
     const double least = 13, most = 66;
@@ -175,8 +178,8 @@ static char *route_text(const struct tt_svg_view *v, int i, char text[64])
 /* an entry of the legend has its text this many points to the right of its begin */
 enum { ROUTE_TEXT = 33 };
 
-/* Returns the width of an entry in the legend of routes. The factor 1.2 is how much wider than
- * estimated by tt_svg_text_width a text can be in common fonts. */
+/* Returns the width of an entry in the legend of routes. In common fonts a text can be 1.2 times as
+ * wide as tt_svg_text_width estimates. */
 static double route_column(const struct tt_svg_view *v)
 {
     char text[64];

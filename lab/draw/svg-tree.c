@@ -9,7 +9,8 @@
 
 struct svg_tree_tree {
     int n;
-    /* rank, parent: index is the place in breadth-first order; place: index is the rank */
+    /* rank[i]: the rank that is at place i in breadth-first order; parent[i]: the place of its
+     * parent; place[r]: the place of rank r */
     int *rank, *place, *parent;
     struct tt_picture_vertex *at;
     int *node;     /* for each rank: its node; NULL if the nodes are not known */

@@ -117,8 +117,9 @@ static void whole_head(const struct tt_trace *trace, struct tt_picture *picture)
 
 /* ---- A real run ---- */
 
-/* Returns the name of the collective (if `call` is true) or of the algorithm of all steps of the
- * execution, or of all executions if `execution` is -1; "" if the steps differ in it. */
+/* Returns the name of the collective (if `call` is true) or of the algorithm to which all steps
+ * belong; "" if the steps differ in it. Looks at the steps of one execution, or of all executions
+ * if `execution` is -1. */
 static const char *common(const struct tt_trace *trace, int64_t execution, bool call)
 {
     int found = -1;

@@ -38,7 +38,8 @@ struct reading {
     bool is_call;
     char phase, name[32];
     int64_t pid, tid, id, value, execution, team;
-    /* the time of one end of a message, if the file shows that end at a step with another time */
+    /* the true time of one end of a message, if the file attaches that end to a step at another
+     * time */
     int64_t at_us;
     int32_t at_ps;
     /* found: the number of events so far; own: the index in trace->rank[] of the rank that wrote

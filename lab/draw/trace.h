@@ -151,7 +151,8 @@ tutti_status tt_trace_fill_calls(const struct tt_trace *trace, int64_t execution
 /* ---- trace-match.c ---- */
 
 /* Sets *us to the whole microseconds, and *ps to the picoseconds beyond them, of the time at which
- * the first step or call begins. */
+ * the first step or call of the execution begins; if `execution` is -1, the first of all
+ * executions. */
 void tt_trace_base(const struct tt_trace *trace, int64_t execution, int64_t *us, int64_t *ps);
 
 /* Fills in the steps and messages of a real run. Returns TUTTI_OK or ERR_MEMORY. */

@@ -40,8 +40,8 @@ enum tt_node_kind {
     TT_NODE_UNDER_WAY, /* bytes that a transfer is still writing */
     TT_NODE_GARBAGE,   /* the content of a buffer before anybody wrote to it */
     TT_NODE_INPUT,     /* a rank's input */
-    /* the bytes of several nodes (the kids), combined from left to right; all bytes have the same
-     * number in their nodes */
+    /* several nodes (the kids), combined from left to right: byte x of this node is computed from
+     * byte x of each kid */
     TT_NODE_REDUCED
 };
 
@@ -170,8 +170,8 @@ struct tt_proof_lane {
      * instance of the step with the number `id` has the index id * TT_IN_FLIGHT + instance %
      * TT_IN_FLIGHT */
     struct tt_begun *begun;
-    /* for each such step (index: its id): 1 + the number of the last instance that the lane has
-     * started; 0 if it has started none */
+    /* for each step that starts a message or a transfer (index: its id): 1 + the number of the last
+     * instance that the lane has started; 0 if it has started none */
     uint64_t *counts;
     uint32_t under_way;
     /* for each rank: the lane's time when it first awaited a signal of that rank; NULL if the plan
@@ -271,8 +271,8 @@ static inline uint32_t tt_prove_clock_of(const struct tt_prover *p, const struct
     return (slot * (uint32_t)p->p + (uint32_t)part->rank) * (uint32_t)p->lanes + (uint32_t)lane;
 }
 
-/* Prepares the table of values for a proof. tt_prove_leaf makes a struct tt_node of this kind, such
- * as the input of a rank in an execution, and returns its index. */
+/* Prepares the table of values for a proof. tt_prove_leaf makes a struct tt_node of the given kind,
+ * such as the input of a rank in an execution, and returns the index of the node. */
 bool tt_prove_values_begin(struct tt_prover *p);
 uint32_t tt_prove_leaf(struct tt_prover *p, enum tt_node_kind kind, int buf, int rank,
                        int execution);

@@ -210,8 +210,8 @@ struct tt_moment tt_prove_moment(struct tt_proof_lane *lane)
 
 /* The value of a byte says from which inputs it was computed. Bytes with equal values refer to the
  * same node (hash-consing). So comparing two outputs means comparing numbers, and a combination is
- * checked only when it first occurs. A node says nothing about byte positions, so slices do not
- * multiply the nodes. */
+ * checked only when it first occurs. A node says nothing about byte positions, so a message that is
+ * cut into slices needs no more nodes than a whole one. */
 
 /* Empties the table of nodes. This takes time in proportion to the nodes in the table, not to the
  * size of the table. */

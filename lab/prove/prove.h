@@ -60,7 +60,8 @@ enum tt_fault {
 const char *tt_fault_name(enum tt_fault fault); /* returns the name, such as "UNWRITTEN" */
 const char *tt_fault_text(enum tt_fault fault); /* returns the text, such as "uninitialised data" */
 
-/* One execution: the plans and calls of all ranks. tt_plan_invalid must accept all plans. */
+/* One execution: the plans and calls of all ranks. tt_plan_invalid must find no fault in any of the
+ * plans. */
 struct tt_proof_execution {
     const struct tt_plan *const *plans;
     const struct tt_call *calls;

@@ -32,7 +32,8 @@
  *
  * MAP is one of
  *
- *     nodes:4,4,1          ranks 0-3 on one node, 4-7 on the next, 8 alone; 4*16: 16 nodes of 4
+ *     nodes:4,4,1          ranks 0-3 on one node, 4-7 on the next, 8 alone
+ *     nodes:4*16           16 nodes of 4 ranks each
  *     nodes:4,4,1+dealt    the ranks are dealt out one by one to the nodes that have room:
  *                          0 3 5 7 on the first, 1 4 6 8 on the next, 2 alone
  *     torus:4x4            or another network with as many nodes as ranks (see plan/network.h)
@@ -76,8 +77,8 @@ struct tt_problem_graph {
 };
 
 struct tt_problem {
-    /* the call without everything that differs between ranks: the arrays of the v-forms and such
-     * members are NULL or 0 here */
+    /* the call without everything that differs between ranks: for example, the arrays of the
+     * v-forms are NULL here */
     struct tt_call call;
     int p;
     /* the elements that a rank contributes; in v-forms the average for a piece, except that
@@ -112,12 +113,12 @@ struct tt_call tt_problem_call(const struct tt_problem *problem, int me, int64_t
  * one node). The other members of *map stay as they are. */
 void tt_problem_map(const struct tt_problem *problem, struct tt_map *map, int *node);
 /* Makes the network of the problem, which the caller frees. If the problem has no network, *net is
- * empty and the result is TUTTI_OK. Returns ERR_ARG if memory is short. */
+ * empty and the result is TUTTI_OK. Errors: those of tt_network_parse. */
 tutti_status tt_problem_net(const struct tt_problem *problem, struct tt_net *net);
 /* Makes the map for simulations. If the problem's map lists nodes, the ranks are on these nodes.
  * Otherwise each rank is on a node of its own, with puts and gets between the nodes. If the problem
- * has a network, map->net is set to `net`, which the caller frees. Returns the errors of
- * tt_problem_net. */
+ * has a network, map->net is set to `net`, which the caller frees. Errors: those of
+ * tt_network_parse. */
 tutti_status tt_problem_apart(const struct tt_problem *problem, struct tt_map *map, int *node,
                               struct tt_net *net);
 

@@ -233,8 +233,8 @@ static inline void copy_bytes(char *to, const char *from, int64_t len)
 }
 
 /* Returns the name of the argument in which an address lies. A bcast has one buffer. In other calls
- * the address lies in IN or OUT: of the buffers that begin at or before the address, it lies in the
- * one that begins later. */
+ * the address lies in IN or OUT. If both buffers begin at or before the address, the result is the
+ * buffer that begins later. */
 static const char *argument_at(const struct tt_exec *exec, const char *memory)
 {
     uintptr_t at = (uintptr_t)memory, in = (uintptr_t)exec->buffer[TT_IN],
@@ -636,7 +636,7 @@ tutti_status tt_remote_access(struct tt_exec *exec, uint32_t lane, const struct 
 /* ---- Operands ---- */
 
 struct tt_fetch {
-    int left; /* pieces to come */
+    int left; /* number of pieces that have not come */
     char *memory;
     /* the ranges of the step; a fetched operand's range is that of its copy */
     struct tt_range range[];

@@ -15,8 +15,8 @@
  *   eager        The bytes go through the ring, in several parts if they do not fit at once. The
  *                send is complete when the last part is in the ring.
  *   rendezvous   The address of the data goes through the ring, and the receiver reads the data
- *                from that address. The send is complete when the receiver has read past the
- *                address.
+ *                from that address. The send is complete when the receiver has read the data and
+ *                has moved `tail` past the address.
  *
  * The length and the fabric alone decide which of the two ways is used, so both sides know it. If
  * the system turns out to forbid the receiver to read the data, the message stays a rendezvous: the

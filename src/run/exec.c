@@ -137,17 +137,17 @@ static void place_lanes(struct tt_exec *exec)
 
 /* Returns whether the scratch (TMP) of the exec lies in the segment. Scratch that other ranks read
  * must lie there, so that they can load from it. If ranks are threads, all scratch lies in the
- * segment, because other ranks also read messages directly from scratch: the segment lasts until
- * all ranks have ended, so a rank that has failed and left takes no memory away from a reader that
- * has not noticed the failure yet. */
+ * segment, because other ranks also read messages directly from scratch. The segment lasts until
+ * all ranks have ended. So a reader that has not noticed yet that a rank failed and left can still
+ * read the scratch of that rank. */
 static bool is_shared(const struct tt_exec *exec)
 {
     const struct tt_job_page *job = exec->team->fabric->job;
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
-/* Returns the offset of the record (struct tt_parked) that follows private scratch of so many bytes
- * in the same memory. tt_fabric_park needs the record. */
+/* Returns the offset of the record (struct tt_parked) that tt_fabric_park needs. The record follows
+ * private scratch of `bytes` bytes, in the same memory. */
 static int64_t parked_at(int64_t bytes)
 {
     return tt_round_up(bytes, _Alignof(struct tt_parked));
@@ -353,9 +353,9 @@ static bool writes_by_window(const struct tt_exec *exec)
            (plan->segments && !tt_access_words_suffice(exec));
 }
 
-/* Sets how many executions may be under way when this one begins, this one included: as many as the
- * team has windows, or as many as it has slots if this rank writes nothing that exists only once
- * for each window. */
+/* Sets exec->depth: how many executions may be under way when this one begins, this one included.
+ * It is the number of windows if this rank writes to memory that exists once for each window;
+ * otherwise it is the number of slots. */
 static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
 {
     const struct tt_team *t = exec->team;
@@ -410,8 +410,8 @@ static void publish_signature(struct tt_exec *exec)
 }
 
 /* Publishes whether the caller of an execution waits for it, if that has changed since the
- * execution began. A member that reports a mismatch may read the signature meanwhile; it does not
- * use this flag. ThreadSanitizer must ignore that race. */
+ * execution began. A member that reports a mismatch may read the signature meanwhile, but does not
+ * use the flag TT_SIGNATURE_BLOCKS, which changes here. ThreadSanitizer must ignore that race. */
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif
@@ -623,11 +623,11 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     return tt_step_compare(t, exec->number, r);
 }
 
-/* Whether this rank only gives pieces, as the root of a scatterv and the ranks other than the root
- * in a gatherv do. Such a rank compares no counts with its partners, which would cost a cache miss
- * for each partner in each call: the rank that gets a piece awaits a signal of the rank that gives
- * it, even if the piece is empty, and then compares the counts of both. In the algorithm
- * `composed`, each rank has compared its count with the root's before (coll.h). */
+/* Whether this rank only gives pieces: the root of a scatterv, or a rank other than the root in a
+ * gatherv. Such a rank compares no counts with its partners, because this would cost a cache miss
+ * for each partner in each call. Instead, the rank that gets a piece compares the counts of both
+ * ranks: it awaits a signal of the rank that gives the piece, even if the piece is empty. In the
+ * algorithm `composed`, each rank has compared its count with the root's before (coll.h). */
 static bool only_gives(const struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
@@ -780,9 +780,9 @@ bool tt_exec_waits_for(const struct tt_exec *exec, int rank)
     return exec->remote && tt_remote_waits_for(exec, rank);
 }
 
-/* Returns a number that changes with each step of a lane, except within a step `exchange`, and that
- * is never 0. The caller compares the numbers of two looks to see whether the execution made
- * progress. */
+/* Returns a number that stands for the steps at which the lanes are. It changes when a lane goes on
+ * to another step, but not within a step `exchange`, and is never 0. The caller compares the
+ * numbers of two looks to see whether the execution made progress. */
 static uint64_t place(const struct tt_exec *exec)
 {
     uint64_t sum = 1;
@@ -806,8 +806,9 @@ struct progress {
  * left. The waiting rank is as many calls ahead of the slower rank as there are slots, or windows,
  * so it has time. Each look takes cache lines away from the slower rank, which writes them in each
  * call. In a pause of a microsecond or a few, the slower rank ends some calls, and the waiting rank
- * can then make several calls without a look. Ranks that share processors yield instead. A thread
- * does not pause either, because it would keep other threads from the client. */
+ * can then make several calls without a look. Ranks that share processors yield instead of pausing.
+ * If several threads share the client, the rank does not pause either, because it would keep the
+ * other threads from the client. */
 static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wait)
 {
     enum { PAUSES = 64 };

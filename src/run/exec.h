@@ -21,7 +21,7 @@ struct tt_lane_run {
     struct tt_iter iter;
     struct tt_plain step;
     void *memory;                /* the iterator's working memory */
-    struct tt_message *messages; /* TT_IN_FLIGHT entries for each operation id */
+    struct tt_message *messages; /* TT_IN_FLIGHT entries for each step that starts a transfer */
     bool has_step, ended;
     struct tt_fetch *fetch; /* the operands of the current step that are fetched from other nodes */
     /* how many bytes of the current reduction were done when the system refused an operand */
@@ -54,7 +54,9 @@ struct tt_partners {
  * call sets everything but `agreed`. In sets of members, bit r is for member r. */
 struct tt_pair_words {
     uint32_t *word; /* this rank's word for each member; NULL: the team has none */
-    bool suffice;   /* the words contain all that partners need, if the plan opens nothing */
+    /* the words contain everything that the partners compare; tt_access_words_suffice has further
+     * conditions */
+    bool suffice;
     /* set of the partners other than this rank; 0: not set yet, or there are none */
     uint64_t others;
     /* set of the partners whose words have agreed with this rank's in this execution */
@@ -71,7 +73,8 @@ struct tt_exec {
     char *buffer[TT_FETCHED + 1]; /* tt_exec_new sets TMP, each start sets WIN */
     /* the sizes with which IN, OUT and TMP are opened to other ranks */
     int64_t bytes[3];
-    tutti_op op; /* the plan's operation, or one that is bound to it (tutti_op_bind) */
+    /* the plan's operation, or one that tutti_op_bind has made of it */
+    tutti_op op;
     const struct tt_call *call; /* counts and displacements of a v-collective; else NULL */
     const struct tt_call_signature *signature; /* the call signature; lasts as long as the exec */
     uint64_t shape; /* fingerprint of the signature, equal on all ranks */
@@ -104,7 +107,7 @@ struct tt_exec {
     struct tt_partners partners; /* in a call that opens segments; set from the first start on */
     struct tt_pair_words words;
     bool served;    /* the system refused an access: messages ask the owner instead (served.c) */
-    int64_t resume; /* where a refused reduction stopped; see struct tt_lane_run */
+    int64_t resume; /* how many bytes were done when the system refused a reduction */
     struct tt_signal_line *line;
     bool is_long; /* the plan uses long windows */
     /* by member: the window that execution 0 would have, of the kind (short or long) that the plan
@@ -114,9 +117,9 @@ struct tt_exec {
     /* the distance from the window of execution 0 to the window of this execution */
     int64_t window_at;
     int64_t window_bytes; /* so many bytes of the long window must be backed */
-    /* In a call of pairs: how many bytes of WIN are in the short window (team.h); the address of
-     * these bytes in this rank's short window; by member, the short window of slot 0; and the
-     * distance from that window to these bytes. */
+    /* In a call of pairs, the low bytes: the bytes of WIN that are in the short window (team.h).
+     * low_bytes: their number. low: their address at this rank. low_window: by member, the short
+     * window of slot 0. low_at: the distance from that window to the low bytes of the execution. */
     int64_t low_bytes;
     char *low;
     char **low_window;

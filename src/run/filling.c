@@ -5,15 +5,16 @@
 
 #include "base/base.h"
 
-/* Returns the factor that decides a trial: the team then uses stores past the caches if plain
- * stores took at least `factor` times as long. A team that uses plain stores gives them up only if
- * they take TT_STORES_SLOW times as long; a team that uses stores past the caches goes back as soon
- * as plain stores are faster. The factors differ because the lines of a window that is filled past
- * the caches may drop out of the caches of the other ranks. Plain stores in a trial then look
- * faster than they are when all stores are plain. On the machines where this was measured, between
- * processors that shared no cache, plain stores in a trial took 1.2 to 10 times as long as stores
- * past the caches, and had to be avoided. Between processors that shared a cache, plain stores in a
- * trial were faster wherever their use made calls shorter. */
+/* Returns the factor that decides a trial: after the trial, the team uses stores past the caches if
+ * plain stores took at least `factor` times as long as stores past the caches. A team that uses
+ * plain stores gives them up only if they take TT_STORES_SLOW times as long. A team that uses
+ * stores past the caches goes back to plain stores as soon as these are faster. The factors differ
+ * because the lines of a window that is filled past the caches may drop out of the caches of the
+ * other ranks. Plain stores in a trial then look faster than they are when all stores are plain. On
+ * the machines where this was measured, between processors that shared no cache, plain stores in a
+ * trial took 1.2 to 10 times as long as stores past the caches, and had to be avoided. Between
+ * processors that shared a cache, plain stores in a trial were faster wherever their use made calls
+ * shorter. */
 static int64_t factor(const struct tt_filling *f)
 {
     return f->past ? 1 : TT_STORES_SLOW;

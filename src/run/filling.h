@@ -33,7 +33,7 @@ struct tt_filling {
 };
 
 /* Returns the state of a new team. slow: plain stores were slow when the ranks met, so windows are
- * filled past the caches. fixed: the team measures nothing and keeps to this. */
+ * filled past the caches. fixed: the team measures nothing and never changes the kind. */
 struct tt_filling tt_filling(bool slow, bool fixed);
 
 /* Stores the next n bytes of `what` into a window. past: by stores that bypass the caches. */

@@ -13,10 +13,10 @@
 
 enum { TT_NO_LANE = 0xff }; /* the message carries no signal, only the call signature */
 /* Flags of a message. SIGNATURE: a struct tt_call_signature follows the header. ASKS: the receiver
- * is to answer with its `done`. SETTLES: the message with TT_REMOTE_ASKS, or the answer to such a
- * message, belongs to tt_remote_settle. EARLIER: the message contains an earlier call of the
- * sender, because the earlier calls of sender and receiver did not match (remote-compare.c); its
- * `value` is 1 in the last such message. */
+ * is to answer with its `done` (the number of executions that it has ended). SETTLES: the message
+ * with TT_REMOTE_ASKS, or the answer to such a message, belongs to tt_remote_settle. EARLIER: the
+ * message contains an earlier call of the sender, because the earlier calls of sender and receiver
+ * did not match (remote-compare.c); its `value` is 1 in the last such message. */
 enum tt_remote_flag {
     TT_REMOTE_SIGNATURE = 1,
     TT_REMOTE_ASKS = 2,
@@ -29,8 +29,8 @@ enum tt_remote_flag {
  * still fits in one cell of a packet ring (msg/ring.h). */
 struct tt_remote_head {
     uint32_t team, from; /* from: the sender's rank in the team */
-    /* the number of the execution. In a message TT_DISPATCH_CREDIT: the sender's `done`, or with
-     * TT_REMOTE_ASKS the execution that the sender wants to begin */
+    /* the number of the execution. In a message TT_DISPATCH_CREDIT it is the sender's `done`; or,
+     * if TT_REMOTE_ASKS is set, the number of the execution that the sender wants to begin */
     uint64_t number;
     uint32_t behind;  /* `number` minus the sender's `done` */
     uint32_t history; /* low half of the sender's `mark` (struct tt_exec) */
@@ -50,7 +50,8 @@ _Static_assert(sizeof(struct tt_remote_packet) <= TUTTI_HEADER_BYTES, "goes befo
 /* The payload of the first signal of an execution: the buffers that the sender opens to the
  * receiver. `key` has the keys of the buffers whose bits are set in `keyed`, in order. */
 struct tt_remote_opening {
-    /* of IN, OUT and TMP: the offset in the region of the key; the size */
+    /* of IN, OUT and TMP, the part that the receiver may access: where it begins in the region to
+     * which the key belongs, and its size */
     int64_t offset[3], bytes[3];
     uint32_t keyed, keys;
     tutti_key key[];
@@ -93,7 +94,8 @@ struct tt_arrivals {
  * exec->remote->moving while exec is not NULL. */
 struct tt_operation {
     struct tt_remote_teams *remote_teams;
-    /* all: list of all operations; next: list of spare ones */
+    /* all: the next one in the list of all operations; next: the next one in the list of spare
+     * operations */
     struct tt_operation *all, *next;
     struct tt_operation *before, *after; /* the previous and the next operation of the execution */
     struct tt_exec *exec;                /* NULL: the execution does not need it any more */
@@ -188,7 +190,7 @@ struct tt_remote_teams {
     struct tt_team *teams;
     struct tt_arrivals early; /* messages for teams that this rank has not made yet */
     uint32_t next_id;
-    int64_t under_way; /* messages that are not sent yet */
+    int64_t under_way; /* number of messages that are not sent yet */
     /* list of all operations; list of those that are not in use */
     struct tt_operation *operations, *spare;
 };
@@ -275,9 +277,9 @@ void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
 
 /* ---- What is known of a member (remote-signal.c) ---- */
 
-/* Stores the opening that the message may carry in the mirror, which owns it from now on, and then
- * stores the signal in the mirror, where steps await it. Compares the counts of the two ranks if
- * the execution is the last in its slot. */
+/* If the message carries an opening, stores it in the mirror, which owns the opening from now on.
+ * Then stores the signal in the mirror, where steps await it. Compares the counts of the two ranks
+ * if the execution is the last in its slot. */
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 /* Whether the payload of so many bytes is a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);

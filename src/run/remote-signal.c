@@ -260,7 +260,7 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
 {
     if (tt_likely(status != TUTTI_ERR_PEER)) return status;
     if (!tt_remote_has_left(t, rank)) tt_remote_lost(t, rank);
-    return TUTTI_OK; /* the caller finds the failure in the job's page, like any other */
+    return TUTTI_OK; /* the caller finds the failure in the job's page */
 }
 
 /* Copies the signature into the packet; in a call with contents (TT_SIGNATURE_CONTENTS), also the
@@ -399,9 +399,9 @@ static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
     return (exec->plan->opens || exec->plan->segments) && m->opened[exec->slot] != exec->number + 1;
 }
 
-/* Sends a signal, with `opening`, which may be NULL and which this function frees when the signal
- * has been sent. The execution does not complete before the signal has been sent: after its end the
- * caller may not advance anything for a long time, while the receiver waits for the signal. */
+/* Sends a signal with `opening`, which may be NULL. The opening is freed when the signal has been
+ * sent. The execution does not complete before the signal has been sent: after its end the caller
+ * may not advance anything for a long time, while the receiver waits for the signal. */
 static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m,
                                 const struct tt_remote_packet *packet, size_t header_bytes,
                                 struct tt_remote_opening *opening)

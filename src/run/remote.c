@@ -143,7 +143,8 @@ void tt_remote_begin(struct tt_exec *exec)
         if (m->early.first) look_through(t, m);
 }
 
-/* Called when the payload of a signal that waits has come: the opening of its sender. */
+/* Called when the payload of a kept signal has come. The payload is the opening of the signal's
+ * sender. */
 static void opening_came(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_arrival *a = arg;
@@ -773,7 +774,7 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
     return sizeof *packet;
 }
 
-/* Called when a message that could not be sent at once has been sent. */
+/* Called when a message that could not be sent at once has been sent or has failed. */
 static void transferred(struct tt_transfer *transfer, tutti_status status)
 {
     struct tt_operation *x = tt_container_of(transfer, struct tt_operation, transfer);
@@ -781,7 +782,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal: ranks that wait for its receiver notice the loss */
+        tt_operation_free(x); /* a signal; if it failed, ranks that wait for its target find out */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,

@@ -119,10 +119,11 @@ bool tt_remote_has_pairs(const struct tt_team *t);
 void tt_remote_end_doubt(struct tt_team *t);
 /* Whether a member was asked which earlier call did not match. */
 bool tt_remote_doubts(const struct tt_team *t);
-/* Makes the last comparison (settle.h) with this remote rank, after the team's last call: sends
- * that call to the rank, which compares it once it has made as many calls, and then answers. AGAIN:
- * the rank has not answered yet. PEER: the rank left before it made as many calls. Other errors are
- * not returned: a call that cannot be sent is not compared. */
+/* Makes the last comparison (settle.h) with this remote rank, after this rank's last call on the
+ * team: sends that call to the remote rank. The remote rank compares the call when it has made as
+ * many calls, and then answers. AGAIN: the remote rank has not answered yet. PEER: the remote rank
+ * left before it made as many calls. Other errors are not returned: a call that cannot be sent is
+ * not compared. */
 tutti_status tt_remote_settle(struct tt_team *t, int rank);
 /* Sends this rank's last call to this remote rank, once. The remote rank compares the call when it
  * has made as many calls. */

@@ -59,7 +59,7 @@ struct tt_roll_team {
 /* The state of one rank. */
 struct tt_roll_rank {
     int pid;    /* 0: not known */
-    char state; /* what tt_roll_process returns; 0 also if the rank is on another host */
+    char state; /* a letter (tt_roll_process); 0: no process, or the rank is on another host */
     bool here;
     /* the requests that the rank has started and its program has not completed */
     uint32_t requests;
@@ -89,7 +89,7 @@ struct tt_roll {
 /* Makes a copy of the job's page, which the caller frees. Errors: BOOT (the memory holds no page of
  * a job), VERSION, MEMORY. */
 tutti_status tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
-/* Returns the number of clients that some rank has not left. */
+/* Returns the number of clients that exist: those that at least one rank has not left yet. */
 int tt_roll_clients(const struct tt_job_page *page);
 /* Reads the roll of the client at index `place` of the page. The roll borrows the page. Errors:
  * MEMORY. */
@@ -112,7 +112,7 @@ char *tt_roll_doing(const struct tt_roll *roll, int rank, char *buffer, size_t n
 /* Writes the names of the ranks r < size with picked[r], such as "rank 3" or "ranks 0-2,5". Returns
  * the buffer. */
 char *tt_roll_names(const bool *picked, int size, char *buffer, size_t n);
-/* Like tt_roll_doing, and adds for how long the rank has waited and for which ranks. */
+/* Writes what the rank does, for how long it has waited and for which ranks. Returns the buffer. */
 char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n);
 
 /* Prints `heading` and the roll of every client of the job on stderr, in one write. */

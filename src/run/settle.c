@@ -112,11 +112,11 @@ static uint64_t first_to_compare(const struct tt_team *t, int r)
 /* Compares what this rank and the member have for each other in the calls that one of the two ranks
  * has not ended, and in the last call. The caller has found equal fingerprints of the last call, so
  * the member has begun the last call and all calls before, and they are the same calls as this
- * rank's. This conclusion requires that no call of this rank waits for a slot; otherwise the slot
- * of the last call would hold an older call, and equal fingerprints in it would not show that the
- * member has begun the calls under way. Therefore find_behind compares nothing while calls wait.
- * tutti_team_agree compares calls only after its own call has ended (tt_exec_note), which was the
- * last in the queue, and no other thread uses the team meanwhile. */
+ * rank's. This conclusion requires that no call of this rank waits for a slot. Otherwise the slot
+ * of the last call would hold an older call, and equal fingerprints of that older call would not
+ * show that the member has begun the later calls. Therefore find_behind compares nothing while
+ * calls wait. In tutti_team_agree no call waits either: it compares calls only after its own call,
+ * the last in the queue, has ended (tt_exec_note), and no other thread uses the team meanwhile. */
 static tutti_status compare_pairs(struct tt_team *t, int r)
 {
     tutti_status status = TUTTI_OK;
@@ -157,9 +157,9 @@ static tutti_status compare_remote(struct tt_team *t, int r)
 
 /* ---- All members ---- */
 
-/* The events for which this rank still waits: the number of its own calls that wait for a slot; or,
- * if that is 0, the number of members that have not begun the last call, and the first of these
- * members. */
+/* What this rank still waits for. `queued` is the number of its own calls that wait for a slot. If
+ * this is 0, `n` is the number of members that have not begun the last call, and first[] has the
+ * job ranks of the first of them, at most TT_ACTIVITY_NAMED. */
 struct behind {
     const struct tt_team *team;
     uint64_t queued;

@@ -43,7 +43,7 @@ enum tt_signature_other {
     TT_SIGNATURE_COUNTING, /* the exchange of all counts before an alltoallv */
     TT_SIGNATURE_GATHERV,  /* the root of a gatherv sends its counts to all ranks */
     TT_SIGNATURE_SCATTERV, /* the root of a scatterv sends its counts to all ranks */
-    TT_SIGNATURE_MEASURE,  /* a step of measuring algorithms (choose/measure.h) */
+    TT_SIGNATURE_MEASURE,  /* a barrier, or an exchange of measured times (choose/measure.h) */
     TT_SIGNATURE_KINDS
 };
 
@@ -94,11 +94,11 @@ char *tt_signature_contents(const struct tt_contents *contents, int32_t element,
                             size_t n);
 
 /* Writes the name of the argument that holds the count of a piece, in brackets: " (in_counts[2])".
- * sends: the count of the piece that a rank sends to rank `index` of the team; else of the piece
- * that it expects from that rank. The text is empty for ranks other than the root in a gatherv or
- * scatterv, because their count is the argument n, which the text of the call already names; and in
- * a neighbourhood collective, because several pieces may go to the same rank. Returns the
- * buffer. */
+ * If `sends` is true, it is the count of the piece that a rank sends to rank `index` of the team;
+ * else of the piece that the rank expects from rank `index`. The text is empty for the sender in a
+ * gatherv and for the receiver in a scatterv, because their count is the argument n, which the text
+ * of the call already names. It is also empty in a neighbourhood collective, because several pieces
+ * may go to the same rank. Returns the buffer. */
 const char *tt_signature_argument(const struct tt_call_signature *signature, bool sends, int index,
                                   char *text, size_t n);
 

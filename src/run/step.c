@@ -82,7 +82,8 @@ static void copy_ring(struct tt_byte_ring *ring, uint64_t position, char *memory
     }
 }
 
-/* Returns how many bytes of the ring the last n bytes of a message take. */
+/* Returns how many bytes of the ring the last n bytes of a message take: n rounded up, because the
+ * next message begins at a multiple of 8 bytes. */
 static int64_t padded(int64_t n)
 {
     return (n + 7) & ~(int64_t)7;
@@ -172,7 +173,7 @@ static tutti_status take_length(struct tt_end *end, struct tt_message *m)
 
 /* Leaves the address of the data to the owner of the end, which asks the sender for the data. The
  * position goes back to the address, which stays in the ring until the data have arrived, because
- * the send is complete when the receiver has read past the address. */
+ * the send is complete when the receiver's position is past the address. */
 static tutti_status ask_for(struct tt_end *end, struct tt_message *m, tt_address from)
 {
     m->asked_for = true;

@@ -157,7 +157,7 @@ struct tt_head {
     _Atomic int32_t ranks, me;
     _Atomic int16_t slots_log2, windows_log2;
     _Atomic uint64_t id;
-    _Atomic int64_t line_stride, opening; /* copies of the members of struct tt_block */
+    _Atomic int64_t line_stride, opening; /* the same values as in struct tt_block */
     /* offset of the next block of this rank in the segment; 0: there is none */
     _Atomic int64_t next;
     _Atomic int64_t extension; /* offset of the extension in the segment; 0: not made yet */
@@ -298,12 +298,12 @@ int64_t tt_team_windows(int p);
 tutti_status tt_team_block(struct tt_fabric *f, int p, int64_t *offset);
 /* Allocates a block that is large enough for a team of any size up to p. */
 tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset);
-/* Returns the id of the n-th team that is made from the team with id `of`. `first` is the rank, in
- * that team, of the new team's first member. */
+/* Returns the id of the n-th team that is made from the team with id `of`. `first` is the rank that
+ * the new team's first member has in the team `of`. */
 uint64_t tt_team_id(uint64_t of, uint64_t n, int first);
 /* Initializes a team of p members; this rank is member `me`. Copies job_rank[p]. blocks[p] are the
  * offsets of the members' blocks; blocks[me] comes from tt_team_block. Errors: MEMORY; then the
- * members of *t are freed, but not the block. */
+ * memory to which *t points is freed, but not the block. */
 tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
 /* Gives a team the blocks of its members, instead of those with which it was initialized. */
