@@ -41,7 +41,8 @@ struct recorded_call {
 };
 
 /* The recording. `now` holds the first CALLS calls of the current repetition, which has made `made`
- * calls so far. `best` holds those of the repetition with the fewest calls, which are `least`. */
+ * calls so far. `best` holds the calls of the repetition that made the fewest calls, and `least` is
+ * their number. */
 static struct {
     bool on, instrumented;
     int depth, made, least;

@@ -32,12 +32,13 @@ enum {
 
 struct loop_options {
     int64_t pool;
-    double batch; /* least seconds of a batch (fewer batches if calls are slow) */
+    double batch; /* a batch lasts at least so many seconds */
     double limit; /* seconds after which no further figure is started */
     int batches;
     bool shared;
     const char *buffers; /* the figures that are wanted: "rotated,same,anew,used" */
-    char **points;       /* the points, as in "allreduce:8,4096"; ends with NULL */
+    char **points;       /* collectives and the bytes of their blocks, as in "allreduce:8,4096";
+                          * ends with NULL */
 };
 
 /* Returns the value that a rank writes at index i of the half of its pool from which inputs are
@@ -249,7 +250,8 @@ struct point {
     const struct pool *pool;
     int64_t n; /* elements in a block */
     enum buffers buffers;
-    int64_t in_step, out_step, in_end, out_end; /* bytes of a place, and of all used places */
+    int64_t in_step, out_step, in_end, out_end; /* step: bytes of a place; end: bytes of all places
+                                                 * that are used */
     int64_t in_at, out_at;
 };
 
@@ -460,7 +462,7 @@ static void measure_size(const struct collective *coll, const struct pool *pool,
             measure(coll, pool, bytes, buffers, options);
 }
 
-/* Measures a list of points such as "allreduce:8,4096". */
+/* Measures a collective with a list of sizes, such as "allreduce:8,4096". */
 static void measure_list(const char *list, const struct pool *pool,
                          const struct loop_options *options, double begin)
 {
@@ -493,7 +495,7 @@ static struct pool pool_make(const struct loop_options *options)
     return pool;
 }
 
-/* Returns whether the text names a figure. */
+/* Returns whether the text contains the name of a figure, such as "rotated". */
 static bool has_known(const char *buffers)
 {
     for (int i = 0; i < BUFFERS; i++)

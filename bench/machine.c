@@ -62,7 +62,8 @@ static void exchange_lines(struct machine_line *lines, int me)
     }
 }
 
-/* Runs the same loop as exchange_lines and times it; the first batch warms up. */
+/* Exchanges lines with the other process, which runs exchange_lines. Returns the median of the
+ * seconds for each exchange; the first batch warms up. */
 static double time_lines(struct machine_line *lines)
 {
     double times[BATCHES];
@@ -89,8 +90,8 @@ static void write_stream(struct machine_line *lines)
     }
 }
 
-/* Reads the lines that write_stream writes, and times that. Publishes after every few lines how
- * many it has read. */
+/* Reads the lines that the other process writes (write_stream), and returns the seconds for each.
+ * Publishes after every few lines how many it has read. */
 static double time_stream(struct machine_line *lines)
 {
     double times[BATCHES];
@@ -118,8 +119,8 @@ static void hand_over(struct machine_line *line, uint32_t me)
     }
 }
 
-/* Returns the least of the times, because another program on the processor makes a switch take a
- * time slice. */
+/* Returns the seconds for each switch: the least of the batches, because another program on the
+ * processor makes a switch take a time slice. */
 static double time_switches(struct machine_line *line)
 {
     double least = 1e9;
@@ -142,8 +143,8 @@ struct machine_lines {
     struct machine_line exchanged[2], streamed[AHEAD + 1], turns[BATCHES + 1];
 };
 
-/* Does the part of the other process in the measurements with signals. cpu holds two processors, or
- * one and -1. */
+/* Does the part of the other process in the measurements line, stream and switch. cpu holds two
+ * processors, or one and -1; then only switch is measured. */
 static void answer_signals(struct machine_lines *lines, const int *cpu)
 {
     if (cpu[1] >= 0) {
@@ -241,8 +242,8 @@ static void print_transfer(const char *name, const struct machine_pool *pool, tr
     }
 }
 
-/* Runs the child process: it fills its pool, takes part in the measurements of signals, and sleeps
- * until it is killed. */
+/* Runs the child process: it fills its pool, takes part in the measurements line, stream and
+ * switch, and sleeps until it is killed. */
 static void be_peer(struct machine_lines *lines, const struct machine_pool *pool, const int *cpu,
                     int ready)
 {

@@ -8,7 +8,7 @@
 #include "port-mpi.h"
 
 static struct {
-    char *memory; /* memory of all places */
+    char *memory; /* the places, which the messages of a stream use in turn */
     int bytes, places;
 } messages;
 

@@ -77,7 +77,8 @@ static inline void messages_open(void)
     port_check(tutti_dispatch(port_client, MESSAGES_DATA, messages_on_data, NULL));
 }
 
-/* Sets the places of the next stream. Must be called before the other rank may send. */
+/* Sets the memory of the next stream: `places` places of `bytes` bytes, which its messages use in
+ * turn. Must be called before the other rank may send. */
 static inline void messages_place(void *memory, int64_t bytes, int places)
 {
     messages.memory = memory;

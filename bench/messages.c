@@ -39,8 +39,8 @@ static double time_batch(exchange_fn *exchange, int64_t turns)
     return port_max(seconds() - begin);
 }
 
-/* Returns the number of turns that last as long as a batch should; the same on both ranks. Finding
- * this number also warms up. */
+/* Returns the number of turns (ping-pongs, or messages of a stream) with which a batch lasts
+ * `batch` seconds; the same on both ranks. Finding this number also warms up. */
 static int64_t calibrate(exchange_fn *exchange, double batch)
 {
     int64_t turns = LEAST_TURNS;
@@ -78,7 +78,7 @@ static char pattern(int64_t i)
     return (char)(i * 31 + (i >> 12));
 }
 
-/* Sends one message to each place and compares every byte. */
+/* Sends MESSAGES_WINDOW messages, at least one to each place, and compares every byte. */
 static void verify(char *memory, int64_t bytes, int places)
 {
     bool sends = port_rank() == 0;
@@ -107,7 +107,8 @@ static void measure_streams(const char *measure, const char *list, int places,
     }
 }
 
-/* Returns the text after "name:"; NULL if the point has another name. */
+/* Returns the sizes in an argument such as "bandwidth:8,4096"; NULL if it begins with another name.
+ */
 static const char *list_of(const char *point, const char *name)
 {
     size_t n = strlen(name);

@@ -86,8 +86,8 @@ static void measure_new(void)
     }
 }
 
-/* Returns the bytes of this rank's largest plan, for messages of sizes around every power of two,
- * and sets *at to the size of that message. */
+/* Returns the bytes of this rank's largest plan for an allreduce, among sizes around every power of
+ * two, and sets *at to the bytes of the vector in that allreduce. */
 static int64_t largest_plan(int64_t *at)
 {
     int64_t most = 0;

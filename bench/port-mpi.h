@@ -107,7 +107,7 @@ static inline void port_scatter(const double *in, double *out, int64_t n, int ro
     PORT_CALL(Scatter)(in, (int)n, MPI_DOUBLE, out, (int)n, MPI_DOUBLE, root, MPI_COMM_WORLD);
 }
 
-/* The calls that take a list of counts. */
+/* The type of the numbers in the lists of counts and displacements that the calls below take. */
 typedef int port_count;
 
 static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)

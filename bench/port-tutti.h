@@ -139,7 +139,7 @@ static inline void port_scatter(const double *in, double *out, int64_t n, int ro
     port_check(tutti_scatter(port_team, in, out, n, TUTTI_F64, root));
 }
 
-/* The calls that take a list of counts. */
+/* The type of the numbers in the lists of counts and displacements that the calls below take. */
 typedef int64_t port_count;
 
 static inline void port_reduce_scatter(const double *in, double *out, const port_count *counts)

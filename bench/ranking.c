@@ -59,8 +59,8 @@ static struct tt_map map_of(int p, int cores)
                            .machine = &machine};
 }
 
-/* Returns a call of 2^log2 bytes. If the collective has counts that all ranks know, they are
- * equal. */
+/* Returns a call of 2^log2 bytes. In a collective with a count for each rank, all counts are equal.
+ */
 static struct tt_call call_of(enum tt_coll coll, int log2, int p, int64_t *counts)
 {
     bool reduces = tt_coll_has_op(coll);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pages of freed teams that a rank keeps.
+ * Counts the pages of freed teams that a rank keeps for its next teams.
  */
 #ifndef TESTS_KEPT_H
 #define TESTS_KEPT_H

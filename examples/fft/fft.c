@@ -38,7 +38,8 @@ struct fft {
     int64_t rows;        /* rows of this rank */
     number *grid;        /* this rank's rows: rows x size */
     number *out, *in;    /* blocks for each rank, and from each rank: rows x size numbers each */
-    int64_t *counts;     /* elements of the block for each rank, and of the block from it */
+    int64_t *counts;     /* elements of the block for each rank; the block from that rank has as
+                          * many */
     int64_t *displs;     /* where each block begins */
     fftw_plan plan;      /* transforms the rows in place; NULL if the rank has none */
     tutti_request *swap; /* the alltoallv that sends out[] and receives in[] */

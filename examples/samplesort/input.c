@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 4 << 20, AHEAD = 64 << 10 }; /* bytes of a read, and of the first beyond a share */
+/* PIECE: bytes of a read. AHEAD: bytes of the first read beyond the end of a share. */
+enum { PIECE = 4 << 20, AHEAD = 64 << 10 };
 
 struct source {
     const char *name;

@@ -21,7 +21,7 @@ struct output {
     const char *name;
     int fd;         /* -1 if it is not open */
     int32_t apart;  /* each rank writes its own part; if not, rank 0 writes all parts */
-    int64_t *sizes; /* p sizes of parts, then 3 p zeros for struct fetch */
+    int64_t *sizes; /* p sizes of parts, then the three lists of struct fetch */
 };
 
 /* Writes all bytes: in order, or at `offset` if that is not negative. */

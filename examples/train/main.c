@@ -278,10 +278,11 @@ static bool write_model(const struct main_job *job)
 
 enum { TRAINED = 1, SOUND = 2 };
 
-/* Trains; returns this rank's result as bits. The AND over all ranks gives the bits that hold for
- * all ranks. An error that is not another rank's failure would come again with fewer ranks, so it
- * ends the training. Other ranks may then wait in a collective that this rank has not entered, so
- * this rank revokes the team. */
+/* Trains. Returns TRAINED if the training is complete, and SOUND unless this rank had an error
+ * other than the failure of another rank; the AND over all ranks gives the bits that hold for all
+ * ranks. Without SOUND the training ends, because the error would come again with fewer ranks.
+ * Other ranks may then wait in a collective that this rank has not entered, so this rank revokes
+ * the team. */
 static int64_t try(struct main_job *job)
 {
     tutti_status status = train(job);

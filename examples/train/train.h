@@ -25,7 +25,7 @@ struct sample {
     int digit;
 };
 
-/* Draws sample number i of a seed, which is always the same. */
+/* Draws sample number i of a seed. The same seed and number always give the same sample. */
 void sample_draw(struct sample *sample, uint64_t seed, int64_t i);
 
 struct model {

@@ -62,7 +62,8 @@ static void take(tutti_context *context, const tutti_message *m, tutti_receive *
         .to = post->got, .count = LONG, .type = TUTTI_I64, .done = one_come, .arg = post};
 }
 
-/* Sends a message of n values to the next rank, and receives one from the rank before. */
+/* Sends a message of n values, which depend on `salt` and the rank, to the next rank. Receives such
+ * a message from the rank before, and checks it. */
 static void pass_on(tutti_client *client, tutti_endpoint *to, struct clients_post *post,
                     int64_t salt, int64_t n)
 {

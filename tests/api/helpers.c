@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Work queues, waiting, and helper threads.
+ * Tests the queues of posted work, waiting on a context, and helper threads.
  */
 #include <pthread.h>
 #include <setjmp.h>

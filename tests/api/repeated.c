@@ -125,8 +125,8 @@ static void expect_refused(struct repeated_rank *x, tutti_status status, const c
     must(strstr(tutti_error(), text) != NULL, x, "another error");
 }
 
-/* Makes two equal calls, and then one with a wrong buffer. The third call needs no check of its
- * counts, but its buffers must be checked. */
+/* Makes two equal calls of allgatherv, and then a third one with a wrong buffer, which `what`
+ * selects. The third call needs no check of its counts, but its buffers must be checked. */
 static void wrong_buffers(struct repeated_rank *x, int what)
 {
     const void *in = what == 0 ? NULL : what == 1 ? x->out : x->in;

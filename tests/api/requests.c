@@ -12,8 +12,8 @@
 
 enum { N = 3 };
 
-/* The type of functions that create a request. In some of the collectives, a root has finished its
- * work at once and the other ranks have not. */
+/* The type of functions that create a request for one collective. In some of these collectives,
+ * such as a bcast, the root has finished its work at once and the other ranks have not. */
 typedef tutti_status make_fn(tutti_team *team, int64_t *in, int64_t *out, tutti_request **request);
 
 static tutti_status make_bcast(tutti_team *team, int64_t *in, int64_t *out, tutti_request **request)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A program whose sums depend on the order in which they are made, for bits.sh. Rank 0 prints a
- * number for the bits of all results.
+ * hash of the bits of all results.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 #include "topo/map.h"
 
 /* Returns a model in which each single cost is number_ps, and the costs in the tables are byte_ps
- * for each byte. Only copying and reading shared memory cost 1000 ps, whatever the bytes. */
+ * for each byte. The exceptions are copying and reading shared memory, which cost 1000 ps, whatever
+ * the bytes. */
 static inline struct tt_machine model_of(int64_t number_ps, int64_t byte_ps)
 {
     struct tt_machine m = {0};

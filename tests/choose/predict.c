@@ -56,8 +56,8 @@ static void ranks_take_turns(void **state)
 }
 
 /* Checks that `composed`, which uses a part of a window in each stage, gets no short window for
- * more bytes than one part of it holds. With a short window, `composed` would then copy the bytes
- * in several turns. */
+ * more bytes than one part of it holds. With a short window, `composed` would copy such bytes part
+ * by part, in a loop. */
 static void stages_share_short_windows(void **state)
 {
     (void)state;
@@ -424,8 +424,9 @@ static void is_about(int64_t time, int64_t wanted)
         fail_msg("%lld ps, and not %lld", (long long)time, (long long)wanted);
 }
 
-/* Checks an exchange of two ranks on two nodes: each of them can take the message of the other one
- * TIME_PS after it began to send. In a round of a ring of three ranks, the times are the same. */
+/* Checks an exchange of two ranks on two nodes, which begin to send at the same time. Each rank can
+ * take the message of the other rank after TIME_PS, and BYTE_PS for each byte. A round of a ring of
+ * three ranks takes as long as such an exchange. */
 static void ranks_on_hosts_exchange(void **state)
 {
     (void)state;
@@ -444,8 +445,8 @@ static void ranks_on_hosts_exchange(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* Checks that the rank with the most work decides how often a bcast follows another one: rank 1
- * takes a message of the root and sends one, and rank 3 takes one. */
+/* Checks that the rank with the most work decides how often a bcast follows another one: this is
+ * rank 1, which takes a message and sends one. The other ranks only send or only take messages. */
 static void hosts_follow_their_busiest_rank(void **state)
 {
     (void)state;
@@ -455,8 +456,8 @@ static void hosts_follow_their_busiest_rank(void **state)
     is_about(time_on(&tt_bcast_binomial, TT_COLL_bcast, 1, &map), SEND_PS + RECEIVE_PS);
 }
 
-/* Checks that ranks of a node share its link, over which the messages of both ranks go one after
- * the other, and its processor. */
+/* Checks that the two ranks of a node share its processor and its link, over which their messages
+ * go one after the other. */
 static void ranks_of_a_host_share(void **state)
 {
     (void)state;

@@ -164,7 +164,7 @@ static void other_origins_are_ignored(void **state)
         expect_lines(&m, SHAPES, SHAPES);
     }
     forge(text, "cores=", "2"); /* a forged file with the same value is used, so the checksums are
-                           * right */
+                                 * right */
     expect_lines(&m, SHAPES, SHAPES);
     tt_free(text);
 }

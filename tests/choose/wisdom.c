@@ -126,7 +126,8 @@ static void parameters_are_checked(void **state)
 }
 
 /* Checks which line decides: one with the same bytes, or else one with the same next power of two.
- * The ranks, the processors and the reach must be the same, and the algorithm must apply. */
+ * The ranks, the processors and the reach (how ranks access each other's buffers) must be the same,
+ * and the algorithm must apply. */
 static void nearest_line_decides(void **state)
 {
     (void)state;

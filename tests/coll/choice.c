@@ -65,7 +65,8 @@ static bool minds_nodes(enum tt_coll coll)
     return minds;
 }
 
-/* Checks that for one element an algorithm is chosen that considers nodes, where there is one. */
+/* Checks that for a call of one element an algorithm is chosen that considers nodes, if the
+ * collective has such an algorithm. */
 static void small_ones_mind_nodes(void **state)
 {
     (void)state;
@@ -245,7 +246,8 @@ static void turns_make_single_copies_better(void **state)
 
 /* Checks the choice where ranks share processors and reading is cheap. A bcast or an allgather on
  * many ranks nevertheless uses windows: without them, all ranks would read from the root, or all
- * ranks from each other. `halving` moves half of the bytes of `flat`, and suits powers of two. */
+ * ranks from each other. In a reduce_scatter_block, `halving` moves half as many bytes as `flat`,
+ * and suits powers of two. */
 static void cheap_reading_is_no_reason_to_read_all(void **state)
 {
     (void)state;
@@ -282,9 +284,10 @@ static void cheap_reading_is_no_reason_to_read_all(void **state)
     }
 }
 
-/* Checks that two ranks choose an algorithm with a single copy, also if reading costs somewhat more
- * than storing. In a gather or scatter through windows, the root would make one of the two copies
- * of all data. In a bcast with a single copy, each of the two ranks copies half. */
+/* Checks that two ranks choose an algorithm with a single copy for long calls, also if reading
+ * costs somewhat more than storing. In a gather or scatter through windows, the root would make one
+ * of the two copies of all data. In a bcast with a single copy, each of the two ranks copies half.
+ */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
@@ -506,7 +509,8 @@ static int64_t most_messages(const struct tt_problem *problem, const struct tt_m
     return messages;
 }
 
-/* Checks that a slice between nodes is longer if containers of one machine share processors. */
+/* Checks that a long bcast between nodes is cut into longer slices if the nodes are containers of
+ * one machine and share its processors. */
 static void slices_are_long_where_nodes_share_processors(void **state)
 {
     (void)state;
@@ -526,7 +530,8 @@ static void slices_are_long_where_nodes_share_processors(void **state)
 
 /* Checks where the choice for an alltoall on a hypercube of p = 2^d ranks changes from `hypercube`
  * to `pairwise`: at the length at which both take the same time by the formulas of Grama et al.
- * (section 4.5), with t_s = 1 us and t_w = 1 ns for each byte. The elements have 8 bytes. */
+ * (section 4.5), where a message takes t_s = 1 us, and t_w = 1 ns for each byte. The elements have
+ * 8 bytes. */
 static void the_crossover_on_hypercubes_is_found(void **state)
 {
     (void)state;

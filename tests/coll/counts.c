@@ -318,8 +318,8 @@ static bool step_accesses(const struct tt_plan *plan, const struct tt_step *step
     return false;
 }
 
-/* Returns whether the plans on this map write (or read) a buffer of another rank, as step_accesses
- * says. Returns -1 if the algorithm refuses the map. */
+/* Returns whether the plans on this map write (or with `writes` false: read) a buffer of another
+ * rank that is no window. Returns -1 if the algorithm refuses the map. */
 static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *problem,
                        const struct tt_map *map, bool writes)
 {
@@ -334,8 +334,8 @@ static int accesses_on(const struct tt_algorithm *a, const struct tt_problem *pr
 }
 
 /* Checks which algorithms are refused if the ranks may not write (or not read) each other's memory.
- * Puts and gets become messages where neither access is allowed, so plans may still contain them
- * there. An algorithm that does not need the forbidden access must not be refused. */
+ * If neither access is allowed, puts and gets become messages, so plans may contain them. An
+ * algorithm that does not need the forbidden access must not be refused. */
 static void check_forbidden(bool writes)
 {
     int less = 0, refused = 0, kept = 0;
@@ -568,9 +568,10 @@ static int digits(int number, int radix)
     return n;
 }
 
-/* Checks the costs of TuNA (Fan et al. 2024). For each digit of the distances below p and each
- * value of this digit but 0, a rank sends one message. A block travels once for each digit of its
- * distance that is not 0. All blocks are as long as the longest one. */
+/* Checks the costs of TuNA (Fan et al. 2024). Distances between ranks are written as digits in the
+ * base `radix`. For each digit of the distances below p and each value of this digit but 0, a rank
+ * sends one message. A block travels once for each digit of its distance that is not 0. All blocks
+ * are as long as the longest one. */
 static void a_radix_takes_fewer_bytes_for_more_rounds(void **state)
 {
     (void)state;
@@ -620,8 +621,9 @@ static void the_radix_suits_the_blocks(void **state)
     assert_int_equal(radix_cost(64, 0, 2000), radix_cost(64, 64, 2000));
 }
 
-/* Checks that a call is refused in which a piece is longer than the longest piece that the ranks
- * have agreed on, because such a piece does not fit into the blocks. */
+/* Checks calls of `padded`, in which all blocks are as long as the longest piece, on which the
+ * ranks have agreed. A call is refused if one of its pieces is longer than that, or if there is no
+ * memory for so long blocks. */
 static void pieces_fit_into_blocks(void **state)
 {
     (void)state;

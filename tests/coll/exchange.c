@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The algorithm exchange, which uses puts, with one put under way at a time. Its plans are proven
- * for the orders that many seeds give. The memory of a rank depends on the number of ranks, not on
- * the number of chunks. An alltoallv with equal displacements is an allgather, wherever in the
- * input the common segment lies.
+ * Tests the algorithm `exchange`, in which a rank puts its segments in chunks, here with one put
+ * under way at a time. The plans are proven for the orders of puts that many seeds give. The memory
+ * of a rank depends on the number of ranks, not on the number of chunks. An alltoallv with equal
+ * displacements is an allgather, wherever in the input the common segment lies.
  */
 #include <string.h>
 

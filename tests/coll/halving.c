@@ -76,8 +76,8 @@ static void halving_meets_its_table(void **state)
         }
 }
 
-/* Checks that each phase on its own costs as much as within the whole algorithm. If blocks must
- * stay in rank order, the phase has to swap some in addition. */
+/* Checks that each phase on its own costs as much as within the whole algorithm. For an operation
+ * that does not commute, the first phase has to swap blocks in addition. */
 static void its_phases_meet_theirs(void **state)
 {
     (void)state;
@@ -130,7 +130,8 @@ static void other_numbers_cost_what_is_said(void **state)
 
 /* The transfers under way at a point of a rank's plan. */
 struct flight {
-    int64_t bytes[4], len[4][4096]; /* by step kind: bytes under way; by kind and id: length */
+    int64_t bytes[4], len[4][4096]; /* bytes[kind]: bytes under way by steps of this kind;
+                                     * len[kind][id]: bytes of the step with this id */
     int64_t most;
     int reduces, alone; /* number of reductions; number of reductions with no transfer under way */
     bool last_alone;

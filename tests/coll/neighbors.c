@@ -13,8 +13,8 @@ static const struct tt_algorithm *const algorithms[] = {
     &tt_alltoallv_flat, &tt_alltoallv_pairwise, &tt_alltoallv_exchange, &tt_alltoallv_mixed};
 enum { ALGORITHMS = 4, GRAPHS = 4, MAPS = 3, SLICE = 24 };
 
-/* Returns a graph of ranks: a grid or torus that is as square as p allows, or a random graph with
- * about three destinations for each rank, or with all ranks as destinations. */
+/* Returns a graph of ranks: a grid (0) or torus (1) that is as square as p allows, or a random
+ * graph with about three destinations for each rank (2) or with all ranks as destinations (3). */
 static struct tt_problem_graph graph(int p, int which)
 {
     struct tt_problem_graph g = {.kind = which ? TT_GRAPH_torus : TT_GRAPH_grid, .dims = 2};
@@ -121,9 +121,10 @@ static void plans_do_not_grow_with_the_ranks(void **state)
     for (int i = 0; i < ALGORITHMS * 2; i++) {
         struct tt_problem few = plans_problem(TT_COLL_alltoallv, 64, 5), many;
         if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2)
-            continue;                 /* `mixed` is for one node */
-        few.call.slice = few.call.sz; /* a slice of one element makes all blocks long ones for
-                                       * `mixed`, whatever p is */
+            continue; /* `mixed` is for one node */
+        /* `mixed` treats blocks of more than a slice as long. With slices of one element all
+         * blocks are long, whatever p is. */
+        few.call.slice = few.call.sz;
         many = few;
         few.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {4, 4, 4}};
         many.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {16, 16, 16}};

@@ -59,7 +59,7 @@ struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS])
     case 0: cut_nodes(p, 1, node); break; /* small nodes, most of one rank */
     case 1: cut_nodes(p, 5, node); break; /* as 8, 5, 2, 2, 1, 1, 1 for p = 20 */
     case 2: cut_nodes(p, 6, node); break; /* each node has half of the ranks that are left */
-    case 3: cut_nodes(p, 9, node); break; /* one large node and a few of one rank */
+    case 3: cut_nodes(p, 9, node); break; /* one large node and a few small ones */
     case 4: draw_nodes(p, true, node); break;
     case 5: draw_nodes(p, false, node); break;
     case 6: /* nodes of one rank come first */

@@ -33,8 +33,8 @@ struct tt_map plans_map(int p);
 /* Sets the bytes of a window, and how many of them are low (tt_map.low_bytes). */
 void plans_window(struct tt_map *map, int64_t bytes);
 
-/* Returns a map with several nodes: of uneven or even size, or of one rank each, with adjacent
- * ranks or not, as 0 <= which < PLANS_NODES says. */
+/* Returns a map with several nodes. `which`, from 0 to PLANS_NODES - 1, selects nodes of uneven or
+ * even size, of one rank or several, with adjacent ranks or not. */
 enum { PLANS_NODES = 8, PLANS_RANKS = 64 };
 struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS]);
 

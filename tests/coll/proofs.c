@@ -206,8 +206,7 @@ static void long_ones(const struct tt_algorithm *a, int p)
             plans_window(&map, 9000);
         }
         plans_window(&map, 128 << 10);
-        problem.call.n = 20000; /* four slices, of each of which every rank of a node reduces a
-                                 * part */
+        problem.call.n = 20000; /* four slices; each rank of a node reduces a part of each slice */
         problem.call.slice = 40 << 10;
         problem.call.in_place = false;
         if (tt_coll_has_op(a->coll) && !tt_call_counts(&problem.call)) variants(a, problem, &map);

@@ -215,8 +215,8 @@ static void teams_are_apart(void **state)
     (void)state;
 }
 
-/* Checks that a message is matched within its team, even if another team has the same numbers and
- * ranks. */
+/* Checks that a message is matched within its team, even if another team has a message between the
+ * same ranks in an execution with the same number. */
 static void messages_stay_in_their_team(void **state)
 {
     static const char *const texts[] = {

@@ -168,7 +168,7 @@ static void without_the_pass_nobody_is_heard(void **state)
     assert_int_equal(tt_order_strangers(inbox.order), 64 + sizeof packet);
     assert_int_equal(inbox.came, 0);
     for (uint64_t i = 0; i < 2; i++) assert_int_equal(take(&inbox, 0, i), TUTTI_OK);
-    assert_int_equal(inbox.came, 2); /* the refused packets 1 left no record */
+    assert_int_equal(inbox.came, 2); /* the refused packets with number 1 left no record */
     tt_order_free(inbox.order);
 }
 

@@ -202,7 +202,7 @@ static void nothing_comes(void *arg, const void *head, size_t head_bytes, const 
 enum { PIECES = 300, AREA = 4 * MIB };
 
 /* Returns the offset of piece i of an area, and sets *bytes to its length. The pieces are disjoint,
- * and their lengths and offsets are odd and even. */
+ * and many of their offsets and lengths are odd. */
 static size_t piece_at(int i, size_t *bytes)
 {
     static const size_t lengths[] = {0, 1, 3, 8, 63, 64, 65, 4096, 4097, 8193, 65536, 65537, 30001};

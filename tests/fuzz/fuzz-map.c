@@ -17,7 +17,7 @@ enum {
     WIDE = 1024, /* largest number of ports for which all ports are searched for the opposite
                   * link */
     HOLED = 256  /* largest number of members of networks with holes, whose memory grows with the
-                  * square */
+                  * square of this number */
 };
 
 static void is_reported(const char *text, const struct tt_reader_error *error)

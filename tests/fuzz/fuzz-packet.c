@@ -140,7 +140,7 @@ static size_t give(struct fuzz_packet_taker *taker, const uint8_t *data, size_t 
     if (size < all) return 0;
     memcpy(&mark, data + 1, sizeof mark);
     char *copy = fuzz_text(data + 1 + sizeof mark, body); /* a copy, so that sanitizers notice reads
-                                                  * beyond its end */
+                                                           * beyond its end */
     if (judged(mark, copy, body, &p)) {
         keep_in_segment(&p);
         struct tt_peer *peer = tt_peer_of(taker->context, 0, 1);

@@ -77,7 +77,8 @@ static uint16_t port_of_ended(end_fn *end)
     return number;
 }
 
-/* Binds a new socket to the port, as another program would. Returns 0 or the errno. */
+/* Binds a new socket to the port, as another program would, with or without SO_REUSEADDR (`reuse`).
+ * Returns 0 or the errno. */
 static int take(uint16_t port, const uint8_t address[16], bool reuse)
 {
     struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(port)};

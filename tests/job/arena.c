@@ -181,7 +181,7 @@ static int64_t taken(struct arena_job *j, int rank, int64_t bytes)
 }
 
 /* Checks tt_arena_put, which keeps pages for this rank. The rank gets such pages again with their
- * old contents, and the kernel neither backs nor returns any. Memory of tt_arena_alloc is 0
+ * old contents, and the file of the memory neither grows nor shrinks. Memory of tt_arena_alloc is 0
  * nevertheless, and tt_arena_free returns pages to the kernel. */
 static void test_kept(void **state)
 {

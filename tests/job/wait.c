@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Waiting on a processor that others want, and with a hook.
+ * Tests how a rank waits on a processor that others want, and when a wait calls the hook of the
+ * program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +100,7 @@ static struct tt_job_page *job_of_two(pid_t pid)
 
 /* Checks that a waiter sleeps if another program calculates on its processor, although TUTTI_YIELDS
  * (see main) would let it yield almost without end. While it waits there it has a short time slice.
- * It gets its old time slice back with the first yield that is not long. */
+ * It gets its old time slice back with the first yield that takes little time. */
 static void a_waiter_sleeps_where_others_calculate(void **state)
 {
     struct tt_job_page *job = job_of_two(getpid());

@@ -30,7 +30,8 @@ static void sums(MPI_Comm comm, int count)
     }
 }
 
-/* Makes calls that differ from the calls before in their type, operation and buffers. */
+/* Makes calls each of which differs from the call before in its type, operation, count or buffers.
+ */
 static void differs(void)
 {
     int one = 1, most = me, all, both[2] = {me, me};
@@ -77,7 +78,7 @@ static void roots(int root)
     if (me != root) expect(piece, me);
 }
 
-/* The other collectives without lists of counts. */
+/* Makes collectives without a root and without lists of counts many times. */
 static void others(void)
 {
     int in[RANKS], out[RANKS], last;
@@ -214,8 +215,9 @@ static void with_lists(struct listed s, int root, int times)
     }
 }
 
-/* Collectives with lists, of which the counts, the displacements or the root change, and then come
- * back: pieces with and without gaps, in descending order, before the buffer, and in place. */
+/* Makes collectives with lists in which the counts, the displacements or the root change, and then
+ * change back. The pieces lie with and without gaps, in descending order, before the buffer, and in
+ * place. */
 static void lists(int root)
 {
     struct listed first = listed_at(0, 3, 0), other = first, in_place = first;
@@ -311,7 +313,7 @@ static void communicators(void)
     }
 }
 
-/* A blocking call while a nonblocking one is in flight, and calls while a buffer for messages is
+/* Makes blocking calls while a nonblocking one is in flight, and while a buffer for messages is
  * attached. */
 static void around(void)
 {
@@ -332,7 +334,8 @@ static void around(void)
     sums(MPI_COMM_WORLD, 1);
 }
 
-/* A handle that was never set, in the first call of all: the host reports it. */
+/* Passes a communicator handle that was never set to the first collective of the program: the host
+ * MPI must report the error. */
 static void no_communicator(void)
 {
     int one = 1, sum;
@@ -340,8 +343,8 @@ static void no_communicator(void)
     expect(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, (MPI_Comm)0) == MPI_SUCCESS, 0);
 }
 
-/* Wrong arguments after right ones: the host reports them. MPICH refuses equal buffers; Debian's
- * MPICH does not check other arguments, and crashes. */
+/* Passes wrong arguments after right ones: the host MPI must report them. Over MPICH only equal
+ * buffers are tried, since Debian's MPICH does not check other arguments, and crashes. */
 static void mistakes(void)
 {
     int one = 1, sum;

@@ -185,9 +185,9 @@ static void send_buffered(MPI_Comm comm, int wide)
     free(room);
 }
 
-/* Calls send_buffered three times: with all ranks; with a communicator of only the two ranks that
- * exchange messages, in reverse order; and with all ranks and a buffer whose size is an MPI_Count.
- */
+/* Sends messages from an attached buffer (send_buffered) in three cases: with barriers of all
+ * ranks; with barriers of only the two ranks that exchange messages, in reverse order; and with
+ * barriers of all ranks and a buffer whose size is an MPI_Count. */
 static void buffered(void)
 {
     MPI_Comm two;

@@ -45,7 +45,8 @@ static void counts(void)
     }
 }
 
-/* Makes one call of n ints and checks the result. Int i of rank r is r + i + call. */
+/* Makes one call of n ints, of the collective that `kind` (0 to 7) selects, and checks the result.
+ * Int i of rank r is r + i + call. */
 static void one_call(MPI_Comm comm, int kind, int n, int call)
 {
     int rank, ranks, sum = 0;

@@ -78,8 +78,8 @@ static void write_some(int n)
     }
 }
 
-/* Returns the decision on a shape for `ranks` ranks on nodes as `layout` says; NULL: there is none.
- */
+/* Returns the decision on a shape for this number of ranks and for nodes with as many ranks each as
+ * `layout` lists ("4,2,1,1"); NULL: there is none. */
 static const struct tt_mpi_decision *find(const struct tt_mpi_kept *kept, int ranks,
                                           const char *layout, int shape)
 {

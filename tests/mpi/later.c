@@ -420,7 +420,8 @@ static void mismatch(void)
 }
 
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-/* Tests different counts at the ranks in a persistent call, like `mismatch`. */
+/* Tests different counts at the ranks in a persistent call: the error must be reported when the
+ * program waits for the call. */
 static void unlike(void)
 {
     int in[4] = {0}, out[4];
@@ -439,8 +440,8 @@ static void unlike(void)
     EXPECT(handled == 1);
 }
 
-/* Kills rank 1 when it has started persistent calls, and lets the other ranks wait for these calls.
- */
+/* Kills the last rank when it has started persistent calls, and lets the other ranks wait for these
+ * calls. */
 static void die_started(void)
 {
     static int in[1 << 16], out[1 << 16];
@@ -455,7 +456,8 @@ static void die_started(void)
 }
 #endif
 
-/* Kills rank 1 while the other ranks wait. */
+/* Kills the last rank before it starts nonblocking calls, and lets the other ranks wait for these
+ * calls. */
 static void die(void)
 {
     static int in[1 << 16], out[1 << 16];

@@ -102,7 +102,8 @@ static void frees(void)
     }
 }
 
-/* The bcasts of a second thread of rank 0, and of the main thread of the other ranks. */
+/* Makes many bcasts from rank 0: on rank 0 in a second thread, on the other ranks in the main
+ * thread. */
 static void *give(void *comm)
 {
     enum { CALLS = 100, N = 1500 };
@@ -139,8 +140,9 @@ static void busy(void)
     MPI_Comm_free(&barrier);
 }
 
-/* Tests what `drains` tests, with bcasts and with gathers. Each rank is the root in turn, each time
- * on a new communicator. */
+/* Tests with bcasts and gathers that all data of a call leave a rank even if the rank does not call
+ * Tutti again, but waits in the host MPI. Each rank is the root in turn, each time on a new
+ * communicator. */
 static void relay(void)
 {
     enum { N = 1 << 18 };

@@ -282,8 +282,8 @@ static struct ints plain, row, gaps;
 enum { UNTOUCHED = -77, ROOM = 4 * N * MOST * MOST };
 static int from[ROOM], to[ROOM];
 
-/* The ints at the beginning of a buffer that are set before a call and checked after it: more than
- * all pieces of all ranks, gaps included. */
+/* Returns how many ints at the beginning of a buffer are set before a call and checked after it.
+ * They are more than all pieces of all ranks, gaps included. */
 static int room(void)
 {
     return 4 * N * p * p;

@@ -22,7 +22,8 @@ unsigned ucp_worker_progress(void *worker);
 unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*poll)(void *);
-    static atomic_int idle; /* for all threads: LD_AUDIT leaves no room for one in each */
+    static atomic_int idle; /* of all threads: with LD_AUDIT there is no room for variables of each
+                             * thread */
     if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
     unsigned events = poll(worker);
     if (events)

@@ -397,8 +397,8 @@ static tutti_status signal_as_ever(const struct tt_fabric_ops *self, struct tt_f
     return sound->signalling(sound, f);
 }
 
-/* Repeats `streaming` while every third write fails: the target must read the pieces whose writes
- * have failed. */
+/* Exchanges many messages (`streaming`) while every third write of an origin fails: the target must
+ * read the pieces whose writes have failed. */
 static void failing(struct rank *r)
 {
     struct tt_fabric *f = r->context[0]->f;

@@ -208,8 +208,8 @@ static void fence_leaving(struct rank *r)
     must(tutti_dispatch(r->client, LONG, on_long, &side));
     must(tutti_barrier(r->team));
     if (r->me == 1)
-        send(r, 1, LONG, 0, NULL); /* sent after the barrier, so that the barrier
-                                                * does not receive it */
+        send(r, 1, LONG, 0, NULL); /* sent after the barrier, so that the barrier does not receive
+                                    * it */
     if (r->me == 0) {
         wait_a_little();
         send(r, 0, NUMBERED, 0, NULL);

@@ -36,7 +36,8 @@ static int other(struct maker *m)
     return (m->me + 1 + below(m, m->p - 1)) % m->p;
 }
 
-/* Returns a random length, a multiple of 8, which is also the size of a block. */
+/* Returns a random length: a multiple of 8 bytes, which is the size of a block of a strided range.
+ */
 static int64_t length(struct maker *m)
 {
     return 8 * (1 + below(m, 3000));
@@ -217,7 +218,7 @@ static struct tt_plan *random_plan(struct tt_builder *b, uint64_t seed)
 }
 
 /* Returns whether the plan has both a range whose offset rotates in a loop, as in i % 3, and a step
- * whose length does. For such a plan win_bytes may be more than the bytes that the steps use. */
+ * whose length rotates. For such a plan win_bytes may be more than the bytes that the steps use. */
 static bool rotates_twice(const struct tt_plan *plan)
 {
     bool ranges = false, tails = false;

@@ -148,8 +148,8 @@ static void square_rank(tutti_client *client, void *arg)
     check(tutti_team_split(world, me / 2, 0, &row) == TUTTI_OK, s, "rows");
     check(tutti_team_split(world, me % 2, 0, &column) == TUTTI_OK, s, "columns");
     for (s->ready++; s->ready < s->p;)
-        usleep(100); /* rank 3 leaves only once all ranks have
-                                                     * split, because a split may fail too */
+        usleep(100); /* rank 3 leaves only once all ranks have split, because a split may fail too
+                      */
     if (me == 3) return;
     if (me == 2) {
         check(tutti_barrier(row) == TUTTI_ERR_PEER, s, "the row of the one that left");
@@ -298,8 +298,9 @@ static int64_t held_bytes(const tutti_client *client)
 }
 
 /* Sends a message to each other rank, so that this rank makes all its packet rings now; they stay
- * until the client is finalized. Otherwise a rank that happens to wait long in an agreement would
- * make packet rings only then, when it compares its calls with members on other nodes. */
+ * until the client is finalized. Otherwise a rank that waits long in an agreement, and meanwhile
+ * compares its calls with members on other nodes, would make rings only then, and peel_rank would
+ * count their memory as growth. */
 static void make_rings(struct story *s, tutti_team *world)
 {
     tutti_team *part;

@@ -58,7 +58,8 @@ static void takes(int64_t plain, int64_t bypassing)
     past_ns = bypassing;
 }
 
-/* Returns the state of a team that has stored as many bytes as precede its first trial. */
+/* Returns the state of a team that has stored as many bytes as precede its first trial. slow: plain
+ * stores were slow when the ranks met, so the team begins with stores that bypass the caches. */
 static struct tt_filling used(bool slow)
 {
     struct tt_filling f = tt_filling(slow, false);

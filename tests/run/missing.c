@@ -121,8 +121,8 @@ static void requests(tutti_client *client, int me)
     tutti_request *request[2];
     must(tutti_barrier(world), "barrier");
     if (me != 1)
-        await_file("started"); /* the other ranks start later, so that rank 1's requests
-                                         * are not complete when it starts them */
+        await_file("started"); /* the other ranks start later, so that rank 1's requests are not
+                                * complete when it starts them */
     for (int i = 0; i < 2; i++) must(tutti_ibarrier(world, &request[i]), "ibarrier");
     if (me == 1) {
         fclose(fopen("started", "w"));

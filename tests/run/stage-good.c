@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs correct plans on the stage: every algorithm with many problems and many seeds, none of which
- * may fail. So if a mutant fails there (oracle.c), the mutation is the cause. The numbers of casts
- * and seeds of a run that is not brief are the fewest that try each radix twice and each kind of
- * timing (stage.h) with every cast.
+ * may fail. So if a mutant fails there (oracle.c), the mutation is the cause. A cast is a random
+ * problem with its plans (cast.h). The numbers of casts and seeds of a run that is not brief are
+ * the fewest that try each radix twice and each kind of timing (stage.h) with every cast.
  *
  *     test-run-stage-good [CASTS SEEDS [FIRST]]
  */

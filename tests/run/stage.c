@@ -241,7 +241,8 @@ static bool is_one_kernel(const struct props *x, const struct tt_plan *plan,
                              [TT_WIN] = STAGE_WINDOW};
     bool exact = r->buf == TT_WIN || (r->buf == TT_TMP && plan->opens & 1 << TT_TMP);
     int64_t margin = exact ? 0 : PROPS_MARGIN;
-    if (r->rank != TT_SELF && r->buf != TT_WIN) return true; /* the access checks it */
+    /* The interpreter checks ranges of other ranks' buffers itself (run/access.c). */
+    if (r->rank != TT_SELF && r->buf != TT_WIN) return true;
     return r->off >= -margin && r->off + span(plan, r, len) <= bytes[r->buf] + margin;
 }
 

@@ -404,8 +404,8 @@ static tutti_status call_reduction(struct one *one, enum mode mode, const void *
                 s->root);
 }
 
-/* Calls a gatherv or scatterv. On every rank, not only on the root, the rank's own piece lies at
- * the displacement that the rank's lists give for the root. */
+/* Calls a gatherv or scatterv. Each rank has lists of its own, in which the entry of the root gives
+ * the count and the displacement of the piece that the rank sends to the root or gets from it. */
 static tutti_status call_rooted_list(struct one *one, enum mode mode, const void *in)
 {
     const struct shape *s = &one->shape;

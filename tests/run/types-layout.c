@@ -13,11 +13,8 @@
 #include "type/typemap.h"
 
 enum { MOST_RANKS = 8, CANARY = 0xa5, WORD = sizeof(uint32_t) };
-enum {
-    MOST_N = 17,
-    MOST_ELEMENTS = 2 * MOST_N + 1
-}; /* largest count; elements of a buffer for
-                                                       * each rank */
+/* MOST_N: the largest count. MOST_ELEMENTS: the elements of a buffer for each rank. */
+enum { MOST_N = 17, MOST_ELEMENTS = 2 * MOST_N + 1 };
 
 struct layout_rank {
     tutti_team *team;
@@ -182,8 +179,8 @@ static void put_input(const struct layout_case *c, struct layout_buffer b, bool 
     }
 }
 
-/* Writes n elements of the input of `rank` (with `ranks` > 0: of the sum of the inputs of ranks 0
- * .. ranks - 1) to the given place. */
+/* Writes elements first .. first + n - 1 of the input of `rank` (with `ranks` > 0: of the sum of
+ * the inputs of ranks 0 .. ranks - 1) to the buffer, from its element `to` on. */
 static void put_result(const struct layout_case *c, struct layout_buffer b, int64_t to, int64_t n,
                        int rank, int ranks, int64_t first)
 {
@@ -247,8 +244,8 @@ static tutti_status reduce(const struct layout_case *c, const void *in, void *ou
     }
 }
 
-/* Calls a gatherv or scatterv. On every rank, not only on the root, the rank's own piece lies at
- * the displacement that the rank's lists give for the root. */
+/* Calls a gatherv or scatterv. Each rank has lists of its own, in which the entry of the root gives
+ * the count and the displacement of the piece that the rank sends to the root or gets from it. */
 static tutti_status call_rooted_list(const struct layout_case *c, const void *in, void *out)
 {
     tutti_team *team = c->rank->team;

@@ -109,7 +109,8 @@ static void exchanges_of_any_number(void **state)
 }
 
 /* Checks that hypercube is faster than pairwise for messages of fewer bytes than m* = t_s (p - 1 -
- * log2 p) / (t_w (p/2 log2 p - p + 1)), and slower for more. */
+ * log2 p) / (t_w (p/2 log2 p - p + 1)), and slower for more. t_s is the start-up time of a message,
+ * and t_w the time of a byte. */
 static void small_blocks_go_by_dimensions(void **state)
 {
     (void)state;
@@ -175,7 +176,8 @@ enum {
     CHEAP = 2    /* in the first CHEAP models a reduction costs less than a transfer */
 };
 
-/* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks. */
+/* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks,
+ * under the first `models` models of simples[]. */
 static void meets_it_for(const char *problem, const char *algorithm, int p, int models)
 {
     char text[96];
@@ -183,7 +185,8 @@ static void meets_it_for(const char *problem, const char *algorithm, int p, int 
     for (int i = 0; i < models; i++) meets_formula(text, algorithm, &simples[i]);
 }
 
-/* Compares formula and simulation for a problem, in which "%s" stands for `keys`. */
+/* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks and
+ * "%s" for `keys`, under the first `models` models of simples[]. */
 static void meets_it_with(const char *problem, const char *keys, const char *algorithm, int p,
                           int models)
 {

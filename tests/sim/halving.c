@@ -56,7 +56,8 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
 }
 
 /* Checks the time and returns it. If messages have no start-up cost (ts), the time is exactly the
- * claim plus one slice; otherwise at most one start-up per turn is added. */
+ * claim plus one slice. Otherwise it is longer by at most one start-up for each slice of each step.
+ */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;

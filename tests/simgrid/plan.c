@@ -107,8 +107,8 @@ static bool append_signals(struct peer_acts *acts, const struct tt_plan *plan,
     return true;
 }
 
-/* Appends the gets of operands that are in other ranks' memory, all at once, before the work
- * begins. */
+/* Appends a get for each operand in another rank's memory, and then a wait for each of these gets.
+ * The copy or reduction follows. */
 static bool append_operands(struct peer_acts *acts, const struct tt_plain *s, uint32_t first_start)
 {
     bool good = true;
@@ -133,8 +133,9 @@ static bool append_work(struct peer_acts *acts, const struct tt_plain *s, uint32
     return append_operands(acts, s, first_start) && append(acts, act);
 }
 
-/* Appends the acts of a step. The starts of a plan are numbered by id and instance; the gets of
- * operands have the numbers after these. */
+/* Appends the acts of a step. A step that starts a transfer gets a number from its id and its
+ * instance, which is the number of earlier starts with this id. The gets of operands get the
+ * numbers after those of all starts. */
 static bool append_step(struct peer_acts *acts, const struct tt_plan *plan,
                         const struct tt_plain *s)
 {

@@ -16,7 +16,7 @@
 
 enum { MAPS = 10000, MOST = 200 };
 
-/* A random map in its own memory, and a root or -1. */
+/* A random map in its own memory, and the root of the collective (-1: it has none). */
 struct logical_drawn {
     int node[MOST];
     struct tt_map map;

@@ -115,8 +115,7 @@ static void one_channel_round_a_ring_deadlocks(void **state)
     tt_free(net.node);
     net.node = NULL;
     for (int v = 0; v < 5; v++)
-        net.order[v] = 0; /* removes the order by which links count as up
-                                                   * or down */
+        net.order[v] = 0; /* removes the order by which links count as up or down */
     assert_false(network_is_deadlock_free(&net));
     tt_net_free(&net);
 }

@@ -102,7 +102,7 @@ static int part(int argc, char **argv)
 }
 
 /* free-late: the last rank finalizes, which frees its teams. The other ranks free the same team
- * with tutti_team_free, rank 0 later than that. No rank may get an error. */
+ * with tutti_team_free, rank 0 some time after all others. No rank may get an error. */
 static int free_late(int argc, char **argv)
 {
     (void)argc;
@@ -313,7 +313,7 @@ static tutti_status exchange_lists(tutti_team *world, tutti_team *ring)
     return tutti_neighbor_alltoallw(ring, in, counts, displs, types, out, counts, displs, types);
 }
 
-/* lists: calls the exchanges with lists until a call fails. */
+/* lists: calls neighbourhood collectives and an alltoallw (exchange_lists) until a call fails. */
 static int lists(int argc, char **argv)
 {
     (void)argc;

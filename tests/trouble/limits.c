@@ -131,10 +131,7 @@ static int without(int argc, char **argv)
 
 /* ---- Allocations that fail ---- */
 
-/* starving [threads]: rank 1's i-th allocation fails, for i = 0, 1, ..., in calls of new shapes, or
- * while each rank brings a thread to a job of all their threads. The program
- * ends when an i is so large that no allocation failed. Processes made by fork could not form a
- * job, so each i runs a job of threads. */
+/* A job of `starving`, in which allocation i fails, counted from when rank 1 begins its calls. */
 struct starved {
     int64_t i;
     bool nested;      /* allocations fail in tutti_team_threads instead of in calls of new shapes */
@@ -245,9 +242,11 @@ static void starve(tutti_client *client, void *arg)
     snprintf(s->text[me], sizeof s->text[me], "%s", tutti_error());
 }
 
-/* Runs jobs of three threads in which one allocation fails. The threads share the allocator, so the
- * failing allocation may be that of any rank. At least one rank must get TUTTI_ERR_MEMORY, and all
- * must get an error. */
+/* starving [threads]: for i = 0, 1, ..., runs a job of three threads in which allocation i fails,
+ * until i is so large that none fails. The allocation fails in calls of new shapes or, with
+ * `threads`, while each rank brings a thread to a job of all their threads. The threads share the
+ * allocator, so the failing allocation may be that of any rank. At least one rank must get
+ * TUTTI_ERR_MEMORY, and all must get an error. (Processes made by fork could not form a job.) */
 static int starving(int argc, char **argv)
 {
     (void)argv;
@@ -280,7 +279,7 @@ static tutti_status sums_in_all_windows(tutti_team *team, int64_t n)
     return status;
 }
 
-/* Returns the status of tutti_alloc while files must have no bytes. */
+/* Returns the status of tutti_alloc while the limit on the size of files is 0. */
 static tutti_status alloc_without_files(tutti_client *client)
 {
     struct rlimit before, none;

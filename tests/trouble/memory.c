@@ -116,9 +116,7 @@ static int mapped(int argc, char **argv)
 
 /* ---- Locked memory ---- */
 
-/* locked BEFORE AFTER: calls mlockall before joining as BEFORE says, and after joining as AFTER
- * says: none, current, future or onfault. The file of the shared memory must then hold what was
- * used, and no more. */
+/* Calls mlockall with the flags that `how` names: none (no call), current, future or onfault. */
 static int lock(const char *how)
 {
     if (strcmp(how, "none") == 0) return 0;
@@ -140,6 +138,8 @@ static tutti_status again(tutti_client *client)
     return tutti_free(client, memory);
 }
 
+/* locked BEFORE AFTER: calls mlockall before joining as BEFORE says, and after joining as AFTER
+ * says. The file of the shared memory must then hold what was used, and no more. */
 static int locked(int argc, char **argv)
 {
     if (argc < 2) return 7;
@@ -189,7 +189,8 @@ static int locked_threads(int argc, char **argv)
 
 /* ---- Another process looks at a rank ---- */
 
-/* looked-at FILE: rank 1 writes its process number to the file and waits until it is removed. */
+/* looked-at FILE: rank 1 writes its process number to the file and waits until the file is removed.
+ */
 static int looked_at(int argc, char **argv)
 {
     if (argc < 1) return 7;

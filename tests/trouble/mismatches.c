@@ -228,11 +228,11 @@ static tutti_status call_nth(tutti_team *team, int i, bool odd)
     }
 }
 
-/* Makes a call on a new team that does not match at one rank. Returns the first error of the call
- * and of tutti_finalize. No rank leaves the barrier before every rank has the new team. The notice
- * of a rank's failure may arrive before the end of the barrier, so the status of the barrier is
- * ignored. With `at_once` there is no barrier, so some ranks are still making the team when others
- * get the error. */
+/* Makes a call on a new team that does not match at one rank. Returns the error of the call, or
+ * else the status of tutti_finalize. No rank leaves the barrier before every rank has the new team.
+ * The notice of a rank's failure may arrive before the end of the barrier, so the status of the
+ * barrier is ignored. With `at_once` there is no barrier, so some ranks are still making the team
+ * when others get the error. */
 static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
 {
     tutti_team *world = tutti_world(client), *team;
@@ -244,8 +244,9 @@ static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
     return status == TUTTI_OK ? ended : status;
 }
 
-/* duplicate TIMES [at-once]: tries call_on_duplicate with TIMES clients, one after the other. Each
- * rank prints how often it got the mismatch. */
+/* duplicate TIMES [at-once]: creates TIMES clients, one after the other. On each, the call of one
+ * rank on a duplicate of the world does not match. Each rank prints how often it got the mismatch.
+ */
 static int duplicate(int argc, char **argv)
 {
     int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -271,9 +272,9 @@ static bool call_on_half(tutti_client *client, int i)
     return status == (half == 0 ? TUTTI_ERR_MISMATCH : TUTTI_OK);
 }
 
-/* halves TIMES: calls call_on_half with TIMES clients, one after the other: the ranks form two
- * teams, and the calls of one team do not match. Each rank prints how often it got the right
- * result, which is an error on that team and no error on the other team. */
+/* halves TIMES: creates TIMES clients, one after the other. On each, the ranks form two teams, and
+ * the calls of one team do not match. Each rank prints how often it got the right result, which is
+ * an error on that team and no error on the other team. */
 static int halves(int argc, char **argv)
 {
     int good = 0, times = argc > 0 ? atoi(argv[0]) : 0;

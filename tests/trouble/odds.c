@@ -30,9 +30,10 @@ enum { MOST_RANKS = 17, SMALL = 5, LARGE = 20000, ROOM = 2 * MOST_RANKS * (LARGE
 /* ---- Cases ---- */
 
 /* How the call of the odd rank differs. With AGREE to FREE the odd rank makes a call without
- * buffers. The kinds from GIVES_MORE on are for alltoallv, gatherv and scatterv: the odd rank sends
- * to one rank, or expects from it, more, less, nothing, or something where nothing is expected or
- * sent. */
+ * buffers. The kinds from GIVES_MORE on are for alltoallv, gatherv and scatterv. With GIVES_...,
+ * the odd rank sends one other rank more or less than that rank expects, or nothing, or (ANY)
+ * something where that rank expects nothing. With EXPECTS_..., it expects more or less than that
+ * rank sends, or nothing, or (ANY) something where that rank sends nothing. */
 enum odds_kind {
     OTHER_COLL,
     BARRIER,
@@ -138,8 +139,8 @@ static struct tt_call plain_call(const struct a_case *k, int me, struct lists *l
     return c;
 }
 
-/* Returns the rank whose pieces are concerned if the odd rank, whose call differs from those of the
- * others, has wrong counts. */
+/* Returns the rank for which the odd rank passes a wrong count, in cases in which a count differs.
+ */
 static int other_of(const struct a_case *k)
 {
     return (k->odd + 1) % k->p;

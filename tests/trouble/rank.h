@@ -39,7 +39,7 @@ int end(tutti_client *client, tutti_status status, tutti_status expected, int64_
 void note_time(const char *file);
 int64_t noted_time(const char *file);
 
-/* The commands of each file. */
+/* A command, and the function that runs it. Each file has a list of its commands. */
 struct scenario {
     const char *name;
     int (*run)(int argc, char **argv);

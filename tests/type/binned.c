@@ -235,7 +235,8 @@ static void floats_are_added_as_doubles(void **state)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-/* Checks that rows of many sums give the same as each sum added on its own. */
+/* Checks an array of sums, to which rows of values are added: each sum is that of its own column of
+ * values. */
 static void rows_are_added_element_by_element(void **state)
 {
     (void)state;

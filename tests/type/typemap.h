@@ -25,8 +25,8 @@ struct typemap {
 tutti_status typemap_basic(tutti_type type, struct typemap *map);
 tutti_status typemap_vector(const struct typemap *base, int64_t count, int64_t block,
                             int64_t stride, struct typemap *map);
-/* `unit` is the bytes that a displacement counts: 1 for tutti_type_hindexed, and the extent of the
- * base for tutti_type_indexed. */
+/* Displacements are in units of `unit` bytes: 1 for tutti_type_hindexed, and the extent of the base
+ * for tutti_type_indexed. */
 tutti_status typemap_indexed(const struct typemap *base, int n, const int64_t *blocks,
                              const int64_t *displs, int64_t unit, struct typemap *map);
 tutti_status typemap_subarray(const struct typemap *base, int n, const int64_t *sizes,
