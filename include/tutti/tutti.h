@@ -128,10 +128,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * calls on a team do not make this rank wait for all members: a bcast, reduce, gather(v),
  * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
  * call on a team was one of these, the function waits until each member has made as many calls as
- * this rank, or has failed or left. It stops waiting if no member makes progress for five seconds,
- * and it does not wait until the members finalize. After a barrier or an allreduce it does not
- * wait. If this rank leaves before another rank makes one call too many, only that other rank gets
- * an error. Errors:
+ * this rank, or has failed or left, or until no member has made progress for five seconds. It does
+ * not wait until the members finalize. After a barrier or an allreduce it does not wait. If this rank
+ * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
@@ -275,12 +274,11 @@ typedef enum tutti_domain {
     TUTTI_DOMAIN_L3    /* the processors that share an L3 cache */
 } tutti_domain;
 
-/* Makes one team for each memory domain. The ranks of a team are ordered by key, then by their rank
- * in `team`. A rank belongs to the NUMA domain or L3 cache that has all processors on which the
- * calling thread may run (`tutti run` and other launchers bind ranks). Ranks whose processors are
- * in several such domains belong to none of them, and form one more team on each node. Collective
- * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread per
- * team. Errors:
+/* Makes one team for each memory domain; its ranks are ordered by key, then by rank in `team`. A
+ * rank belongs to the NUMA domain or L3 cache that has all processors on which the calling thread
+ * may run (`tutti run` and other launchers bind ranks). Ranks whose processors are in several such
+ * domains belong to none of them, and form one more team on each node. Collective over `team`;
+ * blocks; all ranks return the same status. The caller frees the team. One thread per team. Errors:
  *
  *     ARG          part is NULL, or the domain is unknown or not the same on all ranks
  *     UNSUPPORTED  on some host the library finds no hwloc, or hwloc knows no such domain;
@@ -390,7 +388,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_shift(const tutti_team *team,
  * sources[] and sends to the ranks in destinations[]. The entries are ranks of `team`; a rank may
  * occur several times, and may be this rank. Each rank has to name this rank as often in its
  * destinations as this rank names it in its sources. A list of 0 entries may be NULL. Collective
- * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread per
+ * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread each
  * team. Errors:
  *
  *     ARG  a number of entries is negative, an entry is no rank of the team, a pointer is NULL, or

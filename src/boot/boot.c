@@ -27,6 +27,7 @@
 
 #include "boot/machines.h"
 #include "boot/pmix.h"
+#include "boot/records.h"
 #include "boot/watch.h"
 #include "fabric/waiting.h"
 
@@ -224,7 +225,7 @@ void tt_boot_detach(struct tt_seat *seat, tutti_status status)
         tt_segment_close(&seat->segment);
         return;
     }
-    tt_machines_hide(seat->number);
+    tt_records_hide(seat->number);
     pthread_mutex_lock(&launched.lock);
     launched.users--;
     unmap(status);
@@ -647,7 +648,7 @@ static void log_job(const struct tt_fabric *f)
 
 tutti_status tt_boot_meet(struct tt_fabric *f)
 {
-    bool unwatched = tt_machines_has(f->job) || f->job->nested;
+    bool unwatched = tt_directory_serves(f->job) || f->job->nested;
     tutti_status here = unwatched ? tt_watch_open(f) : TUTTI_OK;
     if (here == TUTTI_OK) here = meet_here(f);
     if (f->job->nodes > 1) here = tt_machines_agree(f, here);
@@ -662,7 +663,7 @@ tutti_status tt_boot_meet(struct tt_fabric *f)
 tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes)
 {
     if (f->job->nodes > 1) TT_TRY(tt_machines_show(f, tt_watch_port(f), address, bytes));
-    TT_TRY(tt_machines_detach(f));
+    TT_TRY(tt_records_detach(f));
     /* The ranks have met, so the first rank of the node has shared its rankings. */
     return take_rankings(f);
 }
@@ -672,10 +673,9 @@ tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes
 static void ask(const struct tt_fabric *f, int rank, struct tt_asked *asked)
 {
     int64_t now = tt_clock_ns();
-    if (asked->until_ns == 0)
-        asked->until_ns = now + tt_machines_peer_timeout() * INT64_C(1000000000);
+    if (asked->until_ns == 0) asked->until_ns = now + tt_peer_timeout() * INT64_C(1000000000);
     asked->again_ns = now + AGAIN_NS;
-    asked->reply = tt_machines_ask_record(f, rank, asked->anew);
+    asked->reply = tt_records_ask(f, rank, asked->anew);
     if (asked->reply) (void)tt_reply_answered(asked->reply, now + ANSWER_NS);
 }
 
@@ -696,7 +696,7 @@ static tutti_status wait_on(struct tt_fabric *f, int rank, struct tt_asked *aske
     if (tt_clock_ns() < asked->until_ns) return TUTTI_AGAIN;
     tt_boot_address_end(asked);
     asked->refused = true;
-    tt_job_fail(f->job, rank, TT_CAUSE_SILENT, tt_machines_peer_timeout());
+    tt_job_fail(f->job, rank, TT_CAUSE_SILENT, tt_peer_timeout());
     return unreachable(f, rank);
 }
 
@@ -719,7 +719,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
     if (!asked->reply) ask(f, rank, asked);
     if (asked->reply && !tt_reply_answered(asked->reply, 0)) return wait_on(f, rank, asked);
     if (is_not_yet_there(f, rank, asked)) return TUTTI_AGAIN;
-    tutti_status status = tt_machines_end_record(f->client, asked->reply, rank, &record);
+    tutti_status status = tt_records_end(f->client, asked->reply, rank, &record);
     asked->anew = status == TUTTI_AGAIN && tt_clock_ns() < asked->until_ns;
     if (asked->anew) {
         asked->reply = NULL;
@@ -736,7 +736,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes)
 {
-    return f->job->nodes > 1 ? tt_machines_show_context(f, context, address, bytes) : TUTTI_OK;
+    return f->job->nodes > 1 ? tt_records_put_context(f, context, address, bytes) : TUTTI_OK;
 }
 
 /* Asks for the address of a context that may not exist yet. The other rank may make the context at
@@ -747,7 +747,7 @@ static void ask_context(const struct tt_fabric *f, int rank, int context, struct
     if (now < asked->again_ns) return;
     asked->pause_ns = asked->pause_ns ? tt_min(2 * asked->pause_ns, PAUSE_MOST_NS) : AGAIN_NS;
     asked->again_ns = now + asked->pause_ns;
-    asked->reply = tt_machines_ask_context(f, rank, context);
+    asked->reply = tt_records_ask_context(f, rank, context);
 }
 
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,

@@ -12,6 +12,7 @@
 #include <tutti/tutti.h>
 
 #include "base/base.h"
+#include "job/segment.h"
 
 enum { TT_DIRECTORY_KEY = 48 }; /* bytes of a key, with the 0 at its end */
 
@@ -72,6 +73,14 @@ void tt_directory_gather(const struct tt_gather *gather);
  * returns whether it was called with another rank or size. */
 bool tt_directory_is_gathered(void);
 bool tt_directory_differs(const struct tt_gather *gather);
+
+/* tt_directory_join records whether this process is in a job by a provider now. tt_directory_serves
+ * returns whether it is, and `job` is the page of that job; other jobs have no directory. */
+void tt_directory_join(bool in);
+bool tt_directory_serves(const struct tt_job_page *job);
+
+/* Returns TUTTI_PEER_TIMEOUT: for how many seconds a host or server may be silent. */
+int tt_peer_timeout(void);
 
 extern const struct tt_directory tt_directory_pmix, tt_directory_gathered;
 

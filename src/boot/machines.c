@@ -10,8 +10,8 @@
  *           on; a fence brings all terms to all ranks, O(nodes) bytes. All ranks compare all terms,
  *           so all get the same result.
  *   address records
- *           each rank publishes its address record, and a second fence brings all records to the
- *           servers of all nodes, where a rank fetches only the records that it needs.
+ *           each rank publishes its address record (records.h), and a second fence brings all
+ *           records to the servers of all nodes, where a rank fetches only those that it needs.
  *
  * A rank that fails before the first fence still takes part in it, so that no node waits for
  * another in vain. A rank that waits in a fence looks whether another rank has died, and waits for
@@ -31,226 +31,10 @@
 #include "boot/directory.h"
 #include "boot/notice.h"
 #include "boot/question.h"
+#include "boot/records.h"
 #include "boot/share.h"
 #include "boot/watch-net.h"
 #include "boot/watch.h"
-
-/* ---- Address records ---- */
-
-/* An address record says how a client of a rank can be reached. Under one key, a rank publishes the
- * address records of all its clients that have not ended (the comment at TERMS_KEY says why). */
-
-#define RECORDS_KEY "tutti.address_records"
-
-/* The address records of those clients of this rank that have not ended. */
-static struct {
-    pthread_mutex_t lock;
-    int n;
-    struct {
-        int client;
-        size_t bytes;
-        uint8_t record[TT_ADDRESS_RECORD_BYTES];
-    } of[TT_ADDRESS_RECORDS];
-} records = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* The address records of ranks on other nodes, as they were when this rank left PMIx
- * (TUTTI_DETACH=1). The records stay until the process ends. */
-static struct {
-    struct kept {
-        uint8_t *bytes;
-        size_t n;
-    } * of;
-} kept;
-
-/* Publishes all address records of this rank. The caller holds the lock. */
-static tutti_status put_records_locked(void)
-{
-    uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES), *at = bytes;
-    if (!bytes) return tt_fail(TUTTI_ERR_MEMORY, "no memory to publish this rank's addresses");
-    for (int i = 0; i < records.n; i++)
-        at += tt_address_records_add(at, records.of[i].client, records.of[i].record,
-                                     records.of[i].bytes);
-    tutti_status status =
-        tt_directory()->put(TT_SCOPE_REMOTE, RECORDS_KEY, bytes, (size_t)(at - bytes));
-    tt_free(bytes);
-    return status;
-}
-
-/* Adds this client's address record, with `port` and `wire`, to the list of this rank's records,
- * and publishes the list. */
-static tutti_status put_record(const struct tt_fabric *f, uint16_t port, const void *wire,
-                               size_t wire_bytes)
-{
-    struct tt_address_record record = {
-        .port = port, .process = tt_watch_process_port(), .wire_bytes = (uint16_t)wire_bytes};
-    record.addresses = (uint8_t)tt_host_addresses(record.address);
-    if (wire_bytes) memcpy(record.wire, wire, wire_bytes);
-    tutti_status status = TUTTI_ERR_LIMIT;
-    pthread_mutex_lock(&records.lock);
-    if (records.n < TT_ADDRESS_RECORDS) {
-        int i = records.n++;
-        records.of[i].client = f->client;
-        records.of[i].bytes = tt_address_record_write(&record, records.of[i].record);
-        status = put_records_locked();
-    } else
-        (void)tt_fail(status, "this rank has %d clients that have not ended", records.n);
-    pthread_mutex_unlock(&records.lock);
-    return status;
-}
-
-/* Removes a client's address record from the list of this rank, but does not publish the shorter
- * list: the other ranks get it when this rank publishes the address record of its next client. */
-void tt_machines_hide(int client)
-{
-    pthread_mutex_lock(&records.lock);
-    for (int i = 0; i < records.n; i++)
-        if (records.of[i].client == client) records.of[i--] = records.of[--records.n];
-    pthread_mutex_unlock(&records.lock);
-}
-
-struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank, bool anew)
-{
-    if (!tt_machines_has(f->job)) return NULL;
-    if (kept.of)
-        return tt_reply_known("", kept.of[rank].n ? NULL : "the rank had no address", false,
-                              kept.of[rank].bytes, kept.of[rank].n);
-    if (tt_log_on(TT_LOG_boot))
-        tt_log("asks%s for the address record of rank %d", anew ? " anew" : "", rank);
-    return tt_directory()->ask(rank, RECORDS_KEY, anew);
-}
-
-static tutti_status read_record(int client, int rank, const uint8_t *bytes, size_t n,
-                                struct tt_address_record *record)
-{
-    const uint8_t *its;
-    size_t its_bytes;
-    tutti_status found = tt_address_records_find(bytes, n, client, &its, &its_bytes);
-    if (found == TUTTI_ERR_PEER) return tt_fail(found, "rank %d has left client %d", rank, client);
-    if (found != TUTTI_OK) return found;
-    if (tt_address_record_read(record, its, its_bytes)) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_BOOT,
-                   "rank %d published an invalid address record of %zu bytes: does its host run "
-                   "another version?",
-                   rank, its_bytes);
-}
-
-tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
-                                    struct tt_address_record *record)
-{
-    size_t n = 0;
-    uint8_t *bytes = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
-    tutti_status status = tt_reply_end(reply, bytes, bytes ? TT_ADDRESS_RECORDS_BYTES : 0, &n);
-    if (status == TUTTI_OK) status = read_record(client, rank, bytes, n, record);
-    tt_free(bytes);
-    return status;
-}
-
-/* ---- Leaving PMIx early ----
- *
- * If a process dies, Slurm's PMIx server kills the whole job step when the connection to the
- * process ends, whatever options srun has (src/plugins/mpi/pmix, up to Slurm 24 at least). The
- * server ignores a process that has finalized PMIx. So with TUTTI_DETACH=1 each rank fetches the
- * address records of all ranks on other nodes, which the last fence has brought to its server, and
- * finalizes PMIx. After that, ranks get the addresses of contexts other than context 0 by messages,
- * as for later clients. */
-
-/* Asks for the address records of a rank, and stores them in `room` and their length in record->n.
- * `*anew`: asks the server itself (directory.h). Before until_ns, returns AGAIN if there are no
- * records yet, or if they are older than the client; sets *anew in the second case only. */
-static tutti_status ask_for_records(int client, int rank, uint8_t *room, struct kept *record,
-                                    bool *anew, int64_t until_ns)
-{
-    const uint8_t *its;
-    size_t its_bytes;
-    struct tt_reply *reply = tt_directory()->ask(rank, RECORDS_KEY, *anew);
-    bool lacks = reply && tt_reply_answered(reply, until_ns) && tt_reply_lacks(reply);
-    tutti_status status = tt_reply_end(reply, room, TT_ADDRESS_RECORDS_BYTES, &record->n);
-    *anew = status == TUTTI_OK &&
-            tt_address_records_find(room, record->n, client, &its, &its_bytes) == TUTTI_AGAIN;
-    return (lacks || *anew) && tt_clock_ns() < until_ns ? TUTTI_AGAIN : status;
-}
-
-/* Fetches the address records of a rank into *record; `room` is scratch memory. Under an older
- * Slurm a fence may not bring the records at once, so this function asks again until until_ns. */
-static tutti_status fetch_record(int client, int rank, uint8_t *room, struct kept *record,
-                                 int64_t until_ns)
-{
-    static const struct timespec pause = {.tv_nsec = 1000000};
-    bool anew = false;
-    tutti_status status;
-    while ((status = ask_for_records(client, rank, room, record, &anew, until_ns)) == TUTTI_AGAIN)
-        (void)nanosleep(&pause, NULL);
-    if (status != TUTTI_OK) return status;
-    record->bytes = tt_alloc(record->n);
-    if (!record->bytes)
-        return tt_fail(TUTTI_ERR_MEMORY, "no memory for the address of rank %d", rank);
-    memcpy(record->bytes, room, record->n);
-    return TUTTI_OK;
-}
-
-static tutti_status fetch_records(const struct tt_fabric *f, struct kept *of)
-{
-    int64_t until_ns = tt_clock_ns() + tt_machines_peer_timeout() * INT64_C(1000000000);
-    uint8_t *room = tt_alloc(TT_ADDRESS_RECORDS_BYTES);
-    tutti_status status = room ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for addresses");
-    for (int r = 0; r < f->size && status == TUTTI_OK; r++)
-        if (f->job->rank[r].node != f->job->rank[f->me].node)
-            status = fetch_record(f->client, r, room, &of[r], until_ns);
-    tt_free(room);
-    return status;
-}
-
-static void drop_records(struct kept *of, int size)
-{
-    for (int r = 0; of && r < size; r++) tt_free(of[r].bytes);
-    tt_free(of);
-}
-
-tutti_status tt_machines_detach(const struct tt_fabric *f)
-{
-    if (kept.of || !tt_directory()->leave || !tt_machines_has(f->job) ||
-        !tt_setting_int("TUTTI_DETACH"))
-        return TUTTI_OK;
-    struct kept *of = tt_calloc((size_t)f->size, sizeof *of);
-    tutti_status status = of ? fetch_records(f, of) : tt_fail(TUTTI_ERR_MEMORY, "no memory");
-    if (status != TUTTI_OK || !tt_directory()->leave()) {
-        drop_records(of, f->size);
-        return status;
-    }
-    kept.of = of;
-    if (tt_log_on(TT_LOG_boot))
-        tt_log("left PMIx: if this process dies, its launcher does not end the job");
-    return TUTTI_OK;
-}
-
-/* ---- Further contexts ---- */
-
-/* The address of a context other than context 0 is published when the context is made, and no fence
- * follows. So each context has a key of its own, and only the first client of a job publishes its
- * contexts in this way. To get the address of a context of a later client, or of a rank that has
- * left PMIx, a rank sends a message to context 0 of the target, which answers (wired.c). */
-static char *context_key(char key[TT_DIRECTORY_KEY], int context)
-{
-    snprintf(key, TT_DIRECTORY_KEY, "tutti.context.%d", context);
-    return key;
-}
-
-tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
-                                      size_t bytes)
-{
-    char key[TT_DIRECTORY_KEY];
-    if (f->client > 0 || kept.of || !tt_directory()->at_once) return TUTTI_OK;
-    return tt_directory()->put(TT_SCOPE_REMOTE, context_key(key, context), wire, bytes);
-}
-
-struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context)
-{
-    char key[TT_DIRECTORY_KEY];
-    if (!tt_machines_has(f->job) || f->client > 0 || kept.of || !tt_directory()->at_once)
-        return NULL;
-    if (tt_log_on(TT_LOG_boot)) tt_log("asks for context %d of rank %d", context, rank);
-    return tt_directory()->ask(rank, context_key(key, context), false);
-}
 
 #define SECOND INT64_C(1000000000)
 /* the time after which a rank that waits in a fence looks again whether another rank has died */
@@ -280,11 +64,6 @@ static struct {
     struct machines_member member;
 } joined;
 
-int tt_machines_peer_timeout(void)
-{
-    return (int)tt_setting_int("TUTTI_PEER_TIMEOUT");
-}
-
 static int boot_timeout(void)
 {
     return (int)tt_setting_int("TUTTI_BOOT_TIMEOUT");
@@ -295,22 +74,13 @@ static int64_t boot_deadline(void)
     return tt_clock_ns() + boot_timeout() * SECOND;
 }
 
-/* A PMIx server keeps every key for as long as the job runs, and the PMIx library sends all keys of
- * its process again with each commit and each fence that collects data. If each of Tutti's clients
- * had keys of its own, the cost of a client would grow with the number of clients before it. So
- * each rank has one key for its terms, and one for the address records of all its clients that have
- * not ended. The value contains the number of the client: a reader that gets an older value asks
- * anew (directory.h). */
+/* Each rank has one key for the terms of all its clients (records.h says why). */
 #define TERMS_KEY "tutti.terms"
-
-bool tt_machines_has(const struct tt_job_page *job)
-{
-    return joined.stage == IN && !job->threads && !job->nested;
-}
 
 static void set_stage(enum stage stage)
 {
     atomic_store(&joined.stage, stage);
+    tt_directory_join(stage == IN);
 }
 
 /* Waits for the value that the rank has published under the key. Stores its length in *n, and its
@@ -679,7 +449,7 @@ static tutti_status older_terms(struct tt_fabric *f, int leader, uint32_t client
     char text[160];
     const struct timespec pause = {.tv_nsec = 10000000};
     int ended = -1;
-    int64_t until_ns = tt_clock_ns() + tt_machines_peer_timeout() * SECOND;
+    int64_t until_ns = tt_clock_ns() + tt_peer_timeout() * SECOND;
     while (ended < 0 && tt_clock_ns() < until_ns) {
         tt_watch_comer(f, leader);
         ended = tt_job_first_ended(f->job);
@@ -836,7 +606,11 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
     joined.member.shown = true;
-    tutti_status shown = put_record(f, port, wire, bytes);
+    struct tt_address_record record = {
+        .port = port, .process = tt_watch_process_port(), .wire_bytes = (uint16_t)bytes};
+    record.addresses = (uint8_t)tt_host_addresses(record.address);
+    if (bytes) memcpy(record.wire, wire, bytes);
+    tutti_status shown = tt_records_put(f->client, &record);
     tutti_status met = fence(f);
     return met != TUTTI_OK ? met : shown;
 }
@@ -858,12 +632,12 @@ void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice)
     int here = f->job->rank[f->me].node;
     for (int node = 0; node < m->nodes; node++)
         if (tt_notice_goes(here, node, m->nodes) && has_living(f, node))
-            tt_notice_send(&m->inbox_of[node], notice, tt_machines_peer_timeout());
+            tt_notice_send(&m->inbox_of[node], notice, tt_peer_timeout());
 }
 
 int tt_machines_inbox(const struct tt_fabric *f)
 {
-    return tt_machines_has(f->job) && joined.member.inbox_of ? joined.member.inbox : -1;
+    return tt_directory_serves(f->job) && joined.member.inbox_of ? joined.member.inbox : -1;
 }
 
 void tt_machines_take_notices(struct tt_fabric *f)
@@ -872,7 +646,7 @@ void tt_machines_take_notices(struct tt_fabric *f)
     int asker;
     const struct machines_member *m = &joined.member;
     /* Without the nodes' terms this rank has no token of the inbox yet, and takes no notices. */
-    if (m->inbox < 0 || !tt_machines_has(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
+    if (m->inbox < 0 || !tt_directory_serves(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
     while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
         if (!notice.asks)
             tt_notice_note(f->job, &notice);

@@ -24,9 +24,6 @@ tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
 void tt_machines_leave(tutti_status status);
 /* Begins to use the directory again, for another client after tt_machines_leave. Errors: BOOT. */
 tutti_status tt_machines_return(void);
-/* Returns whether this process has joined a job by PMIx or by the caller's allgather, and `job` is
- * the page of that job. */
-bool tt_machines_has(const struct tt_job_page *job);
 
 /* Collective over a job on several nodes, after the ranks of each node have met; `status` is the
  * status of that meeting on this rank. Compares the terms of all nodes, and sets f->everywhere,
@@ -36,29 +33,6 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
 /* Collective, after tt_machines_agree: publishes this rank's address record, with the host's
  * addresses, `port` and the network address `wire` (bytes 0: none). Errors: BOOT, LIMIT, MEMORY. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
-
-/* With TUTTI_DETACH=1: fetches the address records of the ranks of all other nodes, and leaves PMIx
- * for good. To be called after tt_machines_show. Does nothing without the setting. Errors: BOOT,
- * MEMORY. */
-tutti_status tt_machines_detach(const struct tt_fabric *f);
-
-/* tt_machines_ask_record asks for the address records of a rank. When the reply has come,
- * tt_machines_end_record reads from it the record of one client, or, for TT_ANY_CLIENT, of any
- * client. It returns AGAIN if the records are older than the client: the caller then asks anew
- * (directory.h). Errors: PEER (the rank has left the client), BOOT. */
-struct tt_reply *tt_machines_ask_record(const struct tt_fabric *f, int rank, bool anew);
-tutti_status tt_machines_end_record(int client, struct tt_reply *reply, int rank,
-                                    struct tt_address_record *record);
-/* Removes the address record of this rank's client number `client`, which has ended, from the
- * records that this rank publishes with its next client. */
-void tt_machines_hide(int client);
-
-/* tt_machines_show_context publishes the address of a context other than context 0 of the job's
- * first client; tt_machines_ask_context asks for this address. The contexts of later clients are
- * not published. */
-tutti_status tt_machines_show_context(const struct tt_fabric *f, int context, const void *wire,
-                                      size_t bytes);
-struct tt_reply *tt_machines_ask_context(const struct tt_fabric *f, int rank, int context);
 
 /* tt_machines_notify starts to send a notice (notice.h) to the other nodes.
  * tt_machines_take_notices records the notices that have come in the job's page, and answers the
@@ -76,8 +50,5 @@ int tt_machines_inbox(const struct tt_fabric *f);
  * memory. */
 typedef void tt_answer_fn(void *arg, int node, bool asked, const char *text);
 bool tt_machines_ask(struct tt_fabric *f, int64_t until_ns, tt_answer_fn *fn, void *arg);
-
-/* Returns TUTTI_PEER_TIMEOUT: for how many seconds a host or server may be silent. */
-int tt_machines_peer_timeout(void);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The states of a rank that is watched:
  *
- *   ASKED       its address record is requested, again while there is none (machines.c)
+ *   ASKED       its address record is requested, again while there is none (records.h)
  *                                        --- none within the timeout ---------> DONE, failed
  *   CONNECTING  a connection is tried, again each second
  *                                        --- neither up nor refused in time --> DONE, failed
@@ -45,6 +45,7 @@
 #include <unistd.h>
 
 #include "boot/machines.h"
+#include "boot/records.h"
 #include "boot/notice.h"
 #include "boot/directory.h"
 #include "boot/watch-net.h"
@@ -181,7 +182,7 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
     if (!tt_reply_lacks(p->reply)) return false;
     if (in_time(f, p)) {
         hang_up(p);
-        p->reply = tt_machines_ask_record(f, p->rank, false);
+        p->reply = tt_records_ask(f, p->rank, false);
     }
     return p->reply;
 }
@@ -190,7 +191,7 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
 static void ask_anew(struct tt_fabric *f, struct peer *p)
 {
     if (in_time(f, p))
-        p->reply = tt_machines_ask_record(f, p->rank, true);
+        p->reply = tt_records_ask(f, p->rank, true);
     else
         silent(f, p);
 }
@@ -205,7 +206,7 @@ static void look_for_record(struct tt_fabric *f, struct peer *p)
     }
     if (p->comes && p->reply && !tt_reply_answered(p->reply, 0)) return;
     int client = p->comes ? TT_ANY_CLIENT : f->client;
-    tutti_status status = tt_machines_end_record(client, p->reply, p->rank, &p->record);
+    tutti_status status = tt_records_end(client, p->reply, p->rank, &p->record);
     p->reply = NULL;
     if (status == TUTTI_AGAIN) {
         ask_anew(f, p);
@@ -386,7 +387,7 @@ static void begin_locked(struct tt_fabric *f, int rank, bool comes)
     p->since_ns = tt_clock_ns();
     atomic_store(&p->wanted_ns, p->since_ns);
     if (!is_here(f, p))
-        p->reply = tt_machines_ask_record(f, rank, false);
+        p->reply = tt_records_ask(f, rank, false);
     else if (!watch_process(f, p)) {
         tt_free(p);
         return;
@@ -697,7 +698,7 @@ tutti_status tt_watch_open(struct tt_fabric *f)
         tt_free(w);
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
     }
-    w->timeout_s = tt_machines_peer_timeout();
+    w->timeout_s = tt_peer_timeout();
     w->port.fd = w->stop = -1;
     tutti_status status = f->job->nodes > 1 ? listen_for_others(w) : TUTTI_OK;
     if (status != TUTTI_OK) {

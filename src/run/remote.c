@@ -143,8 +143,7 @@ void tt_remote_begin(struct tt_exec *exec)
         if (m->early.first) look_through(t, m);
 }
 
-/* Called when the payload of a kept signal has come. The payload is the opening of the signal's
- * sender. */
+/* Called when the payload of a kept signal has come: the opening of the signal's sender. */
 static void opening_came(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_arrival *a = arg;

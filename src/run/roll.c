@@ -118,10 +118,9 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* `over`: no caller waits for the call, and the call has not failed. Unless the call
-         * belongs to a request under way (`owed`), it has then ended, although `done` does not
-         * count it while an older call is under way; or it waits for nobody, such as
-         * tutti_team_free. */
+        /* `over`: no caller waits for the call, and it has not failed. Unless a request under way
+         * owes it, the call has then ended (`done` counts no call while an older one is under way),
+         * or it waits for nobody, such as tutti_team_free. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -188,8 +187,8 @@ static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, 
     return TUTTI_OK;
 }
 
-/* Reads an activity line from the memory of another process. Returns false if the line cannot be
- * read, or changed during each of TRIES tries. */
+/* Reads an activity line of another process. Returns false if the line cannot be read, or changed
+ * during each of TRIES tries. */
 static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -771,7 +770,7 @@ int tt_roll_clients(const struct tt_job_page *page)
 struct roll_part {
     struct tt_source source;
     struct tt_job_page *page; /* a copy */
-    uint64_t about;           /* id of the team on which the asking rank waits; 0: the world */
+    uint64_t about;           /* the team on which the asking rank waits; 0: the world */
     bool silent;              /* ranks of other hosts did not answer */
     int node;
 };
@@ -845,9 +844,8 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 /* ---- Printing or sending the roll ---- */
 
 /* Returns the text of a roll call, of *n bytes, which the caller frees with free(); NULL: no
- * memory. f: the fabric of a rank that asks other hosts, too, or NULL. about: id of the team on
- * which the asking rank waits; 0: the world. node: only the ranks of this node; -1: those of all
- * nodes. */
+ * memory. f: the fabric of a rank that asks other hosts, too, or NULL. about: as in struct tt_roll.
+ * node: only the ranks of this node; -1: those of all nodes. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {

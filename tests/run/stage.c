@@ -232,7 +232,7 @@ static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_
     return (len / s->block - 1) * s->stride + s->block;
 }
 
-static bool is_one_kernel(const struct props *x, const struct tt_plan *plan,
+static bool is_near(const struct props *x, const struct tt_plan *plan,
                           const struct tt_range *r, int64_t len)
 {
     const int64_t bytes[] = {[TT_IN] = x->in.bytes,
@@ -256,7 +256,7 @@ static bool lane_is_near(const struct props *x, const struct tt_plan *plan, int 
     tt_iter_begin(&iter, plan, lane, memory);
     while (near && tt_iter_next(&iter, &step))
         for (uint32_t i = 0; step.kind != TT_SIGNAL && i < step.nops; i++)
-            near = near && is_one_kernel(x, plan, &step.range[i], step.len);
+            near = near && is_near(x, plan, &step.range[i], step.len);
     free(memory);
     return near;
 }
