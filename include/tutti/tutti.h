@@ -129,7 +129,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
  * call on a team was one of these, the function waits until each member has made as many calls as
  * this rank, or has failed or left, or until no member has made progress for five seconds. It does
- * not wait until the members finalize. After a barrier or an allreduce it does not wait. If this rank
+ * not wait until members finalize. After a barrier or an allreduce it does not wait. If this rank
  * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr

@@ -218,8 +218,9 @@ static struct hold hold_of(const struct tt_picture *p, int rank, int lane, int64
     return hold;
 }
 
-/* Writes the sender's end of a message, or the receiver's if `ends` is true. If that end is
- * attached to a step at another time, also writes its true time. */
+/* Writes the sender's end of a message, or the receiver's if `ends` is true. If the rank was
+ * between two steps at that time, the arrow is attached to the end of the earlier step (hold_of),
+ * and "at" gives the true time of the message's end. */
 static void flow_end(const struct tt_picture *p, const struct tt_sim_event *d, int64_t id,
                      bool ends, FILE *out)
 {

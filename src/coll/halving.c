@@ -732,17 +732,25 @@ int tt_halving_gather(const struct tt_halving *h, struct tt_swap *swap)
 /* ---- The time by messages ---- */
 
 /* The time of recursive halving of L bytes by messages where all ranks do the same amount of work:
- * p is a power of two, the radix is 2, and all slices are equal.
+ * p is a power of two, the radix is 2, and all slices are equal. For example, the turns of an
+ * allreduce with p = 4 and 2 slices in each step, from left to right; L/4 and L/8 are the bytes of
+ * a slice:
  *
- *     L / 4      [send]  [send]                    [send]  [send]    s slices a step; what came
- *                        [reduce][reduce]                            in one is reduced in the next
- *     L / 8                      [send]  [send]
- *                                        [reduce][reduce]
+ *     step 0   L/4  [send]  [send]
+ *                           [reduce][reduce]
+ *     step 1   L/8                  [send]  [send]
+ *                                           [reduce][reduce]
+ *     gather   L/8                                  [send]  [send]
+ *              L/4                                                  [send]  [send]
  *
- * A turn takes as long as its message or its reduction, whichever takes longer. The first turn of a
- * step has a message of its own step, and the last reduction of the step before, which has twice as
- * many bytes. Without start-up times (t_s = 0), and with l_0 and l_last as the slices of the first
- * and the last step, the times equal those of CN101206588 except for one slice:
+ * A slice that comes in one turn is reduced in the next turn. A turn takes as long as its message
+ * or its reduction, whichever takes longer. In the first turn of step k > 0, the message is a slice
+ * of step k, and the reduction is that of the last slice of step k - 1, which is twice as long.
+ *
+ * gamma is the time to reduce a byte, t_w the time to move a byte in one direction, and t_w' the
+ * time of a byte while a rank sends and receives at once (docs/simulation.md). l_0 and l_last are
+ * the bytes of a slice in the first and in the last step. Without start-up times (t_s = 0), the
+ * times exceed those of CN101206588 by less than the time of one slice:
  *
  *     allreduce   (p-1)/p L (max(gamma, t_w') + t_w') + d
  *     reduce      (p-1)/p L (max(gamma, t_w') + t_w)  + d + max(0, min(gamma, t_w') - t_w) l_last

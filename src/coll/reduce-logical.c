@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reduce `logical`: slices go up the logical tree of unequal nodes (topo/logical.h).
+ * Reduce `logical`: slices go up the logical tree of unequal nodes (topo/logical.h). Here the node
+ * of ranks 0 to 3 is the identified node (the node with the most ranks), and 0 is the global root.
  *
- *     [ 0 <= 1 2 3 ]      1. on every other node the ranks put slices into their windows, and the
- *            ^ ^ ^           local root reduces them; 2. the local roots send the sums to their
- *        [4 5][6][7]         parents, all at the same time; 3. each parent adds its own slice, in
- *                            its window, and the global root reduces these windows
+ *     [ 0 <= 1 2 3 ]      1. on each of the other nodes the ranks put slices into their windows,
+ *            ^ ^ ^           and the local root reduces them; 2. the local roots send the sums to
+ *        [4 5][6][7]         their parents (1, 2 and 3), all at the same time; 3. each parent
+ *                            reduces this sum and its own slice into its window, and the global
+ *                            root reduces the windows of its node
  *
  * Source: docs/hierarchy.md.
  */

@@ -3,8 +3,9 @@
  * Reduce_scatter(_block) `halving`: the reduce-scatter phase of pipelined recursive halving on its
  * own. Its blocks are the blocks of the ranks, however unequal they are.
  *
- *     step 0   0<>2  1<>3    [########]  each reduces 4 of 8 half-blocks
- *     step 1   0<>1  2<>3    [####]                   2: its own
+ *     p = 4; two # are one block:
+ *     step 0   0<>2  1<>3    [########]  each rank reduces two of the four blocks
+ *     step 1   0<>1  2<>3    [####]      each rank reduces one of these two: its own block
  *
  * Operands that must stay in rank order are combined in the opposite order of steps (0<>1 first).
  * After that place i has the block of place bitreverse(i), and these two places exchange their

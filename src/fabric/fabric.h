@@ -294,7 +294,7 @@ struct tt_cost {
      * owner writes its memory again. In this case, unless TUTTI_FILL=0, the number is at least
      * TT_VERY_DEAR. */
     int times;
-    /* Reading takes so many times as long as moving the bytes through shared memory that plain
+    /* How many times as long reading takes as moving the bytes through shared memory that plain
      * stores fill. The number is rounded as `times` is, but 1 means up to 1.25 times. */
     int stored_times;
     /* The time of reading the other process's memory by a system call, in per cent of the time of

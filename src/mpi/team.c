@@ -701,9 +701,10 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     bool meets;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
     if (meets) meet_before_run(call);
-    /* If Tutti does the call and the call has lists of counts, it has begun already in tt_mpi_lost,
-     * before Tutti read the lists. A call that the host does begins here, because after the
-     * decision Tutti does not read the lists of calls that are left to the host. */
+    /* The time of the call begins here. Exception: if Tutti does a call that has lists of counts,
+     * its time began in tt_mpi_lost, before Tutti read the lists. If the host does such a call, the
+     * time of reading the lists does not count: when the trial has decided for the host, Tutti no
+     * longer reads them. */
     bool has_begun = next == TT_MPI_NEXT_TUTTI && call->began_ns > 0;
     if (call->measured >= 0 && !has_begun) call->began_ns = tt_mpi_now_ns();
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);

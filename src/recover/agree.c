@@ -375,8 +375,8 @@ struct meeting {
     uint32_t failures;
     bool probed;   /* this rank, as the leader, has sent PROBE to members that have not come */
     bool reported; /* the error of the team was reported before this agreement */
-    /* since when a message has waited whose sender made other calls on the team; 0: no such message
-     * waits */
+    /* since when a message has waited whose sender's calls on the team, before this agreement, did
+     * not match those of this rank; 0: no such message waits */
     int64_t apart_ns;
     int events;
     tutti_status status;

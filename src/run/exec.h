@@ -85,8 +85,9 @@ struct tt_exec {
     /* how many executions may be under way when this one begins, itself included; 0: not known
      * yet */
     uint64_t depth;
-    /* the value that `shape` has in the signal line of a member whose calls match: `base` in the
-     * upper half, and the fingerprint of this call and all calls before it in the lower half */
+    /* the value of the member `shape` in the signal line (team.h) of a rank whose calls match:
+     * `base` in the upper half, and the fingerprint of this call and all calls before it in the
+     * lower half */
     uint64_t mark;
     int slot;
     int looks; /* how often an await looks at a flag before it returns AGAIN */

@@ -851,7 +851,7 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Withdraws the recvs, and detaches the transfers that only read the buffers of the execution. The
+/* Withdraws the recvs, and detaches the operations that only read the buffers of the execution. The
  * operations that write to them stay listed until they end, and the result is true until then. */
 bool tt_remote_fail(struct tt_exec *exec)
 {

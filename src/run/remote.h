@@ -52,7 +52,7 @@ void tt_remote_close(struct tt_remote_teams *remote_teams);
  * has used for another team: the greatest of the values that tt_remote_next_id returns on the
  * members. */
 void tt_remote_add(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id);
-/* Does what tt_remote_add does if this rank has used the id for no other team; else returns false.
+/* If this rank has used the id for no other team, does what tt_remote_add does; else returns false.
  * May be called again with a greater id, if another member could not use this one. */
 bool tt_remote_claim(struct tt_remote_teams *remote_teams, struct tt_team *t, uint32_t id);
 uint32_t tt_remote_next_id(const struct tt_remote_teams *remote_teams); /* returns 0 for NULL */

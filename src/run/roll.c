@@ -187,8 +187,7 @@ static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, 
     return TUTTI_OK;
 }
 
-/* Reads an activity line of another process. Returns false if the line cannot be read, or changed
- * during each of TRIES tries. */
+/* Reads an activity line of another process; false if it cannot be read, or keeps changing. */
 static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -843,9 +842,8 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 
 /* ---- Printing or sending the roll ---- */
 
-/* Returns the text of a roll call, of *n bytes, which the caller frees with free(); NULL: no
- * memory. f: the fabric of a rank that asks other hosts, too, or NULL. about: as in struct tt_roll.
- * node: only the ranks of this node; -1: those of all nodes. */
+/* Returns the text of a roll call (*n bytes, for free()); NULL: no memory. f: the fabric of a rank
+ * that asks other hosts, too, or NULL. `about`, `node`: see struct roll_part. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {

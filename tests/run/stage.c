@@ -232,8 +232,8 @@ static int64_t span(const struct tt_plan *plan, const struct tt_range *r, int64_
     return (len / s->block - 1) * s->stride + s->block;
 }
 
-static bool is_near(const struct props *x, const struct tt_plan *plan,
-                          const struct tt_range *r, int64_t len)
+static bool is_near(const struct props *x, const struct tt_plan *plan, const struct tt_range *r,
+                    int64_t len)
 {
     const int64_t bytes[] = {[TT_IN] = x->in.bytes,
                              [TT_OUT] = x->out.bytes,
