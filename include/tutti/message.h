@@ -31,8 +31,8 @@
  * does not advance that context. It does not wait for ranks that have failed or are in
  * tutti_finalize themselves. It calls no handler and runs no posted work. It may call completion
  * functions, but not for operations that are still under way when it returns. A rank in
- * tutti_finalize drops messages that arrive then, and messages that it has not received before. The
- * completion functions of their senders get PEER.
+ * tutti_finalize drops messages that arrive during the call, and messages that arrived before and
+ * for which it has not called a handler yet. The completion functions of their senders get PEER.
  *
  * In all declarations, "local" means that only this process is concerned, and a function blocks
  * only if its comment says so. The calling thread uses a context for the length of a call, so only
@@ -85,13 +85,14 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_contexts(tutti_client *client, int
 TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
 
 /* Advances everything that the context has under way, without blocking: incoming and outgoing
- * messages, posted work, and, for context 0, collectives in flight on the client's teams. *events
- * receives the number of events if events is not NULL, also if the function returns an error of a
- * team or a message. If a team is broken, the function returns the error of the team once, and only
- * if no call on that team has returned it before. (Calls on the team return it each time.) The
- * function also returns the first error of a message since the last call, if there is no completion
- * function that gets this error. ARG: the message's dispatch id has no handler, or its handler gave
- * a wrong type, count or buffer. MEMORY or LIMIT: the message waits because it could not be sent or
+ * messages, posted work, and, for context 0, collectives in flight on the client's teams. If events
+ * is not NULL, *events receives the number of events, also if the function returns an error of a
+ * team or a message. Events are handled messages, and operations, posted work and collectives that
+ * have ended. If a team is broken, the function returns the error of the team once, and only if no
+ * call on that team has returned it before. (Calls on the team return it each time.) The function
+ * also returns the first error of a message since the last call, if there is no completion function
+ * that gets this error. ARG: the message's dispatch id has no handler, or its handler gave a wrong
+ * type, count or buffer. MEMORY or LIMIT: the message waits because it could not be sent or
  * received yet; a later call tries again. MEMORY also: the message could not be unpacked, and its
  * data are lost. One thread per context at a time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
@@ -267,11 +268,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_register(tutti_client *clie
  * `done` gets it. region may be NULL. Errors: ARG (the region was freed already). Does not block.
  * Local, one thread per client at a time. */
 TUTTI_API tutti_status tutti_region_free(tutti_region *region);
-/* Stores the region's key in *key. The key is valid in this job until the region is freed, for the
- * client of each rank that has the number of this client (tutti_init); ranks may keep it and pass
- * it on. Errors: ARG (region or key is NULL), MEMORY, LIMIT (the network's key does not fit: fewer
- * UCX_NET_DEVICES make it shorter), SYSTEM (the network provides no key). Does not block. Local,
- * one thread per client at a time. */
+/* Stores the region's key in *key. The key is valid in this job until the region is freed. A rank
+ * uses it with its client of the same number as this client (client k, see tutti_init); ranks may
+ * keep the key and pass it on. Errors: ARG (region or key is NULL), MEMORY, LIMIT (the network's
+ * key does not fit: fewer UCX_NET_DEVICES make it shorter), SYSTEM (the network provides no key).
+ * Does not block. Local, one thread per client at a time. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *region,
                                                          tutti_key *key);
 

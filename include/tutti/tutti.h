@@ -181,11 +181,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_hook(tutti_client *client, 
  * microseconds. */
 #define TUTTI_SLEEP_MOST_US 50000
 
-/* Limits how long a waiting call of the client sleeps until it looks again and calls the hook, to
- * `longest_us` microseconds; a call also wakes up when what it waits for has come. With 0, calls
- * never sleep, and only yield the processor. The kernel may add some 50 microseconds to each sleep.
- * Local, does not block; no other thread may be inside the library with this client. Errors: ARG
- * (the client is no live one; longest_us is not in 0 .. TUTTI_SLEEP_MOST_US). */
+/* Sets the longest sleep of a waiting call of the client to `longest_us` microseconds. After a
+ * sleep the call looks again and calls the hook; it also wakes up when what it waits for has come.
+ * With 0, calls never sleep, and only yield the processor. The kernel may add some 50 microseconds
+ * to each sleep. Local, does not block; no other thread may be inside the library with this client.
+ * Errors: ARG (the client is no live one; longest_us is not in 0 .. TUTTI_SLEEP_MOST_US). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_client_sleep(tutti_client *client, int longest_us);
 
 /* Lets several threads of this rank use the client at the same time. Calls that the library
@@ -234,8 +234,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
  *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
  *                  thread was started
- *     MISMATCH     the calls on the team do not match (no thread was started), or
- *                  tutti_finalize returned this in the first thread of this process that failed
+ *     MISMATCH     the calls on the team do not match (no thread was started), or tutti_finalize
+ *                  returned this in the thread of the lowest rank among those that failed here
  *     MEMORY, LIMIT, SYSTEM, PEER */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,
                                                            tutti_thread_fn *fn, void *arg);
@@ -415,12 +415,12 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  * member that waits for it, and so do collectives that the members start later. Teams without that
  * member go on. The members that are left can agree on what to do, and go on as a new team:
  *
- *     int64_t good = work(team) == TUTTI_OK;     else TUTTI_ERR_PEER; some ranks may have succeeded
+ *     int64_t good = work(team) == TUTTI_OK;     TUTTI_OK on some ranks, TUTTI_ERR_PEER on others
  *     tutti_team_agree(team, &good, NULL);       did it work everywhere?
  *     if (!good) {
  *         tutti_team_shrink(team, &rest);
- *         tutti_team_free(team);                 unless it is the world
- *         team = rest;                           and work once more
+ *         tutti_team_free(team);                 only if it is not the world
+ *         team = rest;                           with which to do the work once more
  *     }
  *
  * An error other than a peer's failure would occur again on the new team. docs/recovery.md has a
@@ -531,21 +531,21 @@ enum {
  *
  * Collective: every rank of the team calls the same collectives (or starts the same requests) in
  * the same order, with the same root, type, operation, flags and, except in alltoallv, alltoallw,
- * gatherv and scatterv, the same counts. Preparing a request is local, unless TUTTI_ALGORITHM
- * forces an algorithm before which the ranks exchange their counts (alltoallv, alltoallw, gatherv,
- * scatterv): then it is collective and blocks. A team may have any number of collectives in flight,
- * completed in any order. At least thirty-two of them advance at the same time (fewer on teams of
- * more than 32 ranks), and later ones wait inside the library. When a collective has completed,
- * this rank's output is valid and the buffers belong to the caller again. Only the completion of a
- * barrier says something about the other ranks. From start to completion the library borrows all
- * buffers: the caller may read inputs but not write them, and must not touch outputs. A request
- * keeps the addresses of its buffers, and copies of counts and displacements. Counts and
- * displacements must not be negative, not even those of empty pieces. After PEER or MISMATCH other
- * members may still read inputs and write outputs of collectives that were in flight, until they
- * see the error too (within a second). A buffer may be NULL if nothing is read from it or written
- * to it. `in` and `out` must not overlap, but elements of derived types may interleave. Results
- * have the same bits on every rank, and in every run with the same number and placement of ranks
- * and the same algorithms.
+ * gatherv, scatterv and neighbourhood collectives, the same counts. Preparing a request is local,
+ * unless TUTTI_ALGORITHM forces an algorithm before which the ranks exchange their counts
+ * (alltoallv, alltoallw, gatherv, scatterv): then it is collective and blocks. A team may have any
+ * number of collectives in flight, completed in any order. At least thirty-two of them advance at
+ * the same time (fewer on teams of more than 32 ranks), and later ones wait inside the library.
+ * When a collective has completed, this rank's output is valid and the buffers belong to the caller
+ * again. Only the completion of a barrier says something about the other ranks. From start to
+ * completion the library borrows all buffers: the caller may read inputs but not write them, and
+ * must not touch outputs. A request keeps the addresses of its buffers, and copies of counts and
+ * displacements. Counts and displacements must not be negative, not even those of empty pieces.
+ * After PEER or MISMATCH other members may still read inputs and write outputs of collectives that
+ * were in flight, until they see the error too (within a second). A buffer may be NULL if nothing
+ * is read from it or written to it. `in` and `out` must not overlap, but elements of derived types
+ * may interleave. Results have the same bits on every rank, and in every run with the same number
+ * and placement of ranks and the same algorithms.
  *
  * One thread per team at a time; threads that use different teams at the same time need different
  * clients, or one that they share (tutti_client_share).
@@ -606,9 +606,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gather(tutti_team *team, const voi
 /* Does the same as tutti_gather, but every rank gets the result. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgather(tutti_team *team, const void *in, void *out,
                                                         int64_t n, tutti_type type);
-/* Stores the counts[r] elements of rank r's `in` in out[displs[r] .. +counts[r]-1], for every r.
- * All ranks pass the same counts; each rank may pass displacements of its own. The pieces must not
- * overlap. */
+/* Stores the counts[r] elements of rank r's `in` in out[displs[r] .. displs[r]+counts[r]-1], for
+ * every r. All ranks pass the same counts; each rank may pass displacements of its own. The pieces
+ * must not overlap. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const void *in,
                                                          void *out, const int64_t *counts,
                                                          const int64_t *displs, tutti_type type);
@@ -617,18 +617,18 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allgatherv(tutti_team *team, const
  * as it is. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatter(tutti_team *team, const void *in, void *out,
                                                       int64_t n, tutti_type type, int root);
-/* Stores the n elements of each rank r's `in` in out[displs[r] .. +counts[r]-1] at the root. n of
- * rank r equals counts[r] of the root. The other ranks' `out`, counts and displs are ignored and
- * may be NULL. The pieces must not overlap. If the root passes TUTTI_IN_PLACE, its own piece lies
- * at its place in `out`, and its n is not used. */
+/* Stores the n elements of each rank r's `in` in out[displs[r] .. displs[r]+counts[r]-1] at the
+ * root. n of rank r equals counts[r] of the root. The other ranks' `out`, counts and displs are
+ * ignored and may be NULL. The pieces must not overlap. If the root passes TUTTI_IN_PLACE, its own
+ * piece lies at its place in `out`, and its n is not used. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_gatherv(tutti_team *team, const void *in, int64_t n,
                                                       void *out, const int64_t *counts,
                                                       const int64_t *displs, tutti_type type,
                                                       int root);
-/* Stores in[displs[r] .. +counts[r]-1] of the root in out[0..n-1] at each rank r. n of rank r
- * equals counts[r] of the root. The other ranks' `in`, counts and displs are ignored and may be
- * NULL. The pieces may overlap. If the root passes TUTTI_IN_PLACE, its `out` holds all pieces and
- * stays as it is, and its n is not used. */
+/* Stores in[displs[r] .. displs[r]+counts[r]-1] of the root in out[0..n-1] at each rank r. n of
+ * rank r equals counts[r] of the root. The other ranks' `in`, counts and displs are ignored and may
+ * be NULL. The pieces may overlap. If the root passes TUTTI_IN_PLACE, its `out` holds all pieces
+ * and stays as it is, and its n is not used. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_scatterv(tutti_team *team, const void *in,
                                                        const int64_t *counts, const int64_t *displs,
                                                        void *out, int64_t n, tutti_type type,
@@ -643,10 +643,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_exscan(tutti_team *team, const voi
 /* Sends n elements to each rank: at rank s, out[r*n .. r*n+n-1] = in[s*n .. s*n+n-1] of rank r. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoall(tutti_team *team, const void *in, void *out,
                                                        int64_t n, tutti_type type);
-/* Sends in[in_displs[r] .. +in_counts[r]-1] to rank r, and stores the elements that rank r sends in
- * out[out_displs[r] .. +out_counts[r]-1]. out_counts[r] at rank s equals in_counts[s] at rank r.
- * Input pieces may overlap, output pieces must not. If `in` is TUTTI_IN_PLACE, the other in_...
- * arguments are ignored. */
+/* Sends in[in_displs[r] .. in_displs[r]+in_counts[r]-1] to rank r, and stores the elements that
+ * rank r sends in out[out_displs[r] .. out_displs[r]+out_counts[r]-1]. out_counts[r] at rank s
+ * equals in_counts[s] at rank r. Input pieces may overlap, output pieces must not. If `in` is
+ * TUTTI_IN_PLACE, the other in_... arguments are ignored. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_alltoallv(tutti_team *team, const void *in,
                                                         const int64_t *in_counts,
                                                         const int64_t *in_displs, void *out,
@@ -679,7 +679,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgather(tutti_team *tea
                                                                  void *out, int64_t n,
                                                                  tutti_type type);
 /* Sends in[0..n-1] to each destination, and stores the counts[i] elements of source i in
- * out[displs[i] .. +counts[i]-1]. */
+ * out[displs[i] .. displs[i]+counts[i]-1]. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgatherv(tutti_team *team, const void *in,
                                                                   int64_t n, void *out,
                                                                   const int64_t *counts,
@@ -690,8 +690,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_allgatherv(tutti_team *te
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoall(tutti_team *team, const void *in,
                                                                 void *out, int64_t n,
                                                                 tutti_type type);
-/* Sends in[in_displs[i] .. +in_counts[i]-1] to destination i, and stores the elements of source i
- * in out[out_displs[i] .. +out_counts[i]-1]. */
+/* Sends in[in_displs[i] .. in_displs[i]+in_counts[i]-1] to destination i, and stores the elements
+ * of source i in out[out_displs[i] .. out_displs[i]+out_counts[i]-1]. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallv(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type);
@@ -877,11 +877,11 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw_init(
  * Starts a request that is not under way. Collective over the team, as the collective itself; does
  * not block. Errors: ARG (request is NULL or under way). */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_start(tutti_request *request);
-/* Advances the request, and everything else that the client's teams have in flight, so that ranks
- * may test requests of different teams. Returns OK if the request is complete, AGAIN if it is not.
- * If the request is not under way, the function returns OK if it was never started, else the status
- * with which it completed last. Does not block; but if there are more ranks than processors, a loop
- * of tests lets other ranks run between the tests. */
+/* Advances the request, and everything else that the client's teams have in flight, so that two
+ * ranks may test requests of two teams in different orders. Returns OK if the request is complete,
+ * AGAIN if it is not. If the request is not under way, the function returns OK if it was never
+ * started, else the status with which it completed last. Does not block; but if there are more
+ * ranks than processors, a loop of tests lets other ranks run between the tests. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_test(tutti_request *request);
 /* Does what tutti_test does, but advances nothing. A program with many requests advances all of
  * them once, by tutti_advance of context 0, and then looks at each of them by this function. Local,

@@ -261,8 +261,8 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
 
 /* ---- gatherv and scatterv ---- */
 
-/* Checks this rank's own count `n`, and its buffer unless this rank is the root (see
- * check_root). */
+/* In a gatherv or scatterv: checks this rank's own count `n`, and, unless this rank is the root
+ * (see check_root), its buffer. */
 static tutti_status check_own(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
@@ -278,7 +278,7 @@ static tutti_status check_own(const tutti_team *team, const struct tt_args *args
     return TUTTI_OK;
 }
 
-/* Checks the counts and displacements of the root. */
+/* In a gatherv or scatterv: checks the counts, displacements and buffers of the root. */
 static tutti_status check_root(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;

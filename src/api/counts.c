@@ -85,9 +85,9 @@ static void describe(const struct tt_call *call, struct counts_piece piece, char
                  tt_signature_type(&called, type, sizeof type));
 }
 
-/* Breaks the team because this rank has found a mismatch, and returns the team's error. While
- * tt_team_break notifies the other ranks, this rank may receive their errors, whose texts replace
- * its own text. */
+/* Breaks the team because this rank has found a mismatch. While tt_team_break notifies the other
+ * ranks, this rank may receive their errors, whose texts then replace that of tutti_error(). So the
+ * function ends with tt_team_error, which sets the text to that of the mismatch again. */
 static tutti_status give_up(tutti_team *team)
 {
     tt_team_break(&team->run, TUTTI_ERR_MISMATCH);

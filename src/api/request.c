@@ -432,10 +432,11 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     return TUTTI_OK;
 }
 
-/* Stores the signature of the call as the user made it, with elements of the derived type. Calls
- * with different derived types may use the same plan, and would then have the same exec->shape. So
- * the function also changes the upper half of exec->shape, which the ranks do not compare. As a
- * result, this call publishes its own signature. */
+/* Stores the signature of the call as the user made it, with elements of the derived type. A call
+ * publishes its signature only if its exec->shape differs from that of the call that used its slot
+ * before. Calls with different derived types may use the same plan, which sets exec->shape. So the
+ * function mixes the type into the upper half of exec->shape, which the ranks do not compare; then
+ * this call does publish its own signature. */
 static void name_packed(tutti_request *request, const struct tt_args *args,
                         struct tt_packed *packed)
 {

@@ -6,8 +6,8 @@
  * ranks makes the new team with placeholders for the blocks, and meets the other ranks by an
  * agreement (recover/agree.h), which needs only their ranks in the job. The agreement gathers the
  * blocks, and shows if a member has failed. The id of the agreement is a hash of the old team's id,
- * the tag and the list. The agreement counts the calls with this id. So all members compute the
- * same id for the new team.
+ * the tag and the list. Agreements with the same id are numbered, alike on all members. From the id
+ * and the number all members compute the same id for the new team.
  *
  * Messages between nodes carry a second, shorter id of the team, which no member may have used for
  * another team. Each member knows the next id that is free on itself, and contributes this id to

@@ -72,8 +72,8 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_sta
  * an error leaves its status here for its caller. */
 tutti_status tt_error_status(void);
 
-/* Save and restore the text of tutti_error() around calls whose errors do not concern the user. An
- * example is a message that came too late for a rank that had left. */
+/* Save and restore the text of tutti_error() around calls whose errors do not concern the user,
+ * such as an attempt to write a file of the cache folder. */
 enum { TT_ERROR_TEXT = 512 };
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);

@@ -9,10 +9,11 @@
  *     line 118000
  *     copy_cached_cached 3100 4200 ...
  *
- * Each name of the model is in the file exactly once. The names of the network are either all in
- * the file, or none of them is. `processors` is the number that the machine has, not the number
- * that this process may use, because ranks that are bound to different processors must find the
- * same file.
+ * `bytes` has the sizes to which the entries of a table such as copy_cached_cached belong. The
+ * number `line` and the entries of this table are times in picoseconds. Each name of the model is
+ * in the file exactly once. The names of the network are either all in the file, or none of them
+ * is. `processors` is the number that the machine has, not the number that this process may use,
+ * because ranks that are bound to different processors must find the same file.
  */
 #include "base/machine.h"
 

@@ -84,7 +84,7 @@ bool tt_machine_valid(const struct tt_machine *machine)
 /* Returns the smallest value that is credible for a number, in picoseconds. An instruction takes at
  * least 100 ps. A step, or reading a signal, takes at least the time of one instruction. A signal
  * to another processor, a call or a message takes at least the time of ten instructions, and a turn
- * that of a hundred. */
+ * takes at least the time of a hundred. */
 static int64_t least_number(enum tt_machine_number number)
 {
     enum { INSTRUCTION = 100 };

@@ -145,9 +145,9 @@ int64_t tt_machine_wire(const struct tt_machine *machine, enum tt_machine_wire t
                         int64_t bytes);
 /* Returns whether plain stores of 64 KiB to memory that another processor has read take more than
  * `times` times as long as stores that bypass the caches. Predictions for ranks on several
- * processors ask this twice. If it is true for TT_STORES_SLOW, they assume that ranks fill windows
- * by stores that bypass the caches. If it is true for 1, and each rank has a processor, they assume
- * that ranks fill byte rings in this way. */
+ * processors call this function with two values of `times`. If it returns true for TT_STORES_SLOW,
+ * they assume that ranks fill windows by stores that bypass the caches. If it returns true for 1,
+ * and each rank has a processor, they assume that ranks fill byte rings by such stores. */
 bool tt_machine_streams(const struct tt_machine *machine, int times);
 /* Return the name of a number or a table, such as "line" or "copy_memory_other", and a text that
  * says what takes this time. The texts are static. */

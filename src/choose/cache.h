@@ -57,7 +57,7 @@ struct tt_as_given {
     const int64_t *list[TT_LISTS];
 };
 
-/* The bytes of a buffer from its first piece to its last one. If there are none, begin >= end. */
+/* The bytes of a buffer from its first piece to its last one. Without pieces, begin >= end. */
 struct tt_stretch {
     int64_t begin, end;
 };
@@ -179,7 +179,7 @@ static inline bool tt_equal_given(const struct tt_as_given *a, const struct tt_a
 }
 
 /* Returns the kept call that was given with these arguments, if it is among the last few that were
- * kept; NULL: it is not. A caller that uses the plan of the call counts a use. */
+ * kept; NULL: it is not. A caller that uses the plan of the call adds 1 to prepared->uses. */
 static inline struct tt_repeat *tt_repeat_find(struct tt_cache *cache,
                                                const struct tt_as_given *given, int p)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Measures a model of the machine within MOST_NS, between this thread and a second one on another
- * processor, the helper. Two passes measure all tables; of both values of an entry, the lower one
- * counts. If many entries of the passes differ by more than a half, or the time was not enough for
- * both passes, other programs were disturbing.
+ * processor, the helper. Everything is measured twice, in two passes, and the lower of the two
+ * values of each entry counts. If many entries of the tables differ by more than a half between the
+ * passes, or the time was not enough for both passes, other programs were disturbing.
  *
  * Some entries cannot be measured by a thread of this process in the time. They are derived from
  * other numbers:
  *
  *     call, step, message     the time of a multiplication, times a factor that `tutti calibrate`
  *                             found on the processors where it was tried
+ *     take                    half of line
  *     turn_4, turn_8          equal to turn_2
- *     1 MiB, 4 MiB            in proportion to 256 KiB
+ *     1 MiB, 4 MiB            in proportion to 256 KiB; in copy_shared equal to 256 KiB
  *     read_shared             equal to copy_shared
  */
 #include "choose/calibrate.h"

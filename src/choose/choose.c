@@ -30,12 +30,12 @@ struct row {
 
 /* Limits for the cost of reading other ranks' buffers. FREE: the ranks share the buffers, so no
  * access needs the kernel. Up to CHEAP, one copy of a large message by the kernel takes less time
- * than two copies through windows. Up to FAIR, this is so only where one of the two copies through
- * windows has to wait for the other: in an alltoall, where each rank makes both copies itself; in a
- * gather or scatter, where the root makes one of the copies of all pieces; and in a bcast on two
- * ranks, where each can make half of the copy by the kernel. On two ranks it is so up to FAIR in
- * most collectives, and `exchange` is often the fastest algorithm: each rank copies out of its own
- * buffer, which its caches hold if it has just written or copied the buffer. */
+ * than two copies through windows. Up to FAIR, the copy by the kernel takes less time only in some
+ * collectives: in an alltoall, where each rank makes both copies through windows itself; in a
+ * gather or scatter, where the root makes one of the two copies of all pieces; and on two ranks in
+ * most collectives. In a bcast on two ranks, each rank can make half of the copy by the kernel. In
+ * others `exchange` is often the fastest: each rank copies out of its own buffer, which its caches
+ * hold if it has just used the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
@@ -365,7 +365,7 @@ struct spread_row {
     int64_t least_bytes, most_bytes;
     int most_nodes;
     int most_on_node; /* the most ranks of a node */
-    bool shares;      /* true: only where some node has several ranks; false: only elsewhere */
+    bool shares;      /* true: some node must have several ranks; false: no node may have several */
     bool (*fits)(const struct tt_map *map); /* a further condition; NULL: there is none */
 };
 
@@ -502,7 +502,8 @@ static bool known_anywhere(const char *name, size_t length)
     return false;
 }
 
-/* Checks that each COLLECTIVE= names a collective, and that none is named twice. */
+/* Checks that each COLLECTIVE= in a list of algorithms such as TUTTI_ALGORITHM (`text`) names a
+ * collective, and that none is named twice. */
 static tutti_status check_named(const char *text)
 {
     unsigned named = 0;
@@ -692,10 +693,10 @@ static bool repeats_work(const struct tt_algorithm *a, const struct tt_call *cal
     return a == &tt_allreduce_flat && call->type == TUTTI_BINNED && bytes > 64 << 10;
 }
 
-/* Whether the two copies of a byte through shared memory take twice as long as one copy. This is so
- * if the ranks take turns on the processors: no rank copies out while another rank copies in. In a
- * gather or a scatter each byte is copied for one rank only; where all ranks copy out what one rank
- * has copied in, as in a bcast, the second copy finds the bytes in a cache. */
+/* Whether the two copies of a byte through shared memory take twice as long as one copy. They do in
+ * a gather or scatter if the ranks take turns on the processors, because no rank then copies out
+ * while another one copies in. In a bcast, for example, the second copy takes less time: all ranks
+ * copy out what one rank has copied in, and find these bytes in a cache. */
 static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
 {
     bool single = call->coll == TT_COLL_gather || call->coll == TT_COLL_scatter;
@@ -769,10 +770,10 @@ static const struct tt_algorithm *choose_spread(const struct tt_call *call,
 static const struct tt_costs network_costs = {.ts = 1000000, .tw = 1000, .tw_both = 1000};
 
 /* Chooses on a hypercube with a rank at each node, where the formulas of both algorithms are exact:
- * `hypercube` sends fewer messages, and `pairwise` fewer bytes. The two take equally long for
- * blocks of
+ * `hypercube` sends fewer messages, and `pairwise` fewer bytes. If a message costs t_s and each of
+ * its bytes t_w, both take equally long on p > 2 ranks with blocks of
  *
- *     m* = t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)) bytes, for p > 2 */
+ *     t_s (p - 1 - log2 p) / (t_w (p/2 log2 p - p + 1)) bytes */
 static const struct tt_algorithm *choose_network(const struct tt_call *call,
                                                  const struct tt_map *map)
 {
@@ -853,7 +854,7 @@ static bool has_row(const struct row *rows, size_t n, const struct tt_algorithm 
     return false;
 }
 
-/* Whether one of the tables that are used for this map names the algorithm, for any size. */
+/* Whether some row of the tables that are used for this map names the algorithm. */
 static bool is_in_table(const struct tt_algorithm *a, const struct tt_map *map)
 {
     if (tt_map_one_node(map))

@@ -39,9 +39,9 @@ tutti_status tt_choose_check(void);
 
 /* Lists the algorithms that are worth measuring for a call. The algorithm that is chosen without
  * measuring comes first. With a model of the machine, the others are those whose predicted time is
- * less than twice the least predicted time, the fastest first; without a model, those that a table
- * has for any size. Writes at most `most` algorithms that apply, and returns how many; 0: no
- * algorithm applies, or the choice is forced, or the wisdom has a line for the call. */
+ * less than twice the least predicted time, the fastest first; without a model, they are those that
+ * some row of a table names. Writes at most `most` algorithms that apply, and returns how many; 0:
+ * no algorithm applies, or the choice is forced, or the wisdom has a line for the call. */
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
                   const struct tt_algorithm **candidate, int most);
 /* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
@@ -52,8 +52,9 @@ tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_
 /* If the ranks have to exchange something before the plan of the call is made (tt_algorithm.first),
  * sets *first to the algorithm that tt_choose sets, else to NULL. The ranks exchange it in other
  * collectives, with the signatures TT_SIGNATURE_COUNTING, TT_SIGNATURE_GATHERV and
- * TT_SIGNATURE_SCATTERV. If alltoallv `forward` follows, tt_choose chooses `forward` for these
- * collectives, too, so that their messages take the same paths. Errors: MEMORY as in tt_choose. */
+ * TT_SIGNATURE_SCATTERV. If *first is the algorithm `forward` of the alltoallv, tt_choose also
+ * chooses `forward` for the allgather and the alltoall of the exchange, so that their messages take
+ * the same paths. Errors: MEMORY as in tt_choose. */
 tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
                              const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone

@@ -230,8 +230,8 @@ static struct tt_ranking *find_ranking(struct tt_rankings *kept,
     return &kept->ranking[i];
 }
 
-/* Counts an entry of a ranking that this process has computed, if a file may keep it: on one node
- * only. */
+/* Counts an entry of a ranking that this process has computed, if a file may keep it, that is, if
+ * all ranks are on one node. */
 static void count(struct tt_rankings *kept, struct tt_ranking *ranking)
 {
     if (ranking->shape.nodes != 0) return;

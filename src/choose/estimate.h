@@ -10,9 +10,9 @@
  * a team. Some places may come from a file (choose/rankings.h), and a file can be wrong, or change
  * between two reads. But a file has rankings of teams on one node only, and on each node one rank
  * reads a file, once, and gives what it has found to all ranks of the node when they meet. So all
- * ranks of a team begin with the same places, a team on several nodes with none, and compute the
- * same ones where one is missing. A rank never drops a ranking that it was given. If it drops one
- * that it has computed, it computes the same ranking again when it needs it.
+ * ranks of a team begin with the same places (with none, if the team is on several nodes), and
+ * compute the same algorithm for a place that is missing. A rank never drops a ranking that it was
+ * given. If it drops one that it has computed, it computes the same ranking again when it needs it.
  */
 #ifndef TT_ESTIMATE_H
 #define TT_ESTIMATE_H

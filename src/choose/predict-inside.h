@@ -36,7 +36,7 @@ struct tt_sent {
 struct tt_follow_channel {
     struct tt_sent *sent;
     int n, room, posted; /* n: messages sent; posted: receives posted */
-    int read;            /* the number of first entries of `sent` that were taken or put aside */
+    int read;            /* how many entries from the start of `sent` were taken or put aside */
 };
 
 /* A receive that was posted. */
@@ -139,7 +139,7 @@ struct tt_predictor {
     struct tt_follow_channel *channel; /* one for each pair of ranks and lane; NULL: no plan has
                                         * messages */
     int p, cores, lanes, calls, slots;
-    int host_cores; /* the processors of the machine of a rank, also those without a rank */
+    int host_cores; /* how many processors each machine has, with and without ranks */
     uint8_t core_of[TT_PREDICT_RANKS];
     struct tt_follow *on[TT_PREDICT_RANKS]; /* the ranks, ordered by their processors */
     int ended;                              /* how many calls all ranks have ended */
@@ -247,8 +247,8 @@ bool tt_message_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
                      const struct tt_plain *step);
 bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
                      const struct tt_plain *step);
-/* Takes one message for which a rank that waits has posted a receive, whatever the rank waits for.
- * Returns false if there is none. */
+/* Takes one message for which rank r, which waits, has posted a receive; r may wait for something
+ * else. Returns false if there is no such message. */
 bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r);
 
 /* ---- predict-wire.c ---- */
@@ -270,7 +270,8 @@ bool tt_wire_signal(struct tt_predictor *s, struct tt_follow *r, int lane,
 struct tt_wire_flag *tt_wire_flag(struct tt_predictor *s, int from, int to, int lane);
 /* Takes all signals in `flag` that have arrived, and adds the time that this takes to the rank. */
 void tt_wire_take_signals(struct tt_predictor *s, struct tt_follow *r, struct tt_wire_flag *flag);
-/* Returns false, after an error, if the step accesses memory of another node. */
+/* Returns whether the step accesses memory of its own node only. If not, records the error
+ * UNSUPPORTED in s->status. */
 bool tt_wire_reaches(struct tt_predictor *s, const struct tt_follow *r,
                      const struct tt_plain *step);
 

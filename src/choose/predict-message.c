@@ -174,8 +174,8 @@ bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
-/* Takes one message for which a rank that waits has posted a receive, whatever the rank waits for.
- * Returns false if there is none. */
+/* Takes one message for which rank r, which waits, has posted a receive; r may wait for something
+ * else. Returns false if there is no such message. */
 bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r)
 {
     int64_t when = TT_PREDICT_NEVER;

@@ -32,7 +32,7 @@
 
 enum {
     FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first turns */
-    PERIOD = 4 /* turns of the shortest periods that are looked for; longer ones are found later */
+    PERIOD = 4 /* the fewest turns of a period that is looked for; longer periods are found later */
 };
 
 /* ---- The state ---- */

@@ -25,7 +25,8 @@ static int node_of(const struct tt_predictor *s, int rank)
 }
 
 /* Places the ranks of a machine on `cores` processors, which take ranks in turn. The first of these
- * processors is s->cores. If `node` < 0, all ranks are on the machine, else those of the node. */
+ * processors gets the number s->cores. If `node` < 0, the machine has all ranks, else only the
+ * ranks of this node. */
 static void place_host(struct tt_predictor *s, int node, int cores, int *placed)
 {
     int host = s->cores, n = 0;

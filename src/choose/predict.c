@@ -513,8 +513,8 @@ static bool is_regular(const struct tt_plan *plan)
     return true;
 }
 
-/* Whether two calls have too many steps, those of all ranks together. A prediction has to follow at
- * least two calls. */
+/* Whether two calls have too many steps, counting the steps of all ranks. A prediction has to
+ * follow at least two calls. */
 static bool too_many_steps(const struct tt_predictor *s)
 {
     int64_t steps = 0;

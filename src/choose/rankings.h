@@ -7,9 +7,10 @@
  *         model=2f0c9e1ab4d35577 tutti=0.9.0 build=91c07a2be45fd033 8=flat 64K=window 1M=direct
  *         check=5b1f22d07c8e9a46
  *
- * (in one line). "64K=window" stands for calls of more than 32K and up to 64K bytes. If the first
- * algorithm does not apply to some of these calls, the algorithms after it follow, as in
- * "8=ring,flat"; "none" says that there are no more. The keys state on what the ranking depends:
+ * (in one line). allreduce/p4 is the shape: the collective and the number of ranks. "64K=window"
+ * stands for calls of more than 32K and up to 64K bytes. If the first algorithm does not apply to
+ * some of these calls, the algorithms after it follow, as in "8=ring,flat"; "none" says that there
+ * are no more. The keys state on what the ranking depends:
  *
  *     buffers                own, or shared: each rank can read them by plain loads
  *     reach                  the accesses to other ranks' buffers that work

@@ -6,8 +6,9 @@
  *     allreduce/f64/sum/1M/p4 halving radix=4 us=613.520 others=window:702.101,direct:911.480
  *         cores=2 reach=read date=2026-11-25T18:03:11Z tutti=0.9.0 machine=intel-r-xeon-2
  *
- * (in one line). So a line is complete by itself: files can be concatenated, sent to another
- * machine of the same kind, and edited. The keys have these values:
+ * (in one line). The line begins with the problem (collective, type, operation, bytes, number of
+ * ranks) and the fastest algorithm. Each line is complete by itself: files can be concatenated,
+ * sent to another machine of the same kind, and edited. The keys have these values:
  *
  *     slice radix   parameters of the algorithm; without them, the algorithm's own
  *     us            the time of a call; `others` has the times of the other candidates

@@ -12,6 +12,10 @@
  *     await 1 1
  *     reduce OUT[0] <- IN[0] sum WIN@1[0] len 8
  *
+ * That is: copy the 8 bytes of the input IN into this rank's window WIN; raise this rank's flag to
+ * 1 for all ranks; wait until the flag of rank 1 is at least 1; store in the output OUT the sum of
+ * IN and of the window of rank 1. The numbers in brackets are offsets in bytes.
+ *
  * Plans are run (src/run), proven (lab/prove/prove.h), counted (count.h), printed and parsed
  * (lab/text/text.h). All code that needs the steps as they are done reads them through the iterator
  * below, which unrolls loops and generators (TT_EXCHANGE).
@@ -61,7 +65,7 @@ static inline bool tt_kind_starts(enum tt_kind kind)
 
 enum {
     TT_SELF = -1, /* range.rank: this rank's own buffer */
-    TT_ALL = -1,  /* signal.peer: every other rank of the team */
+    TT_ALL = -1,  /* signal.peer: all ranks of the team but this one */
     TT_SET = -2,  /* signal.peer: ranks[first .. first+nops-1] */
     TT_LANES = 8, /* the most lanes of a plan */
     TT_DEPTH = 2, /* the deepest nesting of loops */

@@ -19,10 +19,10 @@ struct tt_agree_message_head {
     /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
      * sender */
     uint32_t print;
-    /* ASK: the number of the sender's call. DIFFERS: the number of the receiver's call. */
+    /* In ASK (see below): the number of the sender's call. In DIFFERS: that of the receiver's. */
     uint32_t question;
-    /* ASK: the id of the team that the sender is making. DIFFERS: the number of the sender's call.
-     * END: the sender's tt_agree_count.different. */
+    /* In ASK (see below): the id of the team that the sender is making. In DIFFERS: the number of
+     * the sender's call. In END: the sender's tt_agree_count.different. */
     uint64_t list;
 };
 /* Further kinds of messages, which are not part of the state machine. REVOKE: the sender has
@@ -382,7 +382,7 @@ struct meeting {
     tutti_status status;
     /* ---- for tt_agree_meet; otherwise key is 0 ---- */
     uint64_t key;
-    /* the number that this call has in ASK and DIFFERS; 0: it has no number yet */
+    /* the number of this call in its messages ASK and DIFFERS (above); 0: it has none yet */
     uint32_t question;
     bool asked;
     uint64_t different; /* as in struct tt_agree_count */
@@ -707,7 +707,7 @@ static void probe(struct meeting *m)
 }
 
 /* Lists the ranks that this rank waits for: the leader waits for the members that have not joined
- * the agreement, and every other member waits for the leader. */
+ * the agreement, and all other members wait for the leader. */
 static void fill_waiting(const void *arg, struct tt_activity *is)
 {
     const struct meeting *m = arg;

@@ -62,7 +62,8 @@ tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agre
  * the same key, but with a different list that contains this member, too. A question and its answer
  * carry numbers of the two calls, so messages that arrive after their call has ended have no
  * effect. When an answer arrives, both ranks have been waiting for each other, and neither call can
- * ever succeed. So both calls return MISMATCH, after sending this to all members of their lists.
+ * ever succeed. So both calls return MISMATCH, after they have notified all members of their lists,
+ * whose calls return MISMATCH, too.
  *
  * Errors: those of tt_agree. After MISMATCH this rank does not count as failed. But all later
  * meetings of this rank with this key return MISMATCH, too, and so do those of any rank whose list

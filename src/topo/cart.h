@@ -41,7 +41,7 @@ int tt_cart_rank(const struct tt_cart *cart, const int *coords);
 int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance);
 
 /* Finds the rank in the grid that member `me` of the map gets if the ranks of each node form a
- * block of the grid:
+ * block of the grid. A letter is a place of the grid, and stands for the node of its rank:
  *
  *     nodes of 4 ranks in a grid of 4x4      a a b b
  *                                            a a b b

@@ -24,9 +24,9 @@ static int smaller_first(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts by size all nodes except the identified node and the node of `top`. The next node to place
- * is at the end of the list: the largest one, and among equally large ones the one with the lowest
- * number. */
+/* Sorts by size all nodes except the identified node and the node of the tree's root (tree->top).
+ * The next node to place is at the end of the list: the largest one, and among equally large ones
+ * the one with the lowest number. */
 static void order_nodes(const struct tt_logical *tree, struct growth *g)
 {
     const struct tt_nodes *nodes = &tree->nodes;
@@ -137,7 +137,7 @@ static void hang(struct tt_logical *tree, int k, const struct run *run, int runs
 }
 
 /* Builds a tree in rank order: attaches to the identified node all other nodes except the node of
- * `top`. */
+ * the tree's root (tree->top). */
 static void line_up(struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], n = tree->nodes.n;

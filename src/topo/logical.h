@@ -5,9 +5,9 @@
  *
  *     [ 0  1  2  3 ]    the identified node: the node with most ranks; 0 is the global root, and
  *          ^  ^  ^      1 2 3 are its children
- *        [4 5][6][7]    every other node: it has a local root, whose children are its other ranks;
- *                       the local root is a child of one of the identified node's ranks, but not
- *                       of the global root
+ *        [4 5][6][7]    the other nodes: each has a local root (4 6 7), whose children are the
+ *                       node's other ranks (5); an arrow leads from a local root to its parent, a
+ *                       rank of the identified node that is not the global root
  *
  * docs/hierarchy.md, where the tree comes from, leaves some cases open. They are decided as
  * follows:

@@ -36,8 +36,9 @@ struct tt_map {
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
     /* How long it takes to read 64 KiB directly from another rank's memory, as a multiple of the
      * time to move them through windows: 1 if reading takes less than three quarters of that time,
-     * and otherwise at least 2. Where the ranks' processors share no cache, the time in which the
-     * owner writes this memory again is added, and read_cost is at least TT_VERY_DEAR. */
+     * and otherwise at least 2. If plain stores to memory that another rank has read are slow
+     * (TT_STORES_SLOW), the time that the owner needs to store to this memory again is added, and
+     * read_cost is at least TT_VERY_DEAR unless TUTTI_FILL=0. */
     int read_cost;
     int nodes;
     const int *node;

@@ -24,9 +24,10 @@ extern const struct tt_net_ops tt_net_grid, tt_net_cube, tt_net_tree, tt_net_fat
     tt_net_dragonfly;
 const struct tt_net_ops *tt_net_ops(const struct tt_net *net);
 
-/* The state of a route in a network with missing nodes is 2 * channel, plus 1 if the route has gone
- * down on that channel. tt_net_state returns the state after one more link up or down; -1: the
- * route may not go up again. */
+/* A route in a network with missing nodes first goes up and then down in an order of the vertices,
+ * on each of two channels (net-reroute.c). Its state is 2 * channel, plus 1 if it has gone down on
+ * that channel. tt_net_state returns the state after one more link up or down; -1: the route may
+ * not go up again. */
 enum { TT_NET_STATES = 4 };
 static inline int tt_net_state(int state, bool up)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Trees in which every vertex is a node. Nodes are numbered in breadth-first order. Port 0 leads to
- * the parent, the other ports to the children.
+ * the parent, the other ports to the children. In tree:2x6, 6 nodes have up to 2 children each:
  *
  *              0
- *          1       2          tree:2x6
+ *          1       2
  *        3   4   5
  */
 #include "topo/net-inside.h"
@@ -31,8 +31,8 @@ static int neighbour(const struct tt_net *net, int node, int port)
 /* Returns the port to the parent or to a child. Ancestors have lower numbers than their
  * descendants. So the search climbs from the destination until it finds a child of this node, or a
  * number that is not larger than this node's. In the second case the destination is not below this
- * node, and the route goes up. In a chain (k = 1) all nodes with larger numbers are below this
- * node, so no search is needed. */
+ * node, and the route goes up. In a chain, where each node has at most one child (k = 1), all nodes
+ * with larger numbers are below this node, so no search is needed. */
 static int next_port(const struct tt_net *net, struct tt_route *route, int *channel)
 {
     int below = route->to, k = net->extent[0];

@@ -30,8 +30,8 @@ struct tt_signature {
  * does). If the extent is smaller than end - begin, consecutive elements interleave.
  *
  * The lower bound does not say where data lie; it only serves to compute the bounds of other types.
- * Fields whose elements are solid are kept as fields of bytes (U8), and a field that begins where
- * the field before it ends, with the same inner layout, is joined with it. */
+ * A field whose elements are `solid` (the member below) is kept as a field of bytes (U8). A field
+ * that begins where the field before it ends, with the same inner layout, is joined with it. */
 struct tt_layout {
     atomic_int refs;    /* the number of references to the layout; unused in basic types */
     int64_t packed;     /* bytes of the basic elements, without gaps */
