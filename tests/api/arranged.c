@@ -60,7 +60,8 @@ static void try_dup(tutti_team *world)
 
 /* ---- Grids ---- */
 
-/* Sends each rank's number to its neighbours by an alltoall, and compares. */
+/* Checks that each rank has the neighbours that tutti_cart_shift returns, and, by an alltoall, that
+ * any two ranks are each other's neighbours equally often. */
 static void check_neighbours(tutti_team *grid, int dims_n)
 {
     int64_t out[RANKS_MOST] = {0}, in[RANKS_MOST], expected[RANKS_MOST] = {0};
@@ -121,9 +122,9 @@ static void try_grid(tutti_team *world, tutti_cart_order order)
     }
 }
 
-/* Checks TUTTI_CART_NODES on a line of all ranks. If all nodes have equally many ranks, each node
- * must have a block of the line, so the number of neighbours on different nodes is one less than
- * that of nodes. */
+/* Checks TUTTI_CART_NODES on a line of all ranks. If all nodes have equally many ranks, the ranks
+ * of each node must be adjacent on the line, so that only one pair of neighbours is split between
+ * each node and the next. *cases counts the calls in which this was checked. */
 static void try_nodes(tutti_team *world, int *cases)
 {
     tutti_team *node, *line;

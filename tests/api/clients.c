@@ -279,8 +279,9 @@ static void reported(const char *what, tutti_status status)
     fflush(stdout);
 }
 
-/* uneven HOW: the last rank creates one client and the other ranks create two. When the last rank
- * ends, the other ranks get an error that says how it ended. */
+/* uneven HOW: the last rank creates one client and the other ranks create two. HOW says how the
+ * last rank ends: finalize, exit or kill. When the last rank ends, the other ranks get an error
+ * that says how it ended. */
 static int uneven(int argc, char **argv)
 {
     tutti_client *client = join(), *second;
@@ -362,8 +363,8 @@ static void *until_it_fails(void *arg)
     return NULL;
 }
 
-/* killed: the last rank is killed. The worlds of both clients, each of which a thread of its own
- * uses, fail, and a team without the last rank still works. */
+/* killed: the last rank is killed. Each other rank uses its two clients in two threads. The worlds
+ * of both clients fail, and a team without the last rank still works. */
 static int killed(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -478,9 +479,10 @@ static void *job_main(void *arg)
     return NULL;
 }
 
-/* jobs: two jobs of threads run at once. Each of their threads also creates a client of the job of
- * the process, beside an existing client. Each process creates these clients in any order, so any
- * client of one process may belong together with any client of another process. */
+/* jobs: each process of the launched job runs two jobs of threads at once. Each of these threads
+ * also creates a client of the launched job, in which the process already has one. Each process
+ * creates these clients in any order, so any client of one process may belong together with any
+ * client of another process. */
 static int jobs(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -301,8 +301,8 @@ static void one_rank(tutti_client *client, void *arg)
     results(x);
     nothing(x);
     for (int r = 0; r < x->p; r++) x->counts[r] = 2 + r, x->displs[r] = 10 * r;
-    x->root = x->me; /* each rank is the root of calls that it alone makes, because they are
-                      * refused */
+    x->root = x->me; /* each rank makes the following calls alone: they are refused before other
+                      * ranks are needed */
     wrong_lists(x);
     wrong_buffers(x);
     wrong_elsewhere(x);

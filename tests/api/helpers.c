@@ -331,8 +331,8 @@ static void test_error(void **state)
     assert_int_equal(tutti_helper_start(helped), TUTTI_OK);
     assert_int_equal(tutti_message_immediate(from, to, 9, NULL, 0, NULL, 0), TUTTI_OK);
     _Atomic int flag = 0;
-    for (int i = 0; i < 20; i++) { /* the helper may find some of this work before the message, but
-                                    * not all of it */
+    for (int i = 0; i < 20; i++) { /* the helper may do some of this work before it receives the
+                                    * message, but not all */
         atomic_store(&flag, 0);
         assert_int_equal(tutti_post(helped, raise_flag, &flag), TUTTI_OK);
         while (!atomic_load(&flag)) usleep(100);

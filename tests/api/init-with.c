@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank of a job that nobody launched: its allgather is files in a folder.
+ * A rank of a job that no launcher started: its allgather exchanges the bytes as files in a folder.
  *
  *     init-with FOLDER RANK SIZE [WHAT [N]]
  *
@@ -9,7 +9,7 @@
  * go wrong at this rank:
  *
  *     fail N    the allgather fails in its call N, counted from 1
- *     late N    it fails in call N, but only after it has given the bytes to the other ranks
+ *     late N    as fail, but the allgather gives the bytes to the other ranks before it fails
  *     kill N    the rank kills itself in call N of the allgather
  *     lie       the allgather returns wrong bytes
  *     size N    the rank passes N to tutti_init_with as the size

@@ -164,7 +164,7 @@ static void run(struct neighbor_rank *x, enum neighbor_mode form)
     if (form == PERSISTENT) must(tutti_request_free(request), x, "free");
 }
 
-/* Tries all kinds and forms on the team, and frees it. */
+/* Tries all neighbourhood collectives in all forms on the team, and frees the team. */
 static void try_team(struct neighbor_rank *x, tutti_team *team)
 {
     tutti_team *before = x->team;
@@ -198,8 +198,8 @@ static void grids(struct neighbor_rank *x)
     x->grid = false;
 }
 
-/* Lists in `to` the destinations of a rank in a graph of p ranks, of which some occur several
- * times. */
+/* Lists in `to` the destinations of a rank in a graph of p ranks, and returns their number. The
+ * same destination may occur several times. */
 static int graph_of(int p, int rank, int *to)
 {
     int n = rank * 5 % 4;

@@ -52,7 +52,7 @@ static void rank(tutti_client *client, void *arg)
     if (tutti_rank(world) == 0) {
         EXPECT(tutti_ibarrier(world, &request) == TUTTI_OK);
         /* Between two tests of a loop the system may take the processor away, and the library takes
-         * this time for a pause. So not every test must yield. */
+         * this time for a pause. So the library need not yield in every test. */
         EXPECT(yields_in(request, TESTS, false) > TESTS / 4);
         EXPECT(yields_in(request, PAUSES, true) == 0);
         atomic_store(&may_come, true);

@@ -71,8 +71,8 @@ static void memory(tutti_client *client)
     EXPECT(tutti_free(client, at) == TUTTI_OK);
 }
 
-/* Makes a team from the same list as the other thread does at the same time, with tags of its
- * own. */
+/* Makes a team from the same list as the other thread does at the same time, but with this thread's
+ * number as the tag. */
 static void team_of(const struct share_worker *w, int turn)
 {
     int ranks[64], p = tutti_size(w->world);

@@ -56,9 +56,9 @@ static void halves(tutti_team *world)
     for (int i = 0; i < 3; i++) make_and_free(world, ranks, n, i);
 }
 
-/* Makes teams of each two consecutive ranks: each rank is in one with the rank before and in one
- * with the rank after it, and makes a second team from each of these lists while the first one
- * exists. */
+/* Makes a team of each two consecutive ranks, so a rank has one team with the rank before it and
+ * one with the rank after it. Makes a second team of the same two ranks while the first one exists.
+ */
 static void neighbours(tutti_team *world)
 {
     int p = tutti_size(world), me = tutti_rank(world);

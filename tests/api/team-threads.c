@@ -4,7 +4,7 @@
  *
  *     team-threads all        the collectives, teams, memory and messages of such a job
  *     team-threads arguments  wrong arguments of one rank
- *     team-threads nested     what `all` does, inside threads of one process
+ *     team-threads nested     what `all` does, in a job whose ranks are threads of one process
  *     team-threads ends       a thread ends by pthread_exit while it is needed
  *     team-threads dies       the last process is killed while its threads are needed
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two ranks of which one sends other pieces than the other one expects, in the collectives in which
- * each piece may have a type of its own: neighbourhood collectives, alltoallw, and alltoallv of
- * derived types. Both ranks get an error that names the counts and types of the user. Pieces whose
- * basic types are the same match, whatever types the ranks use.
+ * Two ranks, of which one expects pieces that differ from those that the other sends, in the
+ * collectives in which each piece may have a type of its own: neighbourhood collectives, alltoallw,
+ * and alltoallv of derived types. Both ranks get an error that names the counts and types of the
+ * user. Pieces whose basic types are the same match, whatever types the ranks use.
  */
 #include <stdbool.h>
 
@@ -27,7 +27,7 @@ struct unlike_case {
 
 static const int64_t places[2] = {0, 32}, twos[2] = {2, 2}, ones[2] = {1, 1};
 
-/* ---- One n or one type for all pieces ---- */
+/* ---- Collectives with one count or one type for all pieces ---- */
 
 static tutti_status other_type(struct unlike_rank *x)
 {
@@ -89,8 +89,8 @@ static tutti_status derived(struct unlike_rank *x)
 
 /* ---- A type for each piece ---- */
 
-/* Lets the ranks call different collectives without any elements, of which only one has a single
- * type. */
+/* Lets one rank call an alltoallv, which has one type for all pieces, and the other an alltoallw,
+ * which has a type for each piece, both without any elements. */
 static tutti_status empty_pieces(struct unlike_rank *x)
 {
     static const int64_t none[2];
@@ -257,7 +257,7 @@ static bool is_told(const struct unlike_case *c, tutti_status status)
 }
 
 /* Runs the case with the number *arg. The two ranks compare their pieces at the latest in the
- * barrier. The rank's buffers must exist until both ranks have the error. */
+ * barrier that follows the call. The rank's buffers must exist until both ranks have the error. */
 static void one_rank(tutti_client *client, void *arg)
 {
     static struct unlike_rank ranks[2];

@@ -121,10 +121,11 @@ static void lines_are_lines(void **state)
     tt_free(memory);
 }
 
-/* Checks that memory that is mapped and used does not count as left. The kernel keeps freed pages
- * in lists of each processor, up to an eighth of the memory, and counts them neither as free nor as
- * used. Other processes may give memory back in the meantime. Therefore the test maps more and
- * more, up to half of what is left, until what is left has fallen by 256 MiB. */
+/* Checks that tt_memory_left, the memory that is left on the machine, does not include memory that
+ * is mapped and used. The kernel keeps freed pages in lists of each processor, up to an eighth of
+ * the memory, and counts them neither as free nor as used. Other processes may give memory back in
+ * the meantime. Therefore the test maps more and more, up to half of what is left, until what is
+ * left has fallen by 256 MiB. */
 static void test_left(void **state)
 {
     enum { PIECES = 64 };

@@ -2,7 +2,7 @@
  *
  * A program whose calls are measured (TUTTI_CHOICE=measure), for measure.sh: several shapes in
  * turn, in place and not, with requests of the same shapes in between, and on a second team. Checks
- * each result. With an argument, the ranks are as many threads.
+ * each result. With an argument N, the ranks are N threads.
  */
 #include <stdbool.h>
 #include <stdio.h>

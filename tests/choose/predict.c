@@ -23,8 +23,8 @@ static struct tt_prediction predicted(const struct tt_algorithm *a, const struct
     return prediction;
 }
 
-/* Checks the time of a barrier of two ranks: a call, a signal, the transfer of the line, and the
- * await that sees it. */
+/* Checks the time of a barrier of two ranks: a call, a signal, the transfer of its cache line, and
+ * the await that sees it. */
 static void barrier_of_two(void **state)
 {
     (void)state;
@@ -40,8 +40,8 @@ static void barrier_of_two(void **state)
     assert_int_equal(p.spent[TT_SPENT_calls], 50000 + 2 * 3000);
 }
 
-/* Checks a barrier on one processor: no line is exchanged, and each rank has one turn in each
- * call. */
+/* Checks a barrier on one processor: no cache line is exchanged between processors, and each rank
+ * has one turn in each call. */
 static void ranks_take_turns(void **state)
 {
     (void)state;
@@ -190,9 +190,10 @@ static bool has_odd_turns(const struct tt_plan *plan)
     return false;
 }
 
-/* Checks tt_plan_steps, by which the predictor refuses plans with too many steps. If it leaves out
- * some turns of each loop, it must not count more steps than the unrolled plan has. For a plan
- * without loops and exchanges (tt_exchange) it must count all steps. */
+/* Checks tt_plan_steps, by which the predictor refuses plans with too many steps. If it is to leave
+ * out some turns of each loop, as the predictor asks it to, it must not count more steps than the
+ * unrolled plan has. For a plan without loops and exchanges (tt_exchange) it must count all steps.
+ */
 static void has_the_steps(const struct tt_algorithm *a, const struct tt_call *call, int p,
                           int cores)
 {
@@ -445,8 +446,9 @@ static void ranks_on_hosts_exchange(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* Checks that the rank with the most work decides how often a bcast follows another one: this is
- * rank 1, which takes a message and sends one. The other ranks only send or only take messages. */
+/* Checks that the rank with the most work decides the time from one bcast to the next, if many
+ * follow each other. This is rank 1, which takes a message and sends one. The other ranks only send
+ * or only take messages. */
 static void hosts_follow_their_busiest_rank(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lines of wisdom: text and back, which line decides for a call, and processes that add to a file
- * at the same time.
+ * Tests lines of wisdom: they are printed and parsed again; the right line decides for a call; and
+ * no line is lost if processes add to a file at the same time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -229,8 +229,9 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Checks that comments of the user stay in the file, once, that the comments at its beginning are
- * written once, and that a file without any line of wisdom stays as it is. */
+/* Checks a file to which wisdom is added twice: a comment of the user stays and is not doubled, and
+ * the comments that the library writes at the beginning of the file are written once. Also checks
+ * that a file of another kind is refused and stays as it is. */
 static void comments_stay(void **state)
 {
     (void)state;

@@ -133,8 +133,8 @@ static void ranks_on_their_own_have_nothing_to_share(void **state)
 }
 
 /* Checks the choice for scans where ranks are distributed over the nodes in turn. A composed scan
- * passes all inputs on in that case, so it suits only small ones, on few nodes or on nodes of many
- * ranks. */
+ * passes all inputs on in that case, so it suits only small inputs, on few nodes or on nodes of
+ * many ranks. */
 static void scans_of_dealt_out_ranks_are_composed_if_small(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The counts of all algorithms' plans are those of their steps with the loops unrolled. No rank
- * gets or gives less than the collective needs, and algorithms cost what their sources state.
- * Plans stay small, and know how much of the window they use.
+ * tt_count_plan, which counts the messages and bytes of a plan without unrolling its loops, finds
+ * for all algorithms what the unrolled steps give. No rank gets or gives less than the collective
+ * needs, and algorithms cost what their sources state. Plans stay small, and know how much of the
+ * window they use.
  */
 #include <string.h>
 
@@ -138,12 +139,12 @@ static void same_as_unrolled(const struct plans *all, const struct tt_count *cou
 }
 
 /* Checks that all bytes that are sent are received, and that every rank sends and receives at least
- * what it must. Also checks that a sum of p vectors takes p - 1 additions (an exscan never adds all
- * p). */
+ * what it must. Also checks that a sum of p vectors takes at least p - 1 additions, or in an
+ * exscan, which never adds all p vectors, p - 2. */
 static int check(const struct tt_algorithm *a, const struct tt_problem *problem,
                  const struct tt_map *map)
 {
-    enum { SPREAD = 11 }; /* a brief run checks one of SPREAD problems */
+    enum { SPREAD = 11 }; /* a brief run checks every SPREAD-th problem */
     static int cases;
     struct plans all;
     if (a->refuse(&problem->call, map)) return 0;

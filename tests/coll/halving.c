@@ -2,8 +2,8 @@
  *
  * Checks by counting in the plans that pipelined recursive halving, and beside it the pipelined
  * tree `prt`, have the costs that the tables in their source files state. Also checks the overlap
- * in the plans: every reduction happens while a slice travels, and there is never more than one
- * slice in each direction.
+ * in the plans: every reduction happens while a slice travels, and a rank has never more than one
+ * slice under way to each partner, and one from it.
  */
 #include "plans.h"
 
@@ -76,8 +76,9 @@ static void halving_meets_its_table(void **state)
         }
 }
 
-/* Checks that each phase on its own costs as much as within the whole algorithm. For an operation
- * that does not commute, the first phase has to swap blocks in addition. */
+/* Checks that a reduce_scatter_block and a gather, which are the two phases of a reduce, cost as
+ * much on their own as within the reduce. For an operation that does not commute, the
+ * reduce_scatter_block has to swap blocks in addition. */
 static void its_phases_meet_theirs(void **state)
 {
     (void)state;
@@ -210,7 +211,7 @@ static void any_radix_costs_the_same(void **state)
     radix = 0;
 }
 
-/* Checks that a radix that is not a power of two is rounded down to one. */
+/* Checks that a radix that is not a power of two is rounded down to the next power of two. */
 static void radices_between_are_rounded(void **state)
 {
     (void)state;

@@ -122,8 +122,8 @@ static void plans_do_not_grow_with_the_ranks(void **state)
         struct tt_problem few = plans_problem(TT_COLL_alltoallv, 64, 5), many;
         if (algorithms[i / 2] == &tt_alltoallv_mixed && i % 2)
             continue; /* `mixed` is for one node */
-        /* `mixed` treats blocks of more than a slice as long. With slices of one element all
-         * blocks are long, whatever p is. */
+        /* `mixed` sends a block that is longer than a slice in another way than a shorter one. With
+         * slices of one element all blocks are longer, whatever p is. */
         few.call.slice = few.call.sz;
         many = few;
         few.graph = (struct tt_problem_graph){TT_GRAPH_torus, 3, {4, 4, 4}};

@@ -13,10 +13,10 @@
 #include "plans.h"
 #include "topo/logical.h"
 
-/* A brief run proves one of SPREAD problems. In any run, one of `rarely` problems is proven:
- * `rarely` is FEWER for problems like those of `tutti check all`, and 1 for all others. Neither
- * number has a factor in common with the lengths of the loops, so the samples have all values of
- * each parameter. */
+/* A brief run proves only one problem in SPREAD. Any run proves only one problem in FEWER of those
+ * that are like the problems of `tutti check all` (`rarely` is FEWER then, else 1). Neither number
+ * has a factor in common with the lengths of the loops, so the samples have all values of each
+ * parameter. */
 enum { SPREAD = 11, FEWER = 5 };
 static int rarely = 1;
 
@@ -70,8 +70,9 @@ static void note_flags(const struct plans *all)
                 greatest = (uint32_t)tt_max(greatest, all->plans[r]->steps[i].value);
 }
 
-/* Checks for gatherv and scatterv that the rank that gets a piece awaits the rank that gives it
- * before it reads, because only the rank that gets the piece compares the two counts (coll.h). */
+/* Checks for gatherv and scatterv that a rank that gets a piece awaits a signal of the sender
+ * before it reads the piece, because only the rank that gets a piece compares the counts that the
+ * two ranks pass for it (coll.h). */
 static void compare_what_they_get(const struct tt_algorithm *a, const struct plans *all)
 {
     bool pairs = a->coll == TT_COLL_gatherv || a->coll == TT_COLL_scatterv;

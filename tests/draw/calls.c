@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls of runs written by hand: which rank came late, how long each rank waited for which other,
- * teams, clocks, ranks that never came; and files that are cut off or invalid.
+ * What is found in traces of runs, which are written by hand: which rank came late to a call, how
+ * long each rank waited for which other rank, teams, clocks, and ranks that never came. Also trace
+ * files that are cut off or invalid.
  */
 #include "drawn.h"
 

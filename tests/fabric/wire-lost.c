@@ -5,10 +5,10 @@
  *
  *     fabric-wire-lost                   a peer is killed, or is gone before it is used; a link
  *                                        or a port is closed with operations under way
- *     fabric-wire-lost cut HERE THERE    uses a link between two network namespaces. The other
- *                                        side stops advancing for a while. Then `ip` cuts the link
- *                                        in HERE before it is connected, while nothing is under
- *                                        way, and while operations are
+ *     fabric-wire-lost cut HERE THERE    the two processes are in two network namespaces. One
+ *                                        stops advancing for a while; or `ip` cuts the cable in
+ *                                        HERE: before a link is connected, while nothing is under
+ *                                        way, or while operations are under way
  */
 #include <poll.h>
 #include <sched.h>
@@ -188,7 +188,7 @@ static void a_link_can_be_failed(void **state)
     assert_true(pair_play(play_failed, 1, NULL));
 }
 
-/* ---- The other's port is closed before anything is sent to it ---- */
+/* ---- The port of the other side is closed before anything is sent to it ---- */
 
 static void play_gone(struct side *side)
 {
@@ -284,7 +284,7 @@ static void closing_a_port_gives_up_what_is_under_way(void **state)
     assert_true(pair_play(play_abandoned, -1, NULL));
 }
 
-/* ---- Data that were sent before a link is closed in order still arrive ---- */
+/* ---- A link is closed without an error: data that were sent before still arrive ---- */
 
 static void play_last_words(struct side *side)
 {
@@ -375,7 +375,8 @@ static void play_cut_busy(struct side *side)
     pair_wait(side);
 }
 
-/* Packets to the other side's address (set by wire-cut.sh) are lost before a connection exists. */
+/* The arguments for `ip neigh` that give the other side's address (set by wire-cut.sh) a hardware
+ * address that no interface has. So packets to it are lost before a connection exists. */
 #define NOWHERE "10.77.0.2 lladdr 02:00:00:00:00:99 dev cable"
 
 static void play_cut_before(struct side *side)

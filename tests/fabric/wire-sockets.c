@@ -26,7 +26,8 @@ enum {
     PORTS = 20,
     OWN = 600,              /* sockets that the program opens at most */
     NEAR_QUEUE = 256 << 10, /* bytes of the send queue where all ranks run under one kernel */
-    WATCHED_MS = 800        /* enough for three checks with the least TUTTI_PEER_TIMEOUT */
+    WATCHED_MS = 800        /* with the least TUTTI_PEER_TIMEOUT, Tutti checks its sockets three
+                             * times in this time */
 };
 
 /* ---- Counting scans of all descriptors ---- */

@@ -3,8 +3,8 @@
  * A rank that only joins a job under a launcher with PMIx and prints what it sees. Its first
  * argument says what it does:
  *
- *   places      "rank 4: node 1 of 4 on h2, 2 here: 4 5": which ranks share its memory, found by
- *               writing there
+ *   places      prints which ranks share its memory, which it finds out by writing there, as in
+ *               "rank 4: node 1 of 4 on h2, 2 here: 4 5"
  *   records     fetches the address records of all ranks on other nodes and compares them with
  *               what those ranks published
  *   ring        fetches only the address record of the next rank

@@ -30,9 +30,9 @@ enum {
     CALLS = 5000,
     CUT_MS = 120000, /* a job waits at most so long until the script cuts the host off */
     PAUSE_US = 200000,
-    PACE_US = 20000, /* pause between calls that succeed. A root can start all calls for which the
-                      * team has slots within FILL_US */
-    FILL_US = 1000000
+    PACE_US = 20000,  /* pause between calls that succeed */
+    FILL_US = 1000000 /* how long a victim that is cut off waits before it calls; meanwhile a root,
+                       * which waits for nobody, starts as many calls as the team has slots */
 };
 
 static tutti_client *client;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The directory over the caller's allgather, while one thread of a rank runs fences and another
- * thread publishes values and asks for them, as two clients of a rank do. The job has one rank, so
- * the allgather only copies. The sanitizers find accesses of the threads that are not ordered.
+ * Tests the directory (boot/directory.h) that uses the allgather of tutti_init_with. One thread of
+ * a rank runs fences of the directory, while another thread publishes values and asks for them, as
+ * two clients of a rank do. The job has one rank, so the allgather only copies. The sanitizers find
+ * accesses of the threads that are not ordered.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The part of PMIx that Tutti uses, without a server. Data that a rank puts are files in a folder,
- * which MINI_PMIX names, and one of these files counts the fences to which each rank has come. So
- * a job of a few ranks starts in a tenth of the time that mpirun takes (start.c), and hundreds of
- * jobs with ranks that die can be tried. If MINI_PMIX_WITHOUT is set, fences are answered without
- * ranks that have died, as the server of Open MPI does it. The tests under mpirun cover what else
- * a real server does differently.
+ * which MINI_PMIX names, and one of these files counts the fences to which each rank has come. So a
+ * job of a few ranks starts in a tenth of the time that mpirun takes (start.c), and hundreds of
+ * jobs with ranks that die can be tried. If MINI_PMIX_WITHOUT is set, a fence does not wait for
+ * ranks that have died, as with the server of Open MPI. The tests under mpirun cover what else a
+ * real server does differently.
  */
 #include <fcntl.h>
 #include <pmix.h>

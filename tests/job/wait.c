@@ -243,8 +243,9 @@ static struct tt_job_page *job_of_one(void)
     return job;
 }
 
-/* Checks when the hook is called: in the first look after `first` looks and then in every tenth
- * look, whether the wait spins or yields, and however often the wait begins afresh. */
+/* Checks in which calls of tt_wait_more a wait calls the hook: in the one after the first `first`
+ * calls, and then in every tenth call, whether the wait spins or yields, and however often the wait
+ * begins afresh. */
 static void a_hook_comes_after_its_looks(void **state)
 {
     struct tt_job_page *job = job_of_one();

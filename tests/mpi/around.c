@@ -186,8 +186,9 @@ static void send_buffered(MPI_Comm comm, int wide)
 }
 
 /* Sends messages from an attached buffer (send_buffered) in three cases: with barriers of all
- * ranks; with barriers of only the two ranks that exchange messages, in reverse order; and with
- * barriers of all ranks and a buffer whose size is an MPI_Count. */
+ * ranks; with barriers on a communicator of only the two ranks that exchange messages, in which
+ * their order is reversed; and with barriers of all ranks and a buffer whose size is an MPI_Count.
+ */
 static void buffered(void)
 {
     MPI_Comm two;
@@ -219,7 +220,7 @@ static void nameless(void)
     puts(named ? "a name" : "no name");
 }
 
-/* Exchanges a message with any rank, and sleeps while the message does not arrive. */
+/* Sends a message to the rank `to`, receives one from any rank, and sleeps until both are done. */
 static void exchange_asleep(int to, int *token, int *got)
 {
     MPI_Request both[2];

@@ -4,7 +4,8 @@
  *
  *     choice counts       5 allreduces on the world, and 700 on each of two other communicators
  *     choice mixed SEED   random calls on three communicators
- *     choice left         on two ranks, as many allreduces and gathers of 8 bytes as of 16 to 31
+ *     choice left         allreduces and gathers on two ranks; half of them move 8 bytes, which the
+ *                         test leaves to the host MPI, and half move 16 to 31 bytes
  */
 #include <mpi.h>
 #include <stdio.h>

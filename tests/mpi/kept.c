@@ -78,8 +78,8 @@ static void write_some(int n)
     }
 }
 
-/* Returns the decision on a shape for this number of ranks and for nodes with as many ranks each as
- * `layout` lists ("4,2,1,1"); NULL: there is none. */
+/* Returns the decision on a shape for this number of ranks and for nodes with the numbers of ranks
+ * that `layout` lists ("4,2,1,1"); NULL: there is none. */
 static const struct tt_mpi_decision *find(const struct tt_mpi_kept *kept, int ranks,
                                           const char *layout, int shape)
 {
@@ -150,8 +150,8 @@ static void ignores_other_places(void **state)
     assert_true(find(&kept, 2, "", shape_of(0))->tutti);
 }
 
-/* Tests that no decision is kept if the bytes of the calls are unknown or the sides are about
- * equally fast. */
+/* Tests that no decision is kept if the bytes of the calls are unknown, or if Tutti and the host
+ * MPI are about equally fast. */
 static void keeps_what_is_clear(void **state)
 {
     (void)state;

@@ -2,8 +2,8 @@
  *
  * long [nonblocking]: moves one element of a derived type that has more than 2^31 - 1 bytes, by a
  * blocking or nonblocking bcast, so that it is packed at the root and unpacked at the other ranks.
- * To touch new memory takes long, so memory of more than a GiB, also that of the libraries, is one
- * piece of PERIOD bytes that is mapped again and again.
+ * To touch new memory takes long, so memory of more than a GiB, also that of the libraries, is
+ * folded: it is one piece of PERIOD bytes that is mapped again and again.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -610,8 +610,8 @@ static void users(int n)
     MPI_Op_create(compose, 0, &op);
     MPI_Op_create(add, 1, &sum);
     check_composed(pair, op, 1, n);
-    /* MPICH 4.0.2 writes after the end of its own memory in a reduce_scatter_block of a type with
-     * gaps. */
+    /* This check is left out if the host MPI may do some of the calls: MPICH 4.0.2 writes after the
+     * end of its own memory in a reduce_scatter_block of a type with gaps. */
     if (all_taken) check_composed(wide, op, 2, n);
     static double x[MANY], y[MANY];
     for (int i = 0; i < n; i++) x[i] = value(me, i);

@@ -224,7 +224,8 @@ static void on_typed(tutti_context *context, const tutti_message *m, tutti_recei
     *receive = (tutti_receive){typed->memory, typed->count, typed->type, typed_done, typed, 0};
 }
 
-/* Sends pairs of numbers that are five apart, and receives them as contiguous pairs. */
+/* Sends pairs of numbers, of which the second lies five numbers after the first, and receives them
+ * as contiguous pairs. */
 static void test_typed(struct rank *r, int64_t n)
 {
     tutti_type column, row;

@@ -116,8 +116,8 @@ static void go_on(struct rank *r)
     printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
 }
 
-/* Returns when all ranks have left the barrier, so that the doomed rank, which dies while the ranks
- * stream, does not die while another rank is within the barrier. */
+/* Returns when all ranks have left the barrier, so that the doomed rank, which dies in `stream`,
+ * does not die while another rank is within the barrier. */
 static void begin_together(struct rank *r)
 {
     if (r->me != DOOMED) {

@@ -9,8 +9,8 @@
  *
  * With a FOLDER the program tries these cases:
  * - The target stops advancing after its first pieces: the origin writes the other pieces unless
- *   TUTTI_SPLIT_COPY=0. Where several contexts pull the message, the origin writes the last portion
- *   only.
+ *   TUTTI_SPLIT_COPY=0. Where several contexts of the target pull the message, each of them one
+ *   portion, the origin writes the last portion only.
  * - The origin does not advance: the target reads all pieces.
  * - One target neither advances nor has room in its packet ring: the origin still helps another
  *   target.

@@ -2,8 +2,9 @@
  *
  * Messages of derived types whose data lie at odd places: before the address that the call gets, as
  * parts of arrays, and nested at random. Origin and target have different types that pack to the
- * same words; every byte of the target is compared, including the gaps. The sizes reach both
- * protocols, and a message that does not fit fills the elements up to its limit.
+ * same words; every byte of the target is compared, including the gaps. The sizes are such that
+ * both protocols, eager and rendezvous, are used. A message that is too long for the receive fills
+ * all elements of the receive.
  */
 #include "brief.h"
 #include "lib.h"

@@ -5,15 +5,15 @@
  */
 #include "plan/prove-util.h"
 
-/* Plans of two ranks that read each other's inputs in place. Each case adds the steps after this
- * opening. */
+/* The beginnings of plans of two ranks that read each other's input buffers directly. Each case
+ * adds the steps that follow. */
 #define OPEN_0 "opens IN OUT\nlane 0\n signal 1 1\n await 1 1\n"
 #define OPEN_1 "opens IN OUT\nlane 0\n signal 0 1\n await 0 1\n"
 #define CLOSE_0 " signal 1 2\n await 1 2\n"
 #define CLOSE_1 " signal 0 2\n await 0 2\n"
 #define BOTH_0 " reduce OUT[0] <- IN[0] sum IN@1[0] len 8\n"
 #define BOTH_1 " reduce OUT[0] <- IN@0[0] sum IN[0] len 8\n"
-/* Plans of two ranks with one round through windows. */
+/* The beginnings of plans of two ranks with one round through windows. */
 #define WIN_0 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 1 1\n await 1 1\n"
 #define WIN_1 "lane 0\n copy WIN[0] <- IN[0] len 8\n signal 0 1\n await 0 1\n"
 #define DONE_0 " reduce OUT[0] <- IN[0] sum WIN@1[0] len 8\n"

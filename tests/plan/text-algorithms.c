@@ -85,8 +85,8 @@ static char *printed_file(const struct tt_problem *problem, struct tt_plan *cons
     return text;
 }
 
-/* Checks that the plans of all ranks are equal when they are read from the file that they were
- * written to. */
+/* Checks that the plans of all ranks are unchanged when they are read from the file to which they
+ * were written. */
 static void file_comes_back(const struct tt_problem *problem, const struct tt_call *call,
                             struct tt_plan *const *plans)
 {

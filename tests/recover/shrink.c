@@ -247,8 +247,8 @@ static void reporting_rank(tutti_client *client, void *arg)
     if (tutti_rank(rest) == 0) check(reported(s, client, 5) == 0, s, "what I revoked myself");
 }
 
-/* Runs a rank of a job of which the last rank leaves, which the others notice only in an agreement.
- * Later calls on the team name that rank nevertheless. */
+/* Runs a rank of a job of which the last rank leaves. The other ranks notice this only in an
+ * agreement. Later calls on the team name that rank nevertheless. */
 static void deserted_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;

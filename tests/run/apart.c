@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks on several nodes run ahead of each other on several teams, as threads (`apart threads N N`)
- * or as launched processes. They make thousands of small calls without a barrier in between, with
- * data that flow in one direction or in any; they split teams, and make and free parts while others
- * are in use. The number of early messages that wait at a receiver must stay bounded.
+ * Ranks on several nodes run ahead of each other on several teams, as N threads (`apart threads N
+ * N`, as for the program conform.c) or as launched processes. They make thousands of small calls
+ * without a barrier in between, with data that flow in one direction or in any; they split teams,
+ * and make and free parts while others are in use. The number of early messages that wait at a
+ * receiver must stay bounded.
  */
 #include <sched.h>
 #include <stdio.h>

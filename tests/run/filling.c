@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a rank fills its windows (run/filling.h) while the processors change their places: which kind
- * of stores it uses, after how many bytes it finds that the other kind is faster, and when it does
- * not try that kind. The clock is this test's, and each kind of stores takes as long as the test
- * says.
+ * How a rank fills its windows (run/filling.h) while ranks move to other processors: which kind of
+ * stores it uses, after how many bytes it finds that the other kind is faster, and when it does not
+ * try that kind. The clock is this test's, and each kind of stores takes as long as the test says.
  */
 #include <setjmp.h>
 #include <stdarg.h>

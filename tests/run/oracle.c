@@ -13,7 +13,7 @@
  * Mutant i depends only on S, i and the N of --algorithms; the mutants are made from plans of the
  * first N algorithms (default: all) in turn. The test judges mutants I, I + 1, ... A mutant that
  * the prover accepts runs with K seeds. A rejected mutant runs with one seed of each kind of timing
- * (stage.h), since its result only counts in the table; if M is not 0, with K seeds. Of the
+ * (stage.h), which is enough for the table of counts; if M is not 0, it runs with K seeds. Of the
  * rejected mutants that never failed the test prints M; --fault prints only those with that report.
  */
 #include <stdio.h>

@@ -4,11 +4,12 @@
  * leaving breaks the team at the other two ranks, whose counts for each other differ, before these
  * ranks have compared their counts. Both ranks must get the mismatch as an error nevertheless.
  *
- * Three threads start an alltoallv, in which rank 0 has data for ranks 1 and 2, and rank 2 expects
- * something from rank 1 that rank 1 does not have for it. Nobody waits for the call. Rank 0 starts
- * last and finalizes: its own counts match, so it leaves. Then ranks 1 and 2 make the last
- * comparison, one after the other. If rank 1 exchanges nothing with anybody (`ends`), its call has
- * ended at once, before rank 2 began. The first of the two may also wait for its call (`waits`).
+ * Three threads start an alltoallv, in which rank 0 has data for rank 2 and, in some cases, for
+ * rank 1. Rank 2 expects something from rank 1 that rank 1 does not have for it. Nobody waits for
+ * the call. Rank 0 starts last and finalizes: its own counts match, so it leaves. Then ranks 1 and
+ * 2 make the last comparison, one after the other. If rank 0 has no data for rank 1 (`ends`), the
+ * call of rank 1 has ended at once, before rank 2 began. The first of the two may also wait for its
+ * call (`waits`).
  */
 #include <sched.h>
 #include <stdatomic.h>

@@ -8,8 +8,8 @@
  * These things make it hard on plans:
  * - ranks run ahead of each other as far as they may, with several executions in flight;
  * - priorities: the stage advances the first rank, in an order of priority, that can do something,
- *   so that one rank does everything it can before another does anything. In one of eight calls the
- *   search begins at a random place in the order, and in one of 24 calls the order is shuffled;
+ *   so that one rank does everything it can before another does anything. In one of eight cases the
+ *   stage searches from a random place in the order on; in one of 24 cases it shuffles the order;
  * - sends that wait for their receives;
  * - puts and gets that are completed late, up to their wait;
  * - different data in every execution and on every rank;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tests the wait policy: a rank that has waited so long that it sleeps starts to spin again once it
- * makes progress. In an allreduce of five rounds rank 0 sleeps until the others come, and not once
- * more in each round. On a busy machine it may sleep more often, so the test takes the minimum over
- * twenty allreduces. Also checks that ranks that share processors yield less if they wait for other
- * nodes.
+ * makes progress. In an allreduce of five rounds rank 0 sleeps until the other ranks come, and must
+ * not sleep again in the later rounds. On a busy machine it may sleep more often, so the test takes
+ * the minimum over twenty allreduces. Also checks that ranks that share processors yield less if
+ * they wait for other nodes.
  */
 #include <stdatomic.h>
 #include <stdio.h>

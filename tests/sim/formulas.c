@@ -103,7 +103,7 @@ static void exchanges_of_any_number(void **state)
         for (int a = 0; a < 5; a++) meets_formula(text, algorithms[a], &model_simple);
         for (int a = 0; a < 4; a++) meets_formula(text, algorithms[a], &copies);
         has_none(text, "ring-both", &copies);
-        snprintf(text, sizeof text, "alltoall/u8/1/p%d", p); /* half of a one-byte block is empty */
+        snprintf(text, sizeof text, "alltoall/u8/1/p%d", p); /* of each block, one half is empty */
         meets_formula(text, "ring-both", &model_simple);
     }
 }
@@ -186,7 +186,8 @@ static void meets_it_for(const char *problem, const char *algorithm, int p, int 
 }
 
 /* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks and
- * "%s" for `keys`, under the first `models` models of simples[]. */
+ * "%s" for `keys` (keys of a problem string, as in "/slice=16"), under the first `models` models of
+ * simples[]. */
 static void meets_it_with(const char *problem, const char *keys, const char *algorithm, int p,
                           int models)
 {

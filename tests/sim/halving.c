@@ -82,8 +82,9 @@ static int64_t up(int p, struct cost c)
     return LENGTH * tt_max(2 * c.gamma, p == 4 ? 2 * BETA : BETA + c.both);
 }
 
-/* Returns the time of the busiest rank while data go down: it receives LENGTH and sends twice
- * that. */
+/* Returns the time of the busiest rank while data go down. With 8 or more ranks it receives LENGTH
+ * and sends twice that. With 4 ranks it is the root, which sends LENGTH to each of two children,
+ * and with 2 ranks the root, which has one child. */
 static int64_t down(int p, struct cost c)
 {
     if (p <= 4) return LENGTH * (int64_t)BETA * (p / 2);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The command with a mistake in the interpreter of plans, which MUTANT chooses. The linker puts
- * these functions in the place of the library's own (--wrap), and the test of random problems must
- * find each mistake.
+ * The command with a mistake, which MUTANT chooses. The linker puts these functions in the place of
+ * the library's own (--wrap). The test of random problems must find each of these mistakes:
  *
  *     copy      copies of more than a page leave out their last byte
  *     reduce    reductions of more than five operands leave out the last one
- *     gather    the root of a gather gets one more in the first byte, which only gather itself, and
- *               the identities of other collectives, can reveal
- *     line      `tutti calibrate` measures a barrier of two ranks that takes no longer than the
- *               exchange of a cache line on a busy machine
- *     fast      as `line`, and a job of messages takes no time at all
+ *     gather    the first byte at the root of a gather is one too large. Besides the check of
+ *               gather itself, only the check that another collective has the same result as a
+ *               combination with a gather (tools/bench-identity.c) can find this
+ *
+ * With these values, `tutti calibrate` gets times that no machine can have:
+ *
+ *     line      a barrier of two ranks takes no longer than the exchange of a cache line on a busy
+ *               machine
+ *     fast      as `line`, and an allreduce by messages takes no time at all
  *
  * With other values of MUTANT, the command finds numbers that make no sense in the memory of a job:
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The arguments that a user passes for a call of a plan. In a gatherv or scatterv the user passes
- * this rank's count, and only the root passes the counts of all ranks; the library makes from these
- * the four arrays that the call has.
+ * Computes from a call, as the planner has it (struct tt_call), the arguments with which a user
+ * makes this call. The two differ for a gatherv or scatterv: a user passes this rank's count, and
+ * at the root the counts of all ranks, and the library makes the four arrays of the struct from
+ * these.
  */
 #ifndef TESTS_TROUBLE_ARGS_H
 #define TESTS_TROUBLE_ARGS_H

@@ -246,7 +246,8 @@ static void starve(tutti_client *client, void *arg)
  * until i is so large that none fails. The allocation fails in calls of new shapes or, with
  * `threads`, while each rank brings a thread to a job of all their threads. The threads share the
  * allocator, so the failing allocation may be that of any rank. At least one rank must get
- * TUTTI_ERR_MEMORY, and all must get an error. (Processes made by fork could not form a job.) */
+ * TUTTI_ERR_MEMORY, and all must get an error, unless only a local call failed and was repeated
+ * (share). (Processes made by fork could not form a job.) */
 static int starving(int argc, char **argv)
 {
     (void)argv;

@@ -228,7 +228,7 @@ static tutti_status call_nth(tutti_team *team, int i, bool odd)
     }
 }
 
-/* Makes a call on a new team that does not match at one rank. Returns the error of the call, or
+/* Makes a new team, and on it a call that differs at one rank. Returns the error of the call, or
  * else the status of tutti_finalize. No rank leaves the barrier before every rank has the new team.
  * The notice of a rank's failure may arrive before the end of the barrier, so the status of the
  * barrier is ignored. With `at_once` there is no barrier, so some ranks are still making the team

@@ -408,9 +408,9 @@ static void play_on(const struct a_case *k, tutti_team *world, struct heard *h)
 }
 
 /* Makes the calls of a case. The world cannot be freed, so cases of kind FREE use a team of all
- * ranks. Between nodes another member may already fail in its later calls on that team before the
- * split has ended at this rank. This rank then gets TUTTI_ERR_PEER from the split and makes no call
- * on the team. */
+ * ranks, which tutti_team_split makes. Between nodes another member may already fail in its later
+ * calls on that team before the split has ended at this rank. This rank then gets TUTTI_ERR_PEER
+ * from the split and makes no call on the team. */
 static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 {
     tutti_team *team = world;

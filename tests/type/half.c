@@ -60,8 +60,8 @@ static void every_half_comes_back(void **state)
     }
 }
 
-/* Tests the f32 values at, just below and just above every half and every middle between two
- * halves. */
+/* Tests the f32 values at, just below and just above every 16-bit float and every middle between
+ * two adjacent 16-bit floats. */
 static void rounding_turns_where_it_should(void **state)
 {
     const struct format *f = *state;
@@ -91,7 +91,8 @@ static void what_is_too_great_or_small(void **state)
     for (int i = 0; i < 4; i++) assert_true(is_nan(f, f->narrow(tt_f32_of_bits(nans[i]))));
 }
 
-/* Multiplies all halves by one: the kernels must widen and narrow as the definition says. */
+/* Multiplies all 16-bit floats by one: the kernels must convert them to f32 and back as the
+ * definition says. */
 static void kernels_convert_alike(void **state)
 {
     const struct format *f = *state;
@@ -112,8 +113,8 @@ static void kernels_convert_alike(void **state)
     }
 }
 
-/* Multiplies random halves. The products fall anywhere between two halves, with all exponents,
- * denormal or overflowing: all kernels must round them alike. */
+/* Multiplies random 16-bit floats. The products fall anywhere between two adjacent 16-bit floats,
+ * with all exponents, denormal or overflowing: all kernels must round them alike. */
 static void kernels_round_alike(void **state)
 {
     const struct format *f = *state;

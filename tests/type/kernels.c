@@ -139,7 +139,7 @@ static bool put_wide(unsigned char *to, struct tt_random *random, tutti_type typ
     return type == TUTTI_F80 || type == TUTTI_F128 || tutti_type_size(type) == 32;
 }
 
-/* Writes a reproducible sum of two numbers, most of which have the same window. */
+/* Writes a reproducible sum of two numbers. Most of these sums have the same window. */
 static void put_binned(void *to, struct tt_random *random)
 {
     tutti_binned sum = {{0}};
