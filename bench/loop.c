@@ -2,13 +2,14 @@
  *
  * Times collectives, in the same way for each library (port.h).
  *
- * A rank's pool has two halves, which are written before anything is timed. Inputs are taken from
- * the first half, outputs go to the second. There are four figures. "rotated": each call uses the
- * next place of the halves, which is as long as the data of a call; if the pool is larger than the
- * cache, no call finds its data in the cache. "same": every call uses the first place. "anew":
- * every call uses the first place, and each rank writes its input before each call. "used": as
- * "anew", but each rank also reads its output after the call, as most programs do. The times of
- * "anew" and "used" include the writing and reading.
+ * Each rank has a pool of memory with two halves, which are written before anything is timed. The
+ * first half holds inputs, and the second holds outputs. Each half is divided into places as long
+ * as the input or output of a call. For each collective and size there are up to four figures,
+ * which differ in the places that the calls use. "rotated": each call uses the next place of each
+ * half; if the pool is larger than the cache, no call finds its data in the cache. "same": every
+ * call uses the first place. "anew": every call uses the first place, and each rank writes its
+ * input before each call. "used": as "anew", but each rank also reads its output after the call, as
+ * most programs do. The times of "anew" and "used" include the writing and reading.
  *
  * A batch is a series of calls without a barrier between them; it lasts until the slowest rank is
  * done. Each result is verified before the call is timed. Rank 0 prints one line of JSON for each
@@ -136,8 +137,8 @@ static double of_alltoall(int64_t at, int64_t i, int64_t n)
     return value((int)(i / n), at + me * n + i % n);
 }
 
-/* The lists of calls with counts: n elements from and to each rank, without gaps. They are written
- * again when n changes. */
+/* The counts and displacements for the collectives that take such lists: n elements from and to
+ * each rank, without gaps. They are written again when n changes. */
 static struct {
     int64_t n;
     port_count counts[MAX_RANKS], displs[MAX_RANKS];
@@ -244,7 +245,8 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 enum buffers { ROTATED, SAME, ANEW, USED, BUFFERS };
 static const char *const buffers_name[BUFFERS] = {"rotated", "same", "anew", "used"};
 
-/* A figure to measure: a collective, a size, and the place of the next call's data. */
+/* A figure to measure: a collective, a size, which of the four figures it is, and where the data of
+ * the next call are. */
 struct point {
     const struct collective *coll;
     const struct pool *pool;

@@ -8,9 +8,10 @@
  *   memcpy  one process copies a number of bytes
  *   cma     one process reads a number of bytes of another process with process_vm_readv
  *
- * The figures of memcpy and cma rotate through a pool as in loop.c, and are also given without
- * rotation ("same"). The other process sleeps meanwhile. The output is one line of JSON for each
- * figure, with null for what the machine does not support.
+ * memcpy and cma are timed twice: "rotated", in which each transfer uses the next bytes of a pool
+ * of memory, so that it finds no data in the caches if the pool is larger than these; and "same",
+ * in which all transfers use the same bytes. The other process sleeps meanwhile. The output is one
+ * line of JSON for each figure, with null for what the machine does not support.
  */
 #include "measure.h"
 
@@ -109,8 +110,8 @@ static double time_stream(struct machine_line *lines)
     return median(times, BATCHES);
 }
 
-/* Takes the turns of process `me`, which is 0 or 1 and has every other turn. Yields the processor
- * while it is the turn of the other process. */
+/* Takes the turns of process `me`: the even turns if it is 0, the odd turns if it is 1. Yields the
+ * processor while it is the turn of the other process. */
 static void hand_over(struct machine_line *line, uint32_t me)
 {
     for (uint32_t turn = me; turn < 2 * SWITCH_TURNS; turn += 2) {

@@ -139,8 +139,8 @@ static inline void messages_stream(int64_t count)
         while (messages.gone < messages.begun) messages_advance();
         messages_catch(++messages.thrown);
     } else {
-        messages.wanted += count; /* some of these may have arrived while this rank was in the
-                                   * barrier */
+        messages.wanted += count; /* some of the messages may have arrived while this rank was in
+                                   * the barrier */
         while (messages.come < messages.wanted) messages_advance();
         messages_throw();
     }

@@ -3,9 +3,10 @@
  *   packing [BYTES]
  *
  * Measures how fast elements of derived types are packed and unpacked, against a plain C loop of
- * memcpy over the same addresses. A row is a kind of type whose pieces make up BYTES (1 MiB by
- * default). The library and the loop run in turn, and the output is the median of each, in GB/s of
- * packed bytes, and what percentage of the loop's speed the library reaches.
+ * memcpy over the same addresses. Each kind of type is measured on elements whose pieces have BYTES
+ * bytes in all (1 MiB by default), and has a row in the output. The library and the loop run in
+ * turn. A row has the median of each, in GB/s of packed bytes, and what percentage of the loop's
+ * speed the library reaches.
  */
 #include "measure.h"
 #include "type/layout.h"
@@ -22,7 +23,7 @@ struct packing_case {
     int64_t bytes, span;
 };
 
-/* ---- The loops: where all pieces are equal, their length is a constant for the compiler ---- */
+/* ---- The plain C loops; if all pieces have the same length, the compiler knows it ---- */
 
 #define LOOP(name, length)                                                                         \
     static __attribute__((noinline)) void name(const struct packing_case *c, char *packed,         \

@@ -3,8 +3,8 @@
  * Measures what a call of a new shape costs before it sends anything, and how large its plan is.
  * `tutti run` starts it. Rank 0 measures and the other ranks wait for it; making a plan is local.
  *
- *   new     for each collective and size, rank 0 prints the median time of making plans that all
- *           differ in size
+ *   new     for each collective and size, rank 0 prints the median time of making 101 plans, each
+ *           for one element more than the plan before, so that no plan is known already
  *   bytes   the size of the largest plan of any rank, for an allreduce of up to 1 GiB
  */
 #include "measure.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * With BENCH_HOST, one program makes the calls of port-mpi.h in two ways, in turn: as every program
- * does, so that a library between the program and its MPI takes them, and straight in the MPI
- * library, the host. Both ways go through the same table of functions, so that they differ in
- * nothing else.
+ * With BENCH_HOST, a program makes the calls of port-mpi.h in two ways, in turn. In the first way
+ * it calls MPI as every program does, so a library between the program and its MPI library, such as
+ * Tutti, gets the calls. In the second way it calls the functions of the MPI library, the *host*,
+ * directly. Both ways use the same table of functions, so that they differ in nothing else.
  */
 #ifndef BENCH_PORT_HOST_H
 #define BENCH_PORT_HOST_H

@@ -116,7 +116,7 @@ static tutti_status call_with_gaps(const struct tt_bench *b, char *in, char *out
     return status;
 }
 
-/* ---- The same call, prepared: its plan has the name of the algorithm that was chosen ---- */
+/* ---- The same call as a persistent request; its plan names the algorithm that was chosen ---- */
 
 static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
                                    tutti_request **request)

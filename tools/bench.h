@@ -10,7 +10,8 @@
 #include "text/problem.h"
 
 struct tt_bench_case {
-    struct tt_problem problem; /* a user-defined operation in it is a handle of this process only */
+    struct tt_problem problem; /* if it has a user-defined operation, the handle is valid in this
+                                * process only */
     const char *algorithm;     /* the algorithm to force, or @ and the path of a plan file; NULL:
                                 * the library chooses */
     int64_t time_ns;           /* about how long to measure */

@@ -112,9 +112,9 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job, and the number of the model that is set from its time. `least` is another number of the
- * model, which is the lower limit of the first. If `least` is the same number, the limit is the
- * value that was measured in this process. */
+/* A job, and the number of the model that is set from the job's time. `least` is the number of the
+ * model that is the lower limit of `number`. If both are the same, the limit is the value that was
+ * measured in this process. */
 struct fit {
     enum tt_machine_number number, least;
     const char *problem; /* the problem, without its number of ranks */

@@ -73,7 +73,7 @@ enum order {
     ORDER_STREAM_FILL,
     ORDER_RENEW, /* writes its private blocks, so that they are in its caches */
     ORDER_COPY,  /* copies within memory, from its first pool to its second */
-    ORDER_READ,  /* reads the blocks of the first process by process_vm_readv */
+    ORDER_READ,  /* reads the blocks of the process that gives the orders, by process_vm_readv */
     ORDER_RAISE, /* stores to each of the LINES signal lines in turn */
     ORDER_ANSWER /* answers each of EXCHANGES stores to `ping` by a store to `pong` */
 };

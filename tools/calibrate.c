@@ -141,8 +141,9 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
     m->number[TT_MACHINE_take] = tt_min(m->number[TT_MACHINE_take], again->number[TT_MACHINE_take]);
 }
 
-/* Lets the small jobs choose their algorithms from the table, without a model. Otherwise they would
- * warn that there is no model, which this command is about to measure. */
+/* Lets the small jobs choose their algorithms by the limits in the library's table
+ * (src/choose/choose.c), and not by predicted times. For the latter they need the model that this
+ * command is about to measure, and would warn that there is none. */
 static void choose_by_table(void)
 {
     (void)unsetenv("TUTTI_MACHINE");

@@ -45,8 +45,8 @@ static void print_network(char *map, size_t size, const struct tt_algorithm *alg
 }
 
 /* Writes a map of nodes of uneven sizes. Each node gets share/12 of the ranks that are left, and at
- * least one: with share = 6, 16 ranks make nodes of 8, 4, 2, 1 and 1. Appends `dealt` to the
- * map. */
+ * least one: with share = 6, 16 ranks make nodes of 8, 4, 2, 1 and 1. Appends `dealt` to the map:
+ * "", or TT_DEALT if the ranks are dealt out to the nodes in turn. */
 static void print_uneven(char *map, size_t size, int p, int share, const char *dealt)
 {
     size_t used = (size_t)snprintf(map, size, "nodes");

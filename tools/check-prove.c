@@ -13,7 +13,8 @@ enum { KINDS = 8, EXECUTIONS = 16 };
 /* The plans, calls and nodes of the p ranks of a case. */
 struct ranks {
     int p;
-    size_t room_n; /* the length of one rank's part of `room` */
+    size_t room_n; /* how many elements of `room`, the memory for counts and displacements, one rank
+                    * has */
     struct tt_plan **plans;
     struct tt_call *calls;
     int *node;

@@ -76,9 +76,9 @@ static uint64_t enough(const struct tt_check_job *job, int p)
 
 /* Returns the number of the first case to prove on p ranks. Up to 33 ranks, the first case differs
  * for each number of ranks, so that all numbers of ranks together try many more combinations of
- * parameters. The first cases are further apart than the number of cases that are proven by default
- * (enough). With more ranks the first case is case 0, which is cheap, because its vectors are
- * empty. */
+ * parameters. The numbers of the first cases are further apart than the number of cases that are
+ * proven by default (see the function `enough`). With more ranks the first case is case 0, which is
+ * cheap, because its vectors are empty. */
 static uint64_t first_case(int p)
 {
     enum { APART = 1009 };

@@ -80,8 +80,8 @@ static hwloc_obj_t home_of(const struct draw_machine_machine *m, int rank)
     return hwloc_get_obj_covering_cpuset(m->topology, m->places.set[rank % m->places.n]);
 }
 
-/* Writes the ranks whose home is this object, such as "rank 3" or "ranks 0-3,8". Returns false if
- * there are none. */
+/* Writes the ranks for which this object is the smallest one that contains all their processors,
+ * such as "rank 3" or "ranks 0-3,8". Returns false if there are none. */
 static bool print_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, char *text,
                         size_t size)
 {
@@ -212,7 +212,8 @@ static void label(double x, double y, const char *text, FILE *out)
     tt_svg_text(x, y, "minor", "start", text, out);
 }
 
-/* Draws a label with the ranks whose home is this object, and returns the height of the label. */
+/* Draws a label with the ranks for which this object is the smallest one that contains all their
+ * processors, and returns the height of the label. */
 static double draw_ranks(const struct draw_machine_machine *m, hwloc_obj_t object, double x,
                          double y, FILE *out)
 {

@@ -134,7 +134,7 @@ static int check_what(const struct tt_draw *draw)
         if (!dot) return complain(TT_EXIT_USAGE, "the graph of the plans is a .dot");
         if (draw->c) return TT_EXIT_OK;
         return complain(TT_EXIT_USAGE, "a trace does not hold the plans");
-    case TT_DRAW_costs: /* draw-costs.c draws these, and does not come here */
+    case TT_DRAW_costs: /* draw-costs.c draws the costs, without a struct tt_picture */
     case TT_DRAW_DEFAULT: break;
     }
     return TT_EXIT_USAGE;

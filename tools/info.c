@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti info`: prints which features this machine has, which of them it forbids, and what the
- * library uses instead. The command tries each feature instead of looking it up.
+ * `tutti info`: prints which features of the system the library can use on this machine, which ones
+ * it cannot use, and what it uses instead. The command tries each feature instead of looking it up.
  */
 #include <ctype.h>
 #include <errno.h>

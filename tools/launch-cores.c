@@ -160,9 +160,9 @@ int tt_cores_bind(const struct tt_cores *c, int rank)
     return hwloc_set_cpubind(c->topology, set, HWLOC_CPUBIND_PROCESS) == 0 ? 0 : errno;
 }
 
-/* Prints what the user may not expect (launch-guard.h). The line about other jobs is printed on
- * terminals only: a program that reads standard error must find the same text whether another job
- * runs or not. */
+/* Prints that a rank gets fewer cores than --cores-per-rank asks for, or that the ranks share
+ * processors with other jobs. The line about other jobs is printed on terminals only: a program
+ * that reads standard error must find the same text whether another job runs or not. */
 void tt_cores_say(const struct tt_cores *c)
 {
     if (c->places.crowded && isatty(STDERR_FILENO))

@@ -346,7 +346,8 @@ static void rank_failed(struct tt_guard *g, int rank, int code)
         first_failure(g, code);
 }
 
-/* If every rank was lost, the job fails with the code of the first rank that was lost. */
+/* If every rank was lost (is_loss), the job fails with the exit code of the first rank that was
+ * lost: no rank is left that could recover. */
 static void settle_losses(struct tt_guard *g)
 {
     int lost = 0;

@@ -144,8 +144,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare((int)x->object->logical_index, (int)y->object->logical_index);
 }
 
-/* Moves the first `each` units of this domain to the front of the list. Returns false, and moves
- * nothing, if the list has fewer units of the domain. */
+/* Moves the first `each` units of this domain (a NUMA node or package) to the front of the list.
+ * Returns false, and moves nothing, if the list has fewer units of the domain. */
 static bool deal(struct unit *list, int n, int domain, int each)
 {
     int has = 0, found = 0;
@@ -159,9 +159,9 @@ static bool deal(struct unit *list, int n, int domain, int each)
     return found == each;
 }
 
-/* Orders the list so that consecutive ranks get their units from the domains in turn: `each` units
- * of one domain, then `each` units of the next one that has enough left. The units that are left
- * keep their order. */
+/* Orders the list so that consecutive ranks get their units from the domains (NUMA nodes or
+ * packages) in turn: `each` units of one domain, then `each` units of the next one that has enough
+ * left. The units that are left keep their order. */
 static void deal_out(struct unit *list, int n, int domains, int each)
 {
     int dealt = 0;
@@ -295,7 +295,8 @@ void tt_places_print(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *
 int tt_topology_init(hwloc_topology_t *topology)
 {
     static const char path[] = "HWLOC_PLUGINS_PATH";
-    /* Without its plugin, hwloc cannot read XML that other programs have written. */
+    /* Plugins stay allowed if HWLOC_XMLFILE is set: without a plugin, hwloc cannot read XML that
+     * other programs have written. */
     bool given = getenv(path) || getenv("HWLOC_XMLFILE");
     if (!given) setenv(path, "", 1);
     int failed = hwloc_topology_init(topology);

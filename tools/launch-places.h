@@ -10,17 +10,19 @@
  *     0  2  4  6         1  3  5  7           --map-by package: ranks in turn to the packages
  *     t  0  1  2         3  4  5  6           c0 is taken by another job of this user
  *
- * By default a rank gets one core, not a share of the host, because measured collectives were
- * faster between ranks that are bound to a core than between unbound ranks, and because the
- * remaining cores stay free for other jobs. If there are more ranks than cores, ranks are bound to
+ * The numbers below the cores are ranks; t marks a taken core. By default a rank gets one core, or
+ * one for each of its threads (launch-cores.c), and not a share of the host: measured collectives
+ * were faster between ranks that are bound to a core than between unbound ranks, and the remaining
+ * cores stay free for other jobs. If too few cores are free for all ranks, ranks are bound to
  * single processors, at first to one processor of each core. If there are more ranks than
- * processors, the ranks share processors in turn: on an idle host two ranks on one processor take
- * turns by yielding, and on a busy host neither of them waits for the other one while the scheduler
- * moves it. If other jobs of the user leave fewer processors free than there are ranks, the first
- * ranks get the free processors, and the other ranks share processors with the other jobs in turn.
- * If all ranks were bound to the free processors, they would hardly delay the other jobs
- * (docs/tuning.md), but the choice of algorithms depends on the number of processors of a job. So
- * the bits of a sum could depend on what else the user runs.
+ * processors, the ranks are distributed evenly over the processors and stay there. On an idle host,
+ * two ranks on one processor then take turns by yielding. On a busy host, no rank waits for another
+ * one that the scheduler is moving to another processor. If other jobs of the user leave fewer
+ * processors free than there are ranks, the first ranks get the free processors, and the other
+ * ranks share processors with the other jobs in turn. If all ranks were bound to the free
+ * processors, they would hardly delay the other jobs (docs/tuning.md), but the choice of algorithms
+ * depends on the number of processors of a job. So the bits of a sum could depend on what else the
+ * user runs.
  */
 #ifndef TT_LAUNCH_PLACES_H
 #define TT_LAUNCH_PLACES_H

@@ -137,8 +137,8 @@ static struct round end_all(struct processes *all, unsigned long long since)
 }
 
 /* Collects children that have ended. Returns whether this process has no child any more. A process
- * that forks during a scan of /proc may escape the scan; but when its parent is killed, it becomes
- * a child of this process. */
+ * that is forked during a scan of /proc may be missing in the scan; but when its parent is killed,
+ * it becomes a child of this process. */
 static bool has_no_child(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0) continue;

@@ -34,8 +34,9 @@ enum {
 enum tt_on_failure {
     /* the other ranks are ended; the job's exit code is that of the rank that failed first */
     TT_ON_FAILURE_END,
-    /* the other ranks continue; the job's exit code is 0 if all ranks that were not lost exit with
-     * 0 */
+    /* the other ranks continue. A rank is lost if a signal kills it, or if it exits with a code
+     * other than 0 before it calls tutti_finalize. The job's exit code is 0 if all ranks that were
+     * not lost exit with 0 */
     TT_ON_FAILURE_CONTINUE,
     /* the other ranks continue; the job's exit code is that of the rank that failed first */
     TT_ON_FAILURE_CONTINUE_FAIL
@@ -102,8 +103,9 @@ struct tt_launch_options {
 
 /* Runs the job to its end and returns its exit code: 0 if every rank exited with 0; one of the
  * TT_LAUNCH codes; otherwise the code of the first rank that failed. With TT_ON_FAILURE_CONTINUE,
- * ranks that were lost do not count, unless all were. Prints errors on stderr. The ranks inherit
- * descriptors without close-on-exec. Blocks; the calling process must have one thread. */
+ * lost ranks (see there) do not count, unless all ranks were lost. Prints errors on stderr. The
+ * ranks inherit descriptors without close-on-exec. Blocks; the calling process must have one
+ * thread. */
 int tt_launch(const struct tt_launch_options *options);
 /* Ends this process by the signal by which the user ended a job. Does nothing if `signal` is 0, or
  * if the process ignores this signal, as under nohup. */

@@ -72,8 +72,9 @@ static bool print_rank(const struct plan_arguments *a, const struct tt_case *c, 
     return printed;
 }
 
-/* Prints the counts of the ranks first .. last. Counts in the plans of all ranks, because when a
- * rank reads bytes from the memory of another rank, that rank counts as their sender. */
+/* Prints the counts of the ranks first .. last. Counts in the plans of all ranks: when a rank reads
+ * bytes from the memory of another rank, the owner of the memory counts as the sender, but the step
+ * is in the reader's plan. */
 static int print_counts(const struct plan_arguments *a, const struct tt_case *c, int first,
                         int last)
 {

@@ -23,7 +23,9 @@ struct exchange_run {
 
 struct merge {
     struct exchange_run *runs;
-    int *losers; /* [1 .. k - 1]: loser at node i (children 2i, 2i + 1); node k + r is run r */
+    int *losers; /* losers[i]: the run that lost the match at node i, whose children are the nodes
+                  * 2i and 2i + 1. Nodes 1 .. k - 1 are matches, and node k + r is the leaf of run
+                  * r. */
     int k;
 };
 

@@ -5,7 +5,7 @@
  * these bytes:
  *
  *     "tutti" -> t u t t i 0 0 | 5        "tutti\0" -> t u t t i 0 0 | 6
- *     "tutti frutti" -> t u t t i _ f | 8   (8: the line goes on)
+ *     "tutti frutti" -> t u t t i _ f | 8   (_: a blank; 8: the line goes on)
  *
  * So one comparison of integers decides, zero bytes included. Lines with the same key are equal if
  * its lowest byte is less than 8. Otherwise the lines go on, and they are sorted among themselves,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Decides which line goes to which rank, by regular sampling (Shi and Schaeffer, JPDC 1992). Every
- * rank takes one sample from each `step` of weight of its sorted lines. The weight of a line is its
- * bytes plus a constant cost of handling a line. All samples, sorted, represent all lines, and
- * every (samples / p)-th is a splitter. Lines are ordered by (text, rank, index in that rank),
- * which is unique, so that equal lines are spread over the ranks as well, even if there are no
- * others.
+ * Decides which line goes to which rank, by regular sampling (Shi and Schaeffer, JPDC 1992). The
+ * weight of a line is its bytes plus a constant cost of handling a line. Every rank goes through
+ * its sorted lines and takes a line as a sample whenever the sum of the weights passes the next
+ * multiple of `step`. All samples, sorted, represent all lines. Of n samples, every (n / p)-th is a
+ * splitter. Lines are ordered by (text, rank, index in that rank), which is unique, so that equal
+ * lines are spread over the ranks as well, even if there are no others.
  *
  * Every rank holds all samples, and a line may be huge. A line over SAMPLE_MAX bytes therefore
  * contributes only its beginning, as a sample that comes before all lines with that beginning.

@@ -208,7 +208,8 @@ static tutti_status take_farthest(struct main_job *job)
     return status;
 }
 
-/* Sums the findings of all samples; the last bits depend on how the samples are shared out. */
+/* Sums the findings (struct finding) of all samples over the ranks; the last bits of the sums
+ * depend on how the samples are shared out. */
 static tutti_status sum_findings(struct main_job *job)
 {
     struct finding mine = {0};
@@ -217,8 +218,8 @@ static tutti_status sum_findings(struct main_job *job)
                            TUTTI_SUM);
 }
 
-/* Sums the findings of all samples so that the bits do not depend on how the samples are shared
- * out. */
+/* Sums the findings (struct finding) of all samples over the ranks so that the bits of the sums do
+ * not depend on how the samples are shared out. */
 static tutti_status sum_reproducibly(struct main_job *job)
 {
     enum { N = DOUBLES(struct finding) };

@@ -4,8 +4,9 @@
  *
  *   data.c      samples: digits, drawn from a seed; any rank can draw any sample again
  *   model.c     softmax regression: the gradient of a share of the samples, and a step downhill
- *   main.c      in each step every rank evaluates its share, and one allreduce sums the findings;
- *               also what happens when an allreduce fails, the options, and the output
+ *   main.c      in each step every rank evaluates its share, and one allreduce sums the findings
+ *               (gradient, loss and recognised samples); also what happens when an allreduce
+ *               fails, the options, and the output
  *
  * The samples are divided evenly among the ranks. The gradient is that of all samples, whichever
  * ranks computed it. With fewer ranks the steps are therefore the same, apart from the order in

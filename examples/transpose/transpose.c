@@ -130,8 +130,9 @@ static void transpose_blocks(struct table *table)
     }
 }
 
-/* Exchanges the blocks: sends from `blocks` and receives into `rows`, whose fields regroup has
- * copied to `blocks`. Then the two arrays change roles. */
+/* Exchanges and transposes the blocks. regroup has copied the rows to `blocks`, so the blocks are
+ * sent from there and received in the memory of `rows`. Then the two arrays are swapped: the
+ * received blocks are in `blocks`, and are transposed into `rows`. */
 static bool exchange(struct table *table)
 {
     int64_t row = table_rows(table, table->me) * FIELD;

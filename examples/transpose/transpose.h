@@ -33,7 +33,7 @@ struct table {
     int64_t *sizes, *offsets;   /* bytes and offsets of the p pieces to send or write */
     field *rows;                /* this rank's rows, n fields each, one after the other */
     field *blocks;              /* as many fields as `rows`, in blocks to or from each rank */
-    bool began;                 /* the file named `part` exists and is ours */
+    bool began;                 /* the file named `part` exists, and this job has created it */
     char part[PATH_MAX];        /* name of the output until it is complete */
     char error[PATH_MAX + 256]; /* first failure of this rank; "" if there was none */
 };
@@ -56,7 +56,8 @@ static inline int64_t table_rows(const struct table *table, int r)
 
 /* Returns the number of fields in the first line; 0 for failure. Local. */
 int64_t input_width(struct table *table);
-/* Fills this rank's rows with numbers that count all fields of the table. Local. */
+/* Writes into each field of this rank's rows the number of the field, counted row by row over the
+ * whole table. Local. */
 void input_make(struct table *table);
 /* Reads this rank's rows. Local. If several ranks fail, the lowest of them has found the first
  * wrong line. */

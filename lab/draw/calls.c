@@ -54,8 +54,8 @@ static bool together(const struct tt_call_bar *x, const struct tt_call_bar *y)
     return x->team == y->team && x->execution == y->execution;
 }
 
-/* Sorts the bars by team and execution, makes a group of the bars of each execution, and then sorts
- * the groups by their begin. */
+/* Sorts the bars (calls) by team and execution, makes a group of the bars of each execution, and
+ * then sorts the groups by their begin. */
 static tutti_status make_groups(struct tt_calls *c)
 {
     c->group = tt_calloc((size_t)c->bars + 1, sizeof *c->group);

@@ -24,6 +24,7 @@
 
 enum { TT_CALLS_NAME = 32 };
 
+/* A call of one rank, which pictures show as a bar. */
 struct tt_call_bar {
     /* root: the rank of the root in the job; -1 if the call has no root */
     int32_t rank, root;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds out which ranks share a node from the text of a problem.
+ * Finds out, from the text of a problem, which ranks share a node.
  */
 #include <string.h>
 

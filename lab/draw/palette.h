@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The palette of all pictures. Each colour has a name, and one value for light and one for dark
- * backgrounds. The SVG writers take the values from here, and `page/assemble` writes them at the
- * top of the page's style (`--name`). So a step has the same colour in an SVG and on the page.
+ * backgrounds. The SVG writers take the values from here. `page/assemble`, which makes the
+ * interactive HTML page for pictures, writes them at the top of the page's style, each as a CSS
+ * variable `--NAME`. So a step has the same colour in an SVG and on the page.
  *
  * The colours of the kinds of steps can be distinguished with every kind of colour vision, and have
  * a contrast ratio of at least 3 to the panel behind them; steps that only wait are pale. `load-0`

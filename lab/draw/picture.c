@@ -307,8 +307,8 @@ static void place_dragonfly(struct tt_picture_net *p, const struct tt_net *net)
     }
 }
 
-/* Places the vertices: sets x, y and slice of each vertex, and the number of slices. Returns
- * TUTTI_OK or ERR_MEMORY. */
+/* Places the vertices: sets x and y of each vertex, in which two-dimensional slice of a larger grid
+ * it lies, and the number of slices. Returns TUTTI_OK or ERR_MEMORY. */
 static tutti_status place(struct tt_picture_net *picture, const struct tt_net *net)
 {
     picture->slices = 1;

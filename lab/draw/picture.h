@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A picture is everything that can be drawn of a simulated or real collective, as plain data: the
- * steps of each rank with their times, the messages with their times, the bytes from each rank to
- * each other (traffic), the tree along which the data went, and the network with the load of its
- * links.
+ * steps of each rank with their times, the messages with their times, how many bytes each rank
+ * sends to every other rank (traffic), the tree along which the data went, and the network with the
+ * load of its links.
  *
  *     begin; step and message for each event; (network;) end  ->  any of the writers  ->  free
  *
@@ -154,9 +154,9 @@ void tt_svg_calls(const struct tt_picture *picture, int first, int last, char le
 /* Draw the tree (there must be edges), and the network (with at most TT_SVG_VERTICES vertices). */
 void tt_svg_tree(const struct tt_picture *picture, FILE *out);
 void tt_svg_network(const struct tt_picture *picture, FILE *out);
-/* Draws the steps of the collective on its network, which must have a single slice. net is the
- * network of the picture. If something is left out, the line of text in `left_out` says so;
- * otherwise left_out is "". Returns TUTTI_OK or ERR_MEMORY. */
+/* Draws the steps of the collective on its network, which must not be a grid that is drawn as
+ * several slices. net is the network of the picture. If something is left out, the line of text in
+ * `left_out` says so; otherwise left_out is "". Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_svg_steps(const struct tt_picture *picture, const struct tt_net *net,
                           char left_out[200], FILE *out);
 /* Draws the network with its routes, without loads. If something is left out, the line of text in

@@ -282,8 +282,8 @@ static bool shown(const struct view *v, int rank)
     return rank >= v->first && rank <= v->last;
 }
 
-/* Returns the number of the colour (0 .. 7 for r0 .. r7) of a collective. Collectives that often
- * follow each other have very different colours. */
+/* Returns the number of the colour of a collective: 0 .. 7, for the classes r0 .. r7 (svg.h).
+ * Collectives that often follow each other have very different colours. */
 static int call_colour(const char *coll)
 {
     static const struct {
@@ -586,7 +586,8 @@ static double legend(const struct view *v, double y, FILE *out)
     return l.y;
 }
 
-/* Returns the height that the legend has if all entries occur that the calls in view may need. */
+/* Returns the height of a legend that has every entry which the calls of the ranks in the picture
+ * may need. */
 static double legend_height(const struct view *v)
 {
     struct view all = {.waits = true, .late = true};

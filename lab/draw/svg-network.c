@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Draws a network with the loads of its links, or with chosen routes. The two links between
- * neighbours lie side by side, each on the right side as seen in its direction. A link that closes
- * a ring or leads to another slice is drawn as a stub where it begins:
+ * Draws a network with the loads of its links, or with chosen routes. A grid of three or more
+ * dimensions is drawn as two-dimensional slices. The two links between neighbours lie side by side,
+ * each on the right side as seen in its direction. A link that closes a ring or leads to another
+ * slice is drawn as a stub where it begins:
  *
  *     a stub beyond the edge of a slice   closes the ring of that dimension
  *     a stub to the upper right           leads to the next slice in the third dimension
@@ -223,7 +224,7 @@ static double begin(const struct tt_svg_view *v, const struct tt_picture *pictur
     return bottom;
 }
 
-/* Returns the classes of loads that occur, as a bit mask. */
+/* Returns which classes of loads (tt_svg_load) occur, as a bit mask. */
 static unsigned classes_of(const struct tt_picture_net *net)
 {
     unsigned present = 0;

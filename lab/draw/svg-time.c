@@ -22,7 +22,7 @@ struct svg_time_view {
     /* true: the steps that wait are drawn now; false: all other steps are drawn now */
     bool pale;
     bool heads;        /* messages have arrow heads, because there are not too many messages */
-    bool *drawn;       /* for each entry of looks[]: whether it occurs in the picture */
+    bool *drawn;       /* for each look (an entry of the legend): whether the picture has it */
     double row, scale; /* row: the height of a rank; scale: the width of a picosecond */
     int *node;         /* for each rank: its node; NULL if the nodes are not known */
     /* for each lane: its row within a rank; lanes that no rank uses get no row */
@@ -123,7 +123,8 @@ static int look_of(enum tt_kind kind)
     }
 }
 
-/* Returns the class of a look, and records that it occurs, so that the legend shows it. */
+/* Returns the style class of looks[look], and records that the picture has bars or lines of this
+ * class, so that the legend shows the class. */
 static const char *draw_as(const struct svg_time_view *v, int look)
 {
     v->drawn[look] = true;
@@ -197,8 +198,8 @@ static int64_t each(const struct svg_time_view *v, const struct tt_picture_list 
 
 /* ---- Legend ---- */
 
-/* Draws the entries of the legend for the looks that occur, on as many lines as necessary. Returns
- * the y of the last line. */
+/* Draws the legend, with those entries of looks[] that occur in the picture, on as many lines as
+ * necessary. Returns the y of the last line. */
 static double legend(const struct svg_time_view *v, double y)
 {
     struct tt_svg_legend l = {LEFT, LEFT + WIDE + RIGHT, LEFT, y, v->out};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Draws the traffic matrix: how many bytes each rank sends to each other rank.
+ * Draws the traffic matrix: how many bytes each rank sends to every other rank.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static int64_t most_of(const struct tt_picture *picture)
     return most;
 }
 
-/* Returns the classes of amounts that occur in the matrix, as a bit mask. */
+/* Returns which classes of amounts (tt_svg_load) occur in the matrix, as a bit mask. */
 static unsigned classes_of(const struct tt_picture *picture, int64_t most)
 {
     unsigned present = 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Computes where the vertices of a network are placed in an SVG, and in which direction its links
- * leave the vertices.
+ * leave the vertices. A grid of three or more dimensions is drawn as two-dimensional slices, and
+ * every other network as a single slice. A link between vertices that are not neighbours in the
+ * picture is drawn as a stub: a short line at its begin.
  */
 #ifndef TT_DRAW_SVG_VIEW_H
 #define TT_DRAW_SVG_VIEW_H

@@ -4,14 +4,14 @@
  * scales.
  *
  * Colours are classes of the style, whose values come from palette.h, so that a picture follows the
- * reader's light or dark scheme. A class of lines sets the same colour for stroke and fill, so that
- * an arrow and its head, which is filled, can be one path. The classes are:
+ * reader's light or dark scheme. These are the main classes, and the properties that they set:
  *
- *     lines   message signal between edge axis line   stroke and head
- *     bars    send put recv get signal-bar copy reduce read write wait await   fill
- *     loads   h0 .. h8 stroke, f0 .. f8 fill; 0: no load
- *     routes  r0 .. r7 stroke, d0 .. d3 dashes
- *     text    title, minor, small, or none of them
+ *     of lines    message, signal, between, edge, axis: stroke and fill, with the same colour, so
+ *                 that an arrow and its head, which is filled, can be one path; line: stroke
+ *     of bars     send, put, recv, get, signal-bar, copy, reduce, read, write, wait, await: fill
+ *     of loads    h0 .. h8: stroke; f0 .. f8: fill; h0 and f0 stand for 0 bytes
+ *     of routes   r0 .. r7: stroke and fill; d0 .. d3: dashes
+ *     of text     title, minor, small; a text without a class has the usual size
  */
 #ifndef TT_DRAW_SVG_H
 #define TT_DRAW_SVG_H

@@ -29,8 +29,8 @@ struct marks {
 struct matching {
     const struct tt_trace *trace;
     struct tt_picture *picture;
-    /* the time at which the first step or call begins, of `execution` or, if that is negative, of
-     * the trace: base_us microseconds plus base_ps picoseconds */
+    /* base_us microseconds plus base_ps picoseconds are the time at which the first step or call of
+     * `execution` begins; if `execution` is negative, the first one of the whole trace */
     int64_t execution, base_us, base_ps;
     /* for each event (index in the trace): its mark, if the event starts a step for which a wait
      * was found */
@@ -141,7 +141,7 @@ static bool awaits(const struct tt_trace_event *e, struct mark *mark)
     return e->kind == TT_AWAIT && e->peer >= 0;
 }
 
-/* A list_fn that takes every event, so that the list has the events of each rank in the order of
+/* Takes every event into the list, so that the list has the events of each rank in the order of
  * their begin. */
 static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
 {
@@ -288,7 +288,7 @@ static tutti_status reached(struct matching *m)
     return TUTTI_OK;
 }
 
-/* ---- The steps, the first time, and all matching ---- */
+/* ---- The steps, the begin of a picture, and the matching of all events ---- */
 
 static void steps(struct matching *m)
 {

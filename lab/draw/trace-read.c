@@ -60,7 +60,7 @@ static bool word(struct reading *r, uint8_t *number);
 static bool reading_has(struct reading *r, unsigned wanted);
 static bool noted(struct reading *r, int rank);
 
-/* ---- What only the trace of a real run has ---- */
+/* ---- The parts that only the trace of a real run has ---- */
 
 /* This section reads what only the trace of a real run has: calls, teams, and what ranks report
  * about themselves. */

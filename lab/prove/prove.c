@@ -230,7 +230,8 @@ static enum prove_outcome give_signal(struct tt_prover *p, struct tt_proof_lane 
 static struct tt_given *find_given(const struct tt_proof_lane *writer, uint32_t value)
 {
     uint32_t low = 0, high = writer->given_n;
-    /* Most lanes raise their flag by one at a time, and then the value says where its record is. */
+    /* Most lanes raise their flag by one at a time. Then the index of the record of a value is the
+     * value minus that of the first record. */
     uint32_t guess = high > 0 ? value - writer->given[0].value : 0;
     if (guess < high && writer->given[guess].value == value) return &writer->given[guess];
     while (low < high) {
@@ -362,7 +363,7 @@ static bool load_operands(struct tt_prover *p, const struct tt_plain *s, uint32_
 }
 
 /* Sets p->one[] to the next bytes of each of the k operands. The length is the largest with which
- * the bytes of every operand are a single run. */
+ * the bytes of every operand are a single run: consecutive bytes of one value. */
 static void next_piece(struct tt_prover *p, uint32_t k)
 {
     int64_t len = INT64_MAX;

@@ -53,8 +53,9 @@ struct tt_sim_rank {
     struct tt_plan *plan;
     struct tt_sim_lane *lane;
     int phase, lanes_left;
-    /* the indices of the first and the last message in the rank's two lists of messages, TT_CAME
-     * and TT_POSTED (sim.c); 0 if the list is empty */
+    /* the indices of the first and the last message in each of the rank's two lists: messages that
+     * have come but whose receive is not posted yet, and posted receives whose message has not
+     * come; 0 if the list is empty */
     uint32_t met[2], met_last[2];
     int64_t send_free, recv_free, sent;
     /* the time until which the rank copies data to or from other ranks of its node */

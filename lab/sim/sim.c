@@ -499,7 +499,8 @@ static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
 
 /* ---- The ranks and the events ---- */
 
-/* This section begins and ends the phases of the ranks, and has the loop over the events. */
+/* This section begins and ends the phases of the ranks (consecutive parts of the algorithm's plan),
+ * and has the loop over the events. */
 
 static void out_of_memory(struct tt_sim *sim)
 {

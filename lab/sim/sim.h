@@ -75,8 +75,8 @@ struct tt_sim_job {
     const struct tt_net *net;
     const int *node; /* for each rank: its node; NULL if each rank is on a node of its own */
     int p, phases;
-    /* Returns the plan of the rank for a phase of the algorithm; NULL on an error. The simulator
-     * frees the plan. */
+    /* Returns the plan for one phase of the rank; NULL on an error. The phases are consecutive
+     * parts of the algorithm's plan (coll.h). The simulator frees the plan. */
     struct tt_plan *(*plan)(void *arg, int rank, int phase);
     void *arg;
     /* Called from time to time with the number of ranks that have ended and the number of messages

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Simulates a run of an algorithm: gives its plans to the simulator, one phase of one rank at a
- * time.
+ * Simulates a run of an algorithm: gives the simulator the plan of each rank, one phase (a part of
+ * the plan, see coll.h) at a time.
  */
 #ifndef TT_SIM_SIMULATE_H
 #define TT_SIM_SIMULATE_H

@@ -7,10 +7,11 @@
 /* ---- Ranks that are slower at sending and receiving at once ---- */
 
 /* This section is for the simple model with tw_both, in which a rank is slower while it sends and
- * receives at once: a byte then takes the time tw_both, and otherwise the time tw.
+ * receives at once: a byte then takes the time tw_both, and otherwise the time tw. In the picture,
+ * t_s is the start-up time of a message, in which no bytes move.
  *
  *     sends      |--t_s--|====tw====|==tw_both==|
- *     receives                      |==tw_both==|====tw====|      start-up moves no bytes
+ *     receives                      |==tw_both==|====tw====|
  *
  * Each rank has two ports, one for sends and one for receives, and each port handles one message
  * after the other. Whenever bytes begin or cease to move at one port, the bytes that are left at
@@ -25,7 +26,7 @@
 enum { SENDS, RECEIVES };
 enum { SENT = 1 }; /* a bit of tt_sim_message.step: all bytes of the message were sent */
 
-/* a number of parts of bytes; it is below 2^127 if times are below 2^63 ps */
+/* an amount of data in parts of a byte (see above); it is below 2^127 if times are below 2^63 ps */
 typedef __int128 parts;
 
 struct tt_sim_port {

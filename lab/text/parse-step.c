@@ -160,8 +160,9 @@ static struct tt_range parse_own_range(struct tt_parser *to)
     return place(to, tt_lex_word(&to->in, &tt_buffer_words, "a buffer"), TT_SELF);
 }
 
-/* A length such as "len 4K tail 100 every 3 phase 1": in every third turn of a loop, the length is
- * 100 instead of 4K. parse_tail passes the tail to the builder after the step has been appended. */
+/* A length such as "len 4K tail 100 every 3 phase 1": in the turns i of a loop with (i + 1) % 3 ==
+ * 2, the length is 100 instead of 4K. parse_tail passes the tail to the builder after the step has
+ * been appended. */
 struct length {
     int64_t len, tail;
     int32_t mod, phase;
@@ -211,7 +212,7 @@ static void parse_per_turn(struct tt_parser *to, const int inc[TT_DEPTH])
     if (inc[0] || inc[1]) tt_per_turn(to->b, inc[0], inc[1]);
 }
 
-/* ---- Blocks in braces; each function begins after the first word ---- */
+/* ---- Blocks in braces; each parse function is called after the first word of a line ---- */
 
 enum { TURNS_MOST = 1 << 18 }; /* the most turns of all `for` blocks of a plan together */
 

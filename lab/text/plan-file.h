@@ -18,7 +18,8 @@
 
 #define TT_PLAN_FILE_VERSION 1
 
-struct tt_plan_section; /* where a plan begins in the text, and its rank (or that it fits any) */
+struct tt_plan_section; /* where a plan begins in the text, and whether it is for one rank or for
+                         * any */
 
 struct tt_plan_file {
     char *name; /* the name for error messages: the path, or "standard input" */

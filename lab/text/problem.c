@@ -152,8 +152,8 @@ static void ranks(struct parser *to)
     to->problem->p = (int)p;
 }
 
-/* Refuses a problem if the bytes that all ranks together contribute, doubled, do not fit in 63
- * bits. So no offset in any collective can overflow. */
+/* Refuses a problem if 2 * p * BYTES does not fit in 63 bits. So no offset in the buffers of a
+ * collective can overflow. */
 static void total(struct parser *to, struct problem_piece bytes)
 {
     const struct tt_problem *problem = to->problem;

@@ -8,16 +8,16 @@
  *     allreduce/f64/sum/1M/p16     alltoallv/u8/64K/p64/skew=zipf     barrier/p16
  *     bcast/f32/8/p9/root=3@nodes:4,4,1
  *
- * BYTES is the number of bytes that one rank contributes (to each other rank, for exchanges,
- * scatters and reduce_scatter(_block)). It is a multiple of the type's size; K, M and G are powers
+ * BYTES is the number of bytes that one rank contributes (in an alltoall(v), scatter(v) or
+ * reduce_scatter(_block): to each rank). It is a multiple of the type's size; K, M and G are powers
  * of 1024. OP `user` is a user-defined operation that does not commute. The keys are:
  *
  *     root=R        root of a bcast, reduce, gather(v) or scatter(v); without the key 0
  *     slice=BYTES   slice of a pipeline; without the key the algorithm decides
  *     radix=K       branching of trees, simultaneous partners of exchanges; without the key the
  *                   algorithm decides
- *     order=rank    operands are combined in rank order; `exchange` begins with rank 0 and goes
- *                   on in rank order instead of in random order
+ *     order=rank    operands are combined in rank order; the algorithm `exchange` for alltoall(v)
+ *                   serves the ranks from 0 on in rank order instead of in random order
  *     order=any     operands of a user-defined operation may be combined in any order
  *     inplace=1     in place, where the collective allows it
  *     seed=N        seed of whatever is drawn at random
