@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The messages that ranks on different hosts exchange at the start, as bytes. The functions that
- * read messages are pure. They refuse all bytes that the writing functions of this file cannot have
- * written, because a message comes from another host.
+ * Address records, terms and notices, the messages that ranks on different hosts exchange, as
+ * bytes. The functions that read messages are pure. They refuse all bytes that the writing
+ * functions of this file cannot have written, because a message comes from another host.
  */
 #ifndef TT_ADDRESS_RECORD_H
 #define TT_ADDRESS_RECORD_H
@@ -61,9 +61,9 @@ struct tt_terms {
     uint8_t addresses; /* the number of addresses in address[], those of the node's host */
     uint8_t address[TT_RECORD_ADDRESSES][16];
     int64_t must_match[TT_MUST_MATCH_SETTINGS];
-    /* node 0: the machine model of the job; other nodes: unknown */
+    /* the machine model of the job, if this is node 0; otherwise TT_MACHINE_UNKNOWN */
     struct tt_machine_in_force machine;
-    struct tt_wisdom wisdom;     /* node 0: the wisdom of the job; other nodes: none */
+    struct tt_wisdom wisdom;     /* the wisdom of the job, if this is node 0; otherwise empty */
     struct tt_warnings warnings; /* the warnings of the node's ranks */
     char why[TT_TERMS_WHY];      /* the text of the error `status`; "": `status` is OK */
 };
@@ -73,7 +73,7 @@ struct tt_notice {
     uint32_t client;
     int32_t from;  /* the rank that sends the notice */
     int32_t about; /* the rank that failed in that client or left it */
-    bool left;     /* `about` left in order, and sends this notice itself */
+    bool left;     /* `about` left properly, and sends this notice itself */
     /* the record is no notice, but asks the node for its part of the roll call (question.h) */
     bool asks;
     /* enum tt_cause; the signal, exit code or other code of this cause (struct tt_rank_status) */

@@ -55,12 +55,12 @@ struct tt_asked {
  * TUTTI_PEER_TIMEOUT; in the second case the rank is marked as failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
-/* Publishes the address of a context other than context 0 of this rank's client. Does nothing on
+/* Publishes the address of a context of this rank's client, but not of context 0. Does nothing on
  * one node. Errors: BOOT. */
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes);
-/* Like tt_boot_address, for a context other than context 0 of another rank. AGAIN: the server has
- * not answered, or does not know the context yet. */
+/* Does what tt_boot_address does, for any context of another rank but context 0. AGAIN: the server
+ * has not answered, or does not know the context yet. */
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
                                      struct tt_asked *asked, void *address, size_t *bytes);
 /* Cancels a request to the server. */

@@ -74,8 +74,9 @@ void tt_directory_gather(const struct tt_gather *gather);
 bool tt_directory_is_gathered(void);
 bool tt_directory_differs(const struct tt_gather *gather);
 
-/* tt_directory_join records whether this process is in a job by a provider now. tt_directory_serves
- * returns whether it is, and `job` is the page of that job; other jobs have no directory. */
+/* tt_directory_join records whether this process now belongs to a job whose ranks meet by the
+ * provider. tt_directory_serves returns whether `job` is the page of that job; jobs of other kinds
+ * have no directory. */
 void tt_directory_join(bool in);
 bool tt_directory_serves(const struct tt_job_page *job);
 

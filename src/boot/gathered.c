@@ -4,11 +4,11 @@
  * gathers what the ranks have put since the last fence; after the fence, each rank has all values
  * of all ranks.
  *
- *     packet   head | up to ROOM bytes of the rank's new values: { key length, bytes, key, value }
+ *     packet   head | up to ROOM bytes of the rank's new values: { two lengths, key, value }
  *
- * Every call of the caller's function gathers one packet of each rank, so all calls have the same
- * form. The heads of the first packets of a fence say how many bytes each rank has, and so how many
- * calls follow.
+ * The two lengths are those of the key and of the value. Every call of the caller's function
+ * gathers one packet of each rank, so all calls have the same form. The heads of the first packets
+ * of a fence say how many bytes each rank has, and so how many calls follow.
  *
  * Why no rank waits in a call that the other ranks do not make: a rank that cannot go on makes
  * exactly one more call, whose packet carries the error. The other ranks make this call too, since
@@ -107,8 +107,8 @@ static bool add(struct published **list, const uint8_t *key, uint32_t key_bytes,
     return true;
 }
 
-/* Adds the n bytes of values that a rank has published to its list. Returns false if there is no
- * memory, or if the bytes are no list of values. */
+/* Adds to a rank's list the n bytes of values that the rank has published. Returns false if there
+ * is no memory, or if the bytes are no list of values. */
 static bool read_values(struct published **list, const uint8_t *from, size_t n)
 {
     uint32_t length[2];
@@ -283,7 +283,8 @@ static const char *no_memory(void)
     return end_by(text);
 }
 
-/* Adds what has arrived to the values of the ranks. Returns false if there is no memory. */
+/* Adds to the list of each rank the values of that rank that have arrived. Returns false if there
+ * is no memory. */
 static bool add_all(const struct gathering *a)
 {
     bool good = true;
@@ -343,8 +344,9 @@ static bool same(int a, int b, const char *key)
     return x && y && x->n == y->n && memcmp(x->bytes + x->key, y->bytes + y->key, x->n) == 0;
 }
 
-/* Returns the name of the rank's host. If several hosts or containers have the same name, the name
- * of each except that with the lowest rank is made longer, so that all names differ. */
+/* Returns the name of the rank's host. If several hosts or containers have the same name, this
+ * function makes the name longer, except for the host or container of the lowest of these ranks, so
+ * that all names differ. */
 static struct tt_reply *host_of(int rank)
 {
     char text[192];

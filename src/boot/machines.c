@@ -40,7 +40,8 @@
 /* the time after which a rank that waits in a fence looks again whether another rank has died */
 #define LOOK_NS (SECOND / 10)
 
-/* The state of this process in a job by PMIx or by an allgather. A process joins only one job. */
+/* The state of this process in the job that it joined by PMIx or by the allgather. A process joins
+ * only one job. */
 struct machines_member {
     int rank, size;
     int nodes, first; /* first: the lowest rank of this node */
@@ -207,9 +208,10 @@ static tutti_status fence(struct tt_fabric *f)
     return tt_fail(status, "%s", text);
 }
 
-/* Brings the names of the leaders' sockets to all ranks, if the provider needs a fence for that. If
- * the first fence fails on one rank only, this rank reports the error in the second fence, so that
- * no rank waits for it at a socket. */
+/* Brings the names of the leaders' sockets to all ranks, by two fences, if the provider needs
+ * fences for that. The first fence exchanges the names. If it fails on one rank only, that rank
+ * sends its error to the other ranks in the second fence, so that none of them waits for that rank
+ * at a socket. */
 static tutti_status bring_names(struct machines_member *m)
 {
     if (tt_directory()->at_once) return TUTTI_OK;
@@ -255,7 +257,7 @@ static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],
         tt_share_close(&share);
     }
     if (status != TUTTI_OK) {
-        /* ranks of the node that have got the memory must not wait for this rank */
+        /* so that ranks of the node that have got the memory do not wait for this rank */
         tt_job_fail(tt_segment_page(segment), m->rank, TT_CAUSE_STATUS, (int)status);
         tt_segment_close(segment);
     }
@@ -508,7 +510,7 @@ static int leader_of(const struct tt_job_page *job, int node)
 }
 
 /* Gives the whole job one stamp (segment.h), that of node 0: the leader of each node stores it in
- * the job page of the node, before the second fence. */
+ * the job page of the node, before the fence for address records. */
 static void set_stamp(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;

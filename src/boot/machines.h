@@ -5,9 +5,13 @@
  *
  *     node 0: ranks 0-3             node 1: ranks 4-5
  *     +---------------------+       +---------------------+
- *     | segment, made by 0  |       | segment, made by 4  |     on each: counters in the job's page
+ *     | segment, made by 0  |       | segment, made by 4  |   in a node: counters in the job page
  *     +---------------------+       +---------------------+
- *               \___________ PMIx ___________/                  terms, a fence, records when wanted
+ *               \___________ PMIx ___________/                between nodes: terms, address records
+ *
+ * The lowest rank of a node makes its segment. The ranks of a node meet by counters in the job page
+ * (boot.c). After that, all nodes compare their terms, and each rank publishes its address record,
+ * which other ranks fetch when they need it (machines.c).
  */
 #ifndef TT_MACHINES_H
 #define TT_MACHINES_H
@@ -35,7 +39,7 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
 
 /* tt_machines_notify starts to send a notice (notice.h) to the other nodes.
- * tt_machines_take_notices records the notices that have come in the job's page, and answers the
+ * tt_machines_take_notices records in the job's page the notices that have come, and answers the
  * questions that have come. For a client on several nodes. */
 void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice);
 void tt_machines_take_notices(struct tt_fabric *f);

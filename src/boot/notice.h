@@ -32,7 +32,7 @@
  *    breaks at its next look. So teams of subsets, and nodes with any number of members, need no
  *    rules of their own.
  * 6. A notice may overtake messages that F sent before it failed. In that case a call that might
- *    have succeeded ends with an error; any failure may cause that. A rank that left in order must
+ *    have succeeded ends with an error; any failure may cause that. A rank that left properly must
  *    not cause errors in this way, so a notice that a rank has left only starts a delay; a rank
  *    that still waits for the left rank after the delay reports it as missing (watch.c).
  * 7. A notice may be lost if a network drops packets for longer than TUTTI_PEER_TIMEOUT. W then

@@ -3,11 +3,12 @@
  * Questions to other nodes: a rank asks another node what its ranks do. The answer is that node's
  * part of the roll call.
  *
- * A question is a notice with `asks`, on a connection that the asking rank keeps open. The rank of
- * the other node that takes the question out of the inbox sends the text of its node over the same
- * connection. A rank takes questions while it waits in the library. With TUTTI_WATCHDOG each rank
- * also has a thread that takes them, so a node answers even if all its ranks are outside the
- * library. A rank that is stopped does not answer; another rank of its node does.
+ * A question is a struct tt_notice whose member `asks` is true, on a connection that the asking
+ * rank keeps open. The rank of the other node that takes the question out of the inbox sends the
+ * text of its node over the same connection. A rank takes questions while it waits in the library.
+ * With TUTTI_WATCHDOG each rank also has a thread that takes them, so a node answers even if all
+ * its ranks are outside the library. A rank that is stopped does not answer; another rank of its
+ * node does.
  */
 #ifndef TT_QUESTION_H
 #define TT_QUESTION_H

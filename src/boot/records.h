@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The address records of a job by PMIx or by the caller's allgather. An address record says how a
- * client of a rank can be reached (address-record.h). Each rank publishes those of its clients in
- * the directory (directory.h), and the other ranks ask for them when they need them.
+ * The address records of a job whose ranks meet by PMIx or by the caller's allgather. An address
+ * record says how a client of a rank can be reached (address-record.h). Each rank publishes those
+ * of its clients in the directory (directory.h), and the other ranks ask for them when they need
+ * them.
  *
  * A PMIx server keeps every key for as long as the job runs, and the PMIx library sends all keys of
  * its process again with each commit and each fence that collects data. If each of Tutti's clients
@@ -39,8 +40,8 @@ tutti_status tt_records_end(int client, struct tt_reply *reply, int rank,
  * setting. Errors: BOOT, MEMORY. */
 tutti_status tt_records_detach(const struct tt_fabric *f);
 
-/* tt_records_put_context publishes the address of a context other than context 0 of the job's first
- * client; tt_records_ask_context asks for this address. The contexts of later clients are not
+/* tt_records_put_context publishes the address of a context of the job's first client, but not of
+ * context 0; tt_records_ask_context asks for this address. The contexts of later clients are not
  * published. */
 tutti_status tt_records_put_context(const struct tt_fabric *f, int context, const void *wire,
                                     size_t bytes);

@@ -34,7 +34,7 @@ struct tt_watched_port {
 };
 
 /* Opens the port. Errors: LIMIT, SYSTEM. If the port cannot be reserved for the minute after the
- * end of the process, the function opens it all the same. */
+ * end of the process, the function opens it anyway. */
 tutti_status tt_watched_port_open(struct tt_watched_port *port);
 /* Closes the port so that ranks that are connected see an orderly end of the connection, not a
  * reset. */
@@ -57,7 +57,7 @@ enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CO
  * descriptors are closed. */
 enum tt_connect tt_connect_look(int *fds, int *n);
 
-/* UP: the connection stands. ENDED: the peer closed it in order. RESET: the peer's process died.
+/* UP: the connection stands. ENDED: the peer closed it properly. RESET: the peer's process died.
  * SILENT: the peer's host has not answered the kernel's probes. */
 enum tt_watch_line { TT_LINE_UP, TT_LINE_ENDED, TT_LINE_RESET, TT_LINE_SILENT };
 /* Returns the state of an established connection. */

@@ -2,25 +2,26 @@
  *
  * The states of a rank that is watched:
  *
- *   ASKED       its address record is requested, again while there is none (records.h)
+ *   ASKED       its address record was requested (records.h); the request is repeated as long as
+ *               the answer is that there is no record
  *                                        --- none within the timeout ---------> DONE, failed
- *   CONNECTING  a connection is tried, again each second
+ *   CONNECTING  this rank tries to connect to it, once a second
  *                                        --- neither up nor refused in time --> DONE, failed
  *   UP          a connection to it is up, or its process on this host is watched
- *   ENDED       its connection or process ended; half a second later, if a rank still waits for it,
- *               it is judged
+ *   ENDED       its connection or process ended; half a second later, if this rank still waits for
+ *               it, this rank decides whether it failed or left
  *   DONE        it is not watched any more
  *
  * While a rank waits in tutti_init for the ranks of other nodes (tt_watch_comers), it watches only
  * their processes: it reads the address record of any client that such a rank had before, and
  * connects to the port of the process at once. A rank without such a record is not watched.
  *
- * If the network's link to a rank has broken (tt_watch_lost), the rank is judged as soon as its
- * watched connection has ended, since nothing more can come over the link. If the watched
- * connection still stands, or cannot be made, the rank counts as failed with the cause LOST after
- * LOST_FOR.
+ * If the network's link to a rank has broken (tt_watch_lost), the watching rank makes this decision
+ * as soon as the watched connection has ended, since nothing more can come over the link. If the
+ * watched connection still stands, or cannot be made, the rank counts as failed with the cause LOST
+ * after LOST_FOR.
  *
- * A connection that was refused or reset may mean that the rank left in order just before, and what
+ * A connection that was refused or reset may mean that the rank left properly just before, and what
  * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
  * waits for that rank when all data has had time to come: tt_watch was called at least UNDER_WAY
  * after the end. Silence is a failure at once.
@@ -277,7 +278,7 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
 
 /* Returns whether everything that the rank sent has had time to arrive. If no link to the rank has
  * broken, this is so if this rank still waited for it (wanted_ns) at least UNDER_WAY after its
- * connection had ended. Over a broken link nothing more can come. Only a rank that left in order
+ * connection had ended. Over a broken link nothing more can come. Only a rank that left properly
  * may then have data under way over other connections, so it gets the time UNDER_WAY. */
 static bool is_settled(const struct peer *p)
 {
@@ -286,8 +287,8 @@ static bool is_settled(const struct peer *p)
     return p->cause != TT_CAUSE_LEFT || tt_clock_ns() >= settled_ns;
 }
 
-/* Decides what has happened to a rank whose connection or process has ended. A rank that left in
- * order, and to which the network's link has broken, is marked as left, not as failed: each rank
+/* Decides what has happened to a rank whose connection or process has ended. A rank that left
+ * properly, and to which the network's link has broken, is marked as left, not as failed: each rank
  * that still waits for it finds out itself that it has left. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {

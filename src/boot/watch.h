@@ -5,14 +5,14 @@
  *   on this host      its process, by a pidfd, which becomes readable when it has ended
  *   on another host   a TCP connection to its process that carries no data. The kernel of its host
  *                     answers for the process, even if it computes for hours: if the process dies,
- *                     the connection is reset; if the rank leaves in order, the connection is
+ *                     the connection is reset; if the rank leaves properly, the connection is
  *                     closed; and if its host is cut off, the keep-alive probes of this host's
  *                     kernel get no answer
  *
- * Only a rank that waits long watches other ranks, and only those that it waits for. It records
- * what it finds in the job's page. Jobs of `tutti run` and jobs of the threads of one process need
- * no watching: f->watch is NULL in them, and these functions return at once. The ranks of a nested
- * job (tutti_team_threads) watch each other, whoever launched their processes.
+ * Only a rank that waits long watches other ranks, and only those that it waits for. It records in
+ * the job's page what it finds. Jobs of `tutti run` and jobs of the threads of one process need no
+ * watching: f->watch is NULL in them, and these functions return at once. The ranks of a nested job
+ * (tutti_team_threads) watch each other, whoever launched their processes.
  */
 #ifndef TT_WATCH_H
 #define TT_WATCH_H
@@ -22,7 +22,7 @@
 /* Prepares this rank to watch other ranks and, in a job on several nodes, to be watched by them.
  * Errors: MEMORY, LIMIT, SYSTEM. */
 tutti_status tt_watch_open(struct tt_fabric *f);
-/* Ends all watches, and closes this rank's port in order, so that ranks that watch this rank see
+/* Ends all watches, and closes this rank's port properly, so that ranks that watch this rank see
  * that it left and did not die. */
 void tt_watch_close(struct tt_fabric *f);
 /* With TUTTI_WATCHDOG, in a job on several nodes: starts a thread that answers the questions of

@@ -5,8 +5,8 @@
  *
  *   the kernel's   how much longer process_vm_readv takes than memcpy of the same memory, because
  *                  it looks up every page
- *   taking         copying lines that another processor has written; the reader pays this either
- *                  way
+ *   taking         copying lines that another processor has written; the reader pays this whether
+ *                  it copies from the other process or from shared memory
  *   giving         writing lines that another processor has read: its cache must give them up first
  *
  * Taking is fast if the lines are in another cache, and slow if they are in memory. Giving may be

@@ -287,15 +287,15 @@ tutti_status tt_tally_wrap(struct tt_fabric *f);
 /* The cost of reading 64 KiB from another process, compared with moving them through shared memory.
  * Each number is at least 1. */
 struct tt_cost {
-    /* Reading takes so many times as long as moving the bytes through the windows of collectives.
-     * The number is rounded up from a quarter above a whole number on, so 3 means 2.25 to 3.25
-     * times. But 1 means less than three quarters of the time, and 2 means three quarters up to
-     * 2.25 times. If plain stores are slow, the time of reading contains the time in which the
-     * owner writes its memory again. In this case, unless TUTTI_FILL=0, the number is at least
-     * TT_VERY_DEAR. */
+    /* The time of reading divided by the time of moving the bytes through the windows of
+     * collectives, as a whole number: 1 stands for a ratio below 0.75, 2 for one from 0.75 to 2.25,
+     * 3 for one from 2.25 to 3.25, and so on. If plain stores are slow, the time of reading
+     * contains the time in which the owner writes its memory again. In this case, unless
+     * TUTTI_FILL=0, the number is at least TT_VERY_DEAR. */
     int times;
-    /* How many times as long reading takes as moving the bytes through shared memory that plain
-     * stores fill. The number is rounded as `times` is, but 1 means up to 1.25 times. */
+    /* The time of reading divided by the time of moving the bytes through shared memory that plain
+     * stores fill, as a whole number: 1 stands for a ratio below 1.25, 2 for one from 1.25 to 2.25,
+     * and so on. */
     int stored_times;
     /* The time of reading the other process's memory by a system call, in per cent of the time of
      * moving the bytes through shared memory. That memory is filled by plain stores or by stores

@@ -12,8 +12,9 @@
 
 /* The operations on a link: packets, gets and puts.
  *
- * A put is in place at the peer when a flush that began after it is over. A link has one flush at a
- * time, which covers all puts that were started before it, so many puts cost few flushes. */
+ * A put is in place at the peer as soon as a flush is over that began after the put. A link has one
+ * flush at a time, which covers all puts that were started before it, so many puts cost few
+ * flushes. */
 
 /* Records that an event for which an operation waits has happened. */
 static void op_event(struct tt_wire_op *op, ucs_status_t status)

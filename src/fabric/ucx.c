@@ -426,10 +426,10 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* Whether the user wants UCX to use shared memory. By default UCX would open shared memory and not
- * use it: if the death of a peer is to be reported, UCX moves data through shared memory only if
- * the user asks for that. UCX's segments are open to the user's group; users who ask for them
- * accept that. */
+/* Whether the user wants UCX to use shared memory. If not, this file turns it off: UCX would open
+ * shared memory and not use it, because UCX has to report the death of a peer, and then moves data
+ * through shared memory only if the user asks for that. UCX's segments are open to the user's
+ * group; users who ask for them accept that. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||

@@ -133,7 +133,7 @@ struct tt_member {
     /* what the rank waits for; used if the rank is on this node */
     struct tt_activity_line activity;
     int32_t node; /* the node of the rank in the map of the world; valid once world.known is 1 */
-    /* when a notice came that this rank left in order; 0: no notice has come */
+    /* when a notice came that this rank left properly; 0: no notice has come */
     _Atomic int64_t left_ns;
     /* when a collective of this rank last ended, and on which team; 0: never, or there is no
      * watchdog */

@@ -5,6 +5,8 @@
  * The sleeper:    sleeping + 1, sleepers + 1;  barrier;  look once more;  sleep on the wake word.
  * The signaller:  store the signal;            barrier;  sleepers > 0 ? change the wake words.
  *
+ * `sleeping` is the count of one wake word, and `sleepers` that of the whole node (segment.h).
+ *
  * Either the sleeper's second look sees the signal, or the signaller sees the sleeper: with a full
  * barrier on both sides at most one of the two loads can return the old value. The signaller must
  * be fast, and the sleeper has time. So where the kernel has membarrier(2), the sleeper calls it to

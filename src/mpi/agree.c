@@ -25,7 +25,7 @@ struct rank_bits {
     uint32_t modes;          /* 1 << the mode of the rank (enum tt_mpi_mode) */
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
-    unsigned char undriven;  /* whether the rank's MPI cannot drive Tutti */
+    unsigned char undriven;  /* whether the progress of the rank's MPI cannot call Tutti */
     struct number_bits list; /* a hash of Tutti's version and of the list in TUTTI_MPI */
     struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */

@@ -299,7 +299,8 @@ static struct persistent *persistent_of(MPI_Request request)
 }
 
 /* The host has started n requests. Counts the starts of persistent collectives among them, and
- * starts Tutti's call for each that is a stand-in (later.h). */
+ * starts Tutti's call for each of these that Tutti does: the host has started only a stand-in for
+ * it (later.h). */
 static void start_persistent(int n, const MPI_Request *requests)
 {
     for (int i = 0; i < n; i++) {
@@ -440,10 +441,11 @@ static bool has_attached(void)
 TT_MPI_BUFFERS(KEEPS)
 
 /* The functions that take calls: Tutti does the call, or the host. read_NAME reads the arguments of
- * a call that is neither left to the host nor done at once. A collective that is called while
- * tt_depth is not 0 counts as Tutti's. tt_depth is not raised while the host does a call of the
- * program: an error handler of the program may leave that call by longjmp or an exception, and
- * tt_depth would stay raised. tt_mpi_in_host recognises calls from inside the host. */
+ * a call that is neither left to the host nor done at once. tt_depth says how deep this thread is
+ * in calls of the host that Tutti made; a collective that is called while it is not 0 counts as
+ * Tutti's. tt_depth is not raised while the host does a call of the program: an error handler of
+ * the program may leave that call by longjmp or an exception, and tt_depth would stay raised.
+ * tt_mpi_in_host recognises calls from inside the host. */
 #define TAKING(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES)                                           \
     static int read_##NAME PARAMETERS;                                                             \
     static int take_##NAME PARAMETERS                                                              \
@@ -506,8 +508,8 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->plain.n = -1;
 }
 
-/* Calls the communicator's error handler for the error of a call that REPEAT has done. Returns the
- * code that the function of MPI returns to the program. */
+/* Calls the communicator's error handler for the error of a call that was done at once (REPEAT).
+ * Returns the code that the function of MPI returns to the program. */
 static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
                                                   struct tt_mpi_comm *record, tutti_status status)
 {

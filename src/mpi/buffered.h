@@ -28,7 +28,7 @@
  * nodes there is no such queue, so only reason 1 is dealt with: an acknowledgement for which the
  * system has no room stays with the receiver until the receiver calls the host.
  *
- * Only hosts that cannot drive Tutti (MPICH) need this.
+ * Only hosts whose progress cannot call Tutti (MPICH) need this.
  */
 #ifndef TT_MPI_BUFFERED_H
 #define TT_MPI_BUFFERED_H

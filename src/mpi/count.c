@@ -40,7 +40,7 @@ void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle)
     size_t i = (size_t)(tt_mpi_map_entry(map, handle) - map->entry);
     map->entry[i].handle = 0;
     map->n--;
-    /* The entries that follow the gap move to where a search would now find them. */
+    /* A search ends at a free entry, so the entries after the removed one are inserted again. */
     while (map->entry[i = (i + 1) & (map->size - 1)].handle) {
         struct tt_mpi_entry moved = map->entry[i];
         map->entry[i].handle = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sends the packets that Tutti's calls have left behind, in a job on several nodes over a host (the
- * program's MPI) that cannot drive Tutti, such as MPICH 4.0.
+ * program's MPI) whose progress cannot call Tutti, such as MPICH 4.0.
  *
  * When a call of Tutti has ended on this rank, some of its packets may still wait in the process,
  * because there was no room for them or no connection yet. Another rank may wait in Tutti for such

@@ -86,7 +86,8 @@ static int add_path(struct dl_phdr_info *info, size_t size, void *input)
     struct paths *paths = input;
     size_t n = strlen(info->dlpi_name) + 1;
     (void)size;
-    if (n == 1) return 0; /* the program itself: it would have called an MPI of its own directly */
+    /* the program itself: if it contained an MPI, it would call that MPI, and not this library */
+    if (n == 1) return 0;
     if (!may_define(info, "PMPI_Init")) return 0;
     char *text = realloc(paths->text, paths->n + n);
     if (!text) return 1;

@@ -9,10 +9,12 @@
  *
  *     ROW(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
  *
- * FACT is the function of backend.c that says what a call of this collective moves, and ROLES are
- * the arguments of that function. COUNT and DISPLACEMENT are the types of counts and displacements.
- * F(NAME, PARAMETERS, ARGUMENTS, FACT, ROLES) is expanded for each function that is derived from
- * the row.
+ * ROW is the macro that derives functions from the row (TT_MPI_ROW_...). NAME is the name of the
+ * collective in its blocking function (Bcast in MPI_Bcast), and LOWER that after the I of its
+ * nonblocking function (bcast in MPI_Ibcast). FACT is the function of backend.c that says what a
+ * call of this collective moves, and ROLES are the arguments of that function. COUNT and
+ * DISPLACEMENT are the types of counts and displacements. F(NAME, PARAMETERS, ARGUMENTS, FACT,
+ * ROLES) is expanded for each function that is derived from the row.
  *
  * The table names types of MPI, but includes no mpi.h: stub.c defines these types as machine words.
  */
@@ -164,9 +166,9 @@
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
 #define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)
 
-/* The nonblocking functions that Tutti takes if the host can drive Tutti: F(NAME, STARTED,
- * PARAMETERS, ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking function, and
- * NAME the name of the blocking one, whose PARAMETERS and ARGUMENTS follow. */
+/* The nonblocking functions that Tutti takes if the progress of the host can call Tutti: F(NAME,
+ * STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking
+ * function, and NAME the name of the blocking one, whose PARAMETERS and ARGUMENTS follow. */
 #define TT_MPI_ROW_STARTED(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, I##LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
 #define TT_MPI_STARTED(F) \
@@ -204,8 +206,8 @@
 #define TT_MPI_BUFFERS_3(F) F(Buffer_attach, Buffer_detach, int)
 #define TT_MPI_BUFFERS_4(F) F(Buffer_attach_c, Buffer_detach_c, MPI_Count)
 
-/* Functions of the host that Tutti calls and does not export itself: F(NAME). Those of the second
- * list are called only over a host that has MPI 4. */
+/* Functions of the host that Tutti calls and does not export itself: F(NAME). Those of
+ * TT_MPI_NEEDED_4 are called only over a host that has MPI 4. */
 #define TT_MPI_NEEDED_3(F) \
     F(Type_size_x) F(Type_get_envelope) F(Type_get_name) F(Comm_size) F(Comm_rank) \
     F(Comm_remote_size) F(Comm_test_inter) F(Comm_get_name) F(Get_library_version) F(Topo_test) \

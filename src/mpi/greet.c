@@ -46,8 +46,8 @@
 enum { LATE_SECONDS = 20, PATIENCE_NS = 20000000, PAUSE_NS = 50000 };
 
 /* Between two looks, a rank sleeps for 1/PAUSES of the time that it has waited so far, but at least
- * PAUSE_NS. So a long wait takes little processor time, and a name is noticed late only by this
- * part of the wait. */
+ * PAUSE_NS. So a long wait takes little processor time, and the time until a name is noticed is at
+ * most this part of the wait. */
 enum { PAUSES = 64 };
 
 static const char lacks[] = "does not have this library; the program runs without Tutti (are all "

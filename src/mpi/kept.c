@@ -17,9 +17,9 @@ enum { FILE_MOST = 1 << 20, LINES_MOST = 2048, RANKS_MOST = 1 << 20 };
 
 /* ---- What base/cache-file.c calls ---- */
 
-/* libtutti_mpi.so contains base/cache-file.c. This file is compiled there with other names for the
- * functions of the base that it calls (CMakeLists.txt), which are defined here, so that the library
- * does not contain a second copy of the rest of the base. */
+/* libtutti_mpi.so contains base/cache-file.c, but no second copy of the rest of the base. So the
+ * build gives other names to the functions of the base that cache-file.c calls (CMakeLists.txt),
+ * and this file defines functions with these names. */
 tutti_status tt_mpi_fail(tutti_status status, const char *format, ...);
 tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...);
 const char *tt_mpi_environment(const char *name);
@@ -242,16 +242,16 @@ static void print(FILE *out, const struct tt_mpi_place *place, const struct tt_m
     fprintf(out, " date=%s version=%s machine=%s\n", date, place->version, machine);
 }
 
-/* Returns whether two decisions are on the same shape, for communicators of as many ranks, which
- * are spread over nodes in the same way. */
+/* Returns whether two decisions are on the same shape, for communicators of the same number of
+ * ranks, which are spread over nodes in the same way. */
 static bool same(const struct tt_mpi_keep *a, const struct tt_mpi_keep *b)
 {
     return a->decision.shape == b->decision.shape && a->ranks == b->ranks &&
            strcmp(a->layout, b->layout) == 0;
 }
 
-/* Returns whether a line was measured on this machine, with this host MPI and as many processors,
- * by any version of Tutti. */
+/* Returns whether a line was measured on this machine, with this host MPI and this number of
+ * processors, by any version of Tutti. */
 static bool is_here(const struct kept_line *line, const struct tt_mpi_place *place,
                     const char *machine)
 {

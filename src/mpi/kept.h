@@ -6,10 +6,12 @@
  *     allreduce/1K/p4@nodes:2,2 by=tutti tutti-us=3.214 host-us=8.020 cores=2 host=open-mpi-v4.1.4
  *         date=2026-11-26T18:03:11Z version=0.9.0 machine=intel-r-xeon-2
  *
- * (in one line). "p4" is four ranks, and "1K" stands for the bytes from 1K up to 2K;
- * "allreduce/user/1K/p4" reduces by an operation of the program. A line is used only with the host
- * (the program's MPI), the kind of machine, the version of Tutti and the number of processors that
- * it names.
+ * (in one line). "p4" is four ranks, and "1K" stands for the bytes from 1K up to 2K. "@nodes:2,2"
+ * says that there are two ranks on each of two nodes; it is missing if all are on one. `by` is the
+ * side that does the calls, "tutti" or "host". tutti-us and host-us are the times of a call on the
+ * two sides, in microseconds, and `cores` is the number of processors. "allreduce/user/1K/p4"
+ * reduces by an operation of the program. A line is used only with the host (the program's MPI),
+ * the kind of machine, the version of Tutti and the number of processors that it names.
  *
  * A decision is kept if one side took at least a tenth less time than the other. If they were
  * closer, the next program measures again. A decision is not kept if the bytes of its calls are
@@ -54,8 +56,9 @@ bool tt_mpi_nodes_of(int n, const int *ranks, const int *node, char layout[TT_MP
  * them, if there are more. If there is no file, or it cannot be read, there are none. */
 void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept);
 /* Adds a decision, if it is clear enough to be kept. It replaces an earlier decision on the same
- * shape for communicators of as many ranks that are spread over nodes in the same way. If there is
- * no such decision, and TT_MPI_KEPT decisions are kept already, it replaces the oldest one. */
+ * shape for communicators of the same number of ranks that are spread over nodes in the same way.
+ * If there is no such decision, and TT_MPI_KEPT decisions are kept already, it replaces the oldest
+ * one. */
 void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep);
 /* Adds these decisions to the file. They replace lines for the same shape, ranks, processors, host
  * and machine. Lines that other processes add meanwhile stay. Does nothing if there are no

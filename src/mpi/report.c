@@ -68,8 +68,8 @@ static double calls_of(const struct tt_mpi_row *row)
     return (double)row->calls / row->ranks;
 }
 
-/* Returns how often the persistent collectives of a row were started: a start by all ranks of the
- * communicator, which each of them has counted, is one. */
+/* Returns how often the persistent collectives of a row were started: all ranks of the communicator
+ * together make one start, which each of them has counted. */
 static double starts_of(const struct tt_mpi_row *row)
 {
     return (double)row->starts / row->ranks;

@@ -287,8 +287,9 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
-    /* MPICH refuses equal buffers also on rank 0, which stores nothing. A call that is kept
-     * (again.h) is not checked for this on rank 0, so rank 0 keeps no call. */
+    /* MPICH refuses equal buffers also on rank 0, which stores nothing. The comparison with a kept
+     * call (again.h) does not notice equal buffers if one of them has no bytes, so rank 0 keeps no
+     * call. */
     bool compares = refuses_same_buffer() && call->record->rank == 0;
     return finish(call, &d, compares ? -1 : count, call->record->rank > 0,
                   TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));

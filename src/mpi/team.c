@@ -12,11 +12,12 @@
  * world (spawned, connected) is equal on all ranks, too: each member of such a communicator sees
  * ranks that are not of its own world.
  *
- * While Tutti waits it drives the host, since another rank may be waiting for a message that the
- * host of this rank has yet to send. Between nodes, what a call of Tutti has sent may need further
- * progress when the call has returned, for example to connect. So in a job on several nodes, the
- * host drives Tutti while the program waits in the host; if it cannot (MPICH 4.0), a thread does
- * (drain.h). On one node, nothing is left to do when a call has returned.
+ * While Tutti waits it drives the host (calls the host's progress), since another rank may be
+ * waiting for a message that the host of this rank has yet to send. Between nodes, what a call of
+ * Tutti has sent may need further progress when the call has returned, for example to connect. So
+ * in a job on several nodes, the host drives Tutti (the host's progress advances Tutti) while the
+ * program waits in the host; if it cannot (MPICH 4.0), a thread does (drain.h). On one node,
+ * nothing is left to do when a call has returned.
  */
 #include <ctype.h>
 #include <sched.h>
@@ -62,7 +63,7 @@ static struct {
     int (*progress)(void); /* Open MPI's opal_progress; NULL: another MPI */
     /* Functions of Open MPI: its progress begins to call a function, or stops calling it. */
     int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
-    bool registered;        /* the host's progress drives Tutti */
+    bool registered;        /* the host's progress advances Tutti */
     tutti_context *context; /* the context that the host's progress advances */
     /* The ranks are on several nodes. A host that drives Tutti then does so even while no
      * nonblocking call is in flight, because packets of a call that has returned may still wait to
@@ -254,7 +255,7 @@ static void close_communicators(void)
     job.node = NULL;
 }
 
-/* Ends the client, and first makes the host stop driving it. */
+/* Makes the host's progress stop advancing the client, and then ends the client. */
 static tutti_status close_client(void)
 {
     tutti_client *client = job.client;
@@ -396,15 +397,15 @@ static uint64_t group_of(int n, const int *ranks)
 /* The data that the first rank of a communicator sends to its other ranks when they inherit
  * decisions, and when they make the team. No other team that has a member in common with this team,
  * and is made at the same time, has the same tag. The decisions are those on communicators with the
- * same ranks, and those of earlier programs on communicators of as many ranks. */
+ * same ranks, and those of earlier programs on communicators of the same number of ranks. */
 enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;
     struct tt_mpi_decision decision[INHERITED];
 };
 
-/* Returns whether a decision of an earlier program is for communicators like this one: with as many
- * ranks, which are spread over nodes in the same way. */
+/* Returns whether a decision of an earlier program is for communicators like this one: with the
+ * same number of ranks, which are spread over nodes in the same way. */
 static bool holds(const struct tt_mpi_keep *known, const struct tt_mpi_comm *record)
 {
     return record->keeps && known->ranks == record->members &&
@@ -645,7 +646,7 @@ static void decide(struct tt_mpi_call *call)
     tt_mpi_unlock();
 }
 
-/* Lets the ranks meet in a barrier before a run, so that no rank is still in calls before the run.
+/* Lets the ranks meet in a barrier before a run, so that no rank is still in an earlier call.
  */
 static void meet_before_run(struct tt_mpi_call *call)
 {

@@ -13,7 +13,7 @@
  * (agree.h). */
 struct tt_mpi_all {
     bool one_node;            /* whether all ranks can share memory */
-    bool undriven;            /* whether the host of any rank cannot drive Tutti */
+    bool undriven;            /* whether on any rank the host's progress cannot call Tutti */
     uint64_t host;            /* a hash that is equal on ranks that can share memory */
     cpu_set_t own_processors; /* processors that this rank may use */
     cpu_set_t processors;     /* processors that any rank may use */
@@ -24,15 +24,16 @@ struct tt_mpi_flights {
     int (*push)(void); /* completes the calls that have ended, and returns how many these are */
 };
 /* Starts Tutti in this process. Returns whether it has started: on all ranks or on none. Collective
- * over the world. If the host MPI can drive Tutti, each call of its progress advances Tutti once
- * and then calls flights->push, as long as calls are in flight and Tutti is not itself driving the
- * host at that moment. `flights`: NULL if there will be no nonblocking calls. */
+ * over the world. If the progress of the host MPI can call Tutti (tt_mpi_drivable), each call of it
+ * advances Tutti once, if calls are in flight or the ranks are on several nodes, and then calls
+ * flights->push, if calls are in flight. It does neither while Tutti itself calls the host's
+ * progress. `flights`: NULL if there will be no nonblocking calls. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
 /* Returns whether the progress of this host MPI can call functions that Tutti registers. */
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
-/* Calls the progress of the host MPI. A host that can drive Tutti does so meanwhile. Returns the
+/* Calls the progress of the host MPI, which advances Tutti if it can (tt_mpi_drivable). Returns the
  * number of events that the host has handled; for MPICH, 1 if it has received a message of
  * buffered.h, and otherwise 0. */
 #define tt_mpi_push_host TT_MPI_OWN(push_host)

@@ -85,8 +85,8 @@ static struct {
     } op[MOST_OPERATIONS];
     int ops;
     struct tt_mpi_map of_type, of_op;
-    tutti_op commuting, ordered; /* Tutti's operations that call the program's, for one that
-                                  * commutes and for one that does not */
+    tutti_op commuting, ordered; /* operations of Tutti that call one of the program: for those
+                                  * that commute, and for the others */
 } known;
 
 /* Adds a type to the table of known types. A type that has another size in the host than in Tutti
@@ -281,10 +281,10 @@ static int make_bytes(int64_t size, MPI_Datatype *type)
 }
 
 /* Packs or unpacks one element that has more bytes than the host's functions MPI_Pack and
- * MPI_Unpack can count. A gather on MPI_COMM_SELF, whose pieces are this element and as many bytes,
- * makes the host copy the element. With a single rank, both hosts do a gather without messages and
- * without a state that other calls share, so other threads may be in collectives of MPI_COMM_SELF
- * meanwhile. Returns the host's code. */
+ * MPI_Unpack can count. A gather on MPI_COMM_SELF, whose pieces are this element and the same
+ * number of bytes, makes the host copy the element. With a single rank, both hosts do a gather
+ * without messages and without a state that other calls share, so other threads may be in
+ * collectives of MPI_COMM_SELF meanwhile. Returns the host's code. */
 static int convert_long(const struct tt_mpi_layout *layout, char *element, char *bytes, bool packs)
 {
     MPI_Datatype type;

@@ -268,7 +268,7 @@ static void lose(tutti_context *c, struct tt_peer *peer)
 {
     if (peer->gone || !peer->going) return;
     if (!tt_wired_may_cut(c, peer)) {
-        c->losing = true; /* the next advance tries to give this peer up again */
+        c->losing = true; /* the next advance tries again to give up this peer */
         return;
     }
     peer->gone = c->lost_some = true;

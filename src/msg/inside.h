@@ -273,7 +273,7 @@ struct tutti_context {
     /* Only the thread that uses the context accesses the members from here on. */
     _Alignas(TT_LINE) struct tt_inlet *inlet;
     int inlets, inlet_room;
-    /* The context takes the list of the packet rings that peers have announced from its mailbox,
+    /* The context takes from its mailbox the list of the packet rings that peers have announced,
      * and then opens the rings one after the other. This is the offset, in the segment, of the
      * first ring that is not open yet; 0: all are open. */
     int64_t announced;
@@ -310,7 +310,8 @@ struct tutti_context {
     /* the thread that uses the context; only in builds with assertions */
     _Atomic(const void *) user;
     int users;
-    /* the context inside whose advance the thread advances this context; NULL: none */
+    /* the context, of another client, that the thread was advancing when it began to advance this
+     * one; NULL: none */
     const tutti_context *outer;
 };
 

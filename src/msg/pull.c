@@ -279,7 +279,7 @@ static const struct tt_pending_handlers split_handlers = {.answered = acknowledg
 
 /* ---- At the origin ---- */
 
-/* A message for which its target has asked this origin for a split copy. */
+/* A message whose target has asked this origin for a split copy. */
 struct tt_split_copy {
     struct tt_split_copy *next;
     struct tt_peer *peer;

@@ -20,12 +20,13 @@
  * - it asks the origin to send the piece. Only the owner does so, which is the context whose
  *   handler received the message.
  *
- * Because of the last rule nobody waits for packets to a context that is not advanced any more,
- * except for messages that the context's own handlers received. Several contexts could not make the
- * origin faster either, since one context of the origin sends everything that was asked for. If
- * another context has claimed a piece and turns out not to reach the data by the network, the piece
- * goes back to the owner as posted work. The origin may claim pieces of the last portion, too: see
- * split copies below.
+ * If every context asked, the origin might send pieces to a context that nobody advances any more,
+ * and any message would have to wait for them. As only the owner asks, such a context can delay
+ * only the messages that its own handlers received. Several contexts could not make the origin
+ * faster either, since one context of the origin sends everything that was asked for. If another
+ * context has claimed a piece and turns out not to reach the data by the network, the piece goes
+ * back to the owner as posted work. The origin may claim pieces of the last portion, too: see split
+ * copies below.
  *
  * Why each piece is pulled once: a claim is a fetch-and-add of the portion's counter, and the
  * context that gets a number below the end has the piece. In a portion with a claim word (below)
@@ -137,13 +138,15 @@ void tt_receipt_unref(struct tutti_pending *receipt);
  *       <------------------------ ACK(op) -----   one for each piece written
  *       ------------------------- ACK(send) -->   when all pieces have ended, as always
  *
- * In the picture, `send` and `op` are the ids of the operations at the origin and at the target. A
- * claim word is a word in the packet ring by which the request to send came. It holds a serial
- * number, how many pieces the origin has claimed, and how many the target has claimed. The target's
- * contexts claim pieces from the front and the origin claims them from the end. So if a program
- * uses the same buffers again and again, each part of them stays in the cache of one processor. If
- * several contexts pull a message in portions (above), the last portion is the one with a claim
- * word. The claim word is set up before any other context knows of the message.
+ * RTS, SPLIT and ACK are packets (packet.h); RTS is the request to send. In the picture, `send` and
+ * `op` are the ids of the operations at the origin and at the target, `to` and `bytes` say where
+ * the message lies at the target, and n is the number of pieces. A claim word is a word in the
+ * packet ring by which the request to send came. It holds the message's serial number, how many
+ * pieces the origin has claimed, and how many the target has claimed. The target's contexts claim
+ * pieces from the front and the origin claims them from the end. So if a program uses the same
+ * buffers again and again, each part of them stays in the cache of one processor. If several
+ * contexts pull a message in portions (above), the last portion is the one with a claim word. The
+ * claim word is set up before any other context knows of the message.
  *
  * A claim is a compare-and-swap of the whole word. It succeeds only while the word holds the
  * message's serial number and the sum of the two counts is below the number of pieces. So each

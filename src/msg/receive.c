@@ -21,7 +21,12 @@
  *
  *     NEW --handler--> read in place, copied, dropped            all done
  *                 `--> PUT_OFF --tutti_message_receive--.
- *                 `------------------------------------> PULLED --> all done */
+ *                 `------------------------------------> PULLED --> all done
+ *
+ * The words in capitals are the states of a message (enum tt_receipt_state). The handler of a NEW
+ * message reads the payload in place, has it copied, or drops the message, which is then done. Or
+ * it puts the message off until the program calls tutti_message_receive. A short message that was
+ * put off is then copied and done at once; a long one is PULLED while its payload arrives. */
 
 /* ---- Pending messages ---- */
 

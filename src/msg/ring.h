@@ -8,11 +8,12 @@
  *     bulk    an area for the bytes after the mark of longer packets, each packet in one piece, in
  *             the order of the cells
  *
- *     writer's arena:  | who, how large | reader's positions | cell 0 | cell 1 | ... | bulk ... |
+ *     writer's arena:  | writer, sizes | reader's positions | cell 0 | cell 1 | ... | bulk ... |
  *
- * A short message is thus one line that moves from cache to cache. The reader looks at the mark of
- * the next cell. It publishes its positions a few times per lap (a lap is one pass over all cells),
- * on a line that the writer reads only when the ring seems full.
+ * A ring begins with the writer's rank and context, the number of cells and the size of the bulk
+ * area. A short message is thus one line that moves from cache to cache. The reader looks at the
+ * mark of the next cell. It publishes its positions a few times per lap (a lap is one pass over all
+ * cells), on a line that the writer reads only when the ring seems full.
  *
  * Why this is right. The low 16 bits of a mark are the lap in which it was written. So the reader
  * does not mistake what an earlier lap left in a cell for a new packet: each lap writes each cell

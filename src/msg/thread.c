@@ -121,7 +121,7 @@ int tt_work_do(tutti_context *context)
     for (struct tt_work *next; w; w = next, n++) {
         next = w->next;
         bool ours = !w->drop;
-        /* the work of the library may have freed its node */
+        /* work of the library may free its own node, so *w is not read after the call */
         if (!ours || !context->msg->leaving) w->work(context, w->arg);
         if (ours) tt_free(w);
     }

@@ -5,7 +5,8 @@
  *
  * A link is opened for the first packet. Each rank publishes the addresses of its contexts by
  * src/boot. For a context that is made after the start of the job this may be slow, so context 0 of
- * the rank is asked for the address as well. Context 0 answers as soon as it is advanced:
+ * the rank is asked for the address as well. Context 0 answers as soon as it is advanced. In this
+ * picture, context 2 of this rank has a first packet for context 1 of rank r:
  *
  *     context 2 here                              rank r
  *     ADDRESS(1, my address)   -- link to 0 -->      context 0: opens a link back
@@ -408,8 +409,8 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
 
 /* How links between nodes end. If a rank is known to have died, its link is made to fail; the
  * operations on it then end with PEER once nobody reads their buffers any more. If a rank has left,
- * or cannot go on but still runs, its link is closed in order once it is idle. That rank closes its
- * side in the same way, because neither side can close a link in order without the other side. UCX
+ * or cannot go on but still runs, its link is closed properly once it is idle. That rank closes its
+ * side in the same way, because neither side can close a link properly without the other side. UCX
  * does not notify a live process of a link that the other side made to fail. Such a process stops
  * at an assertion (UCX 1.13, ucp_ep_update_remote_id) if it is still setting up its side of the
  * link. */
