@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allgather(v) `direct`: every rank copies every piece out of its owner's input.
+ * Allgather(v) `direct`: every rank copies every piece out of the input of its owner. IN@1 is the
+ * input of rank 1.
  *
- *     OUT@0  [IN 0][<- IN@1][<- IN@2]
- *     OUT@1  [<- IN@0][IN 1][<- IN@2] ...
+ *     OUT of 0  [<- IN  ][<- IN@1][<- IN@2]
+ *     OUT of 1  [<- IN@0][<- IN  ][<- IN@2] ...
  *
  * There is one copy, and there are two rounds of signals: the first says that the inputs are open,
  * the second that all of them have been read. Each rank begins with the rank after it, so that no

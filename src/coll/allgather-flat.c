@@ -3,8 +3,8 @@
  * Allgather(v) `flat`: every rank copies its piece into its window, and all other ranks copy it
  * out.
  *
- *     0  IN -> WIN ==\/==> OUT[1] OUT[2]
- *     1  IN -> WIN ==/\==> OUT[0] OUT[2] ...
+ *     rank 0  IN -> WIN ==\/==> pieces 1 and 2 to OUT
+ *     rank 1  IN -> WIN ==/\==> pieces 0 and 2 to OUT ...
  *
  * There is one round if the pieces fit the window. Longer pieces go in slices through its two
  * halves. Before a rank fills a half again, it has awaited the flags of all ranks for the slice in

@@ -4,12 +4,12 @@
  * to rank of a network. In each round neighbours exchange what they received in the round before.
  * There are as many rounds as there are links between the two ranks that are farthest apart.
  *
- *     torus:3x3-hole(1,1)      0 1 2     round 1    0 -> 1 [0]        its own piece
- *                              3 . 4     round 2    1 -> 6 [0] [2]    what 0 and 2 sent to 1
+ *     torus:3x3-hole(1,1)      0 1 2     round 1    0 -> 1 [0]        its own piece, piece 0
+ *                              3 . 4     round 2    1 -> 6 [0] [2]    pieces that 0 and 2 sent to 1
  *                              5 6 7
  *
- * The trees consist of links between ranks. A node that is missing from the network has no rank, so
- * no message passes it, whichever nodes are missing.
+ * The trees consist of links between ranks. A node that is missing from the network (the dot) has
+ * no rank, so no message passes it, whichever nodes are missing.
  * Source: CN101114273, "torus discontinuities"; trees by breadth-first search.
  */
 #include "coll/forward.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allreduce `direct`: each rank reduces its own block straight from all inputs, in one pass. Then
- * it copies the other blocks out of their owners' results.
+ * it copies the other blocks out of their owners' results. OUT@1 is the OUT of rank 1.
  *
  *              block 0   block 1   block 2
  *     OUT@0   [  sum  ] <-------  <-------

@@ -63,8 +63,8 @@ static void unfold(struct tt_builder *b, int me, int64_t bytes)
     tt_wait(b, me % 2 ? tt_recv(b, me - 1, out, bytes) : tt_send(b, me + 1, out, bytes));
 }
 
-/* Appends one round of the i-th of the ranks that take part. Its partner is number i ^ bit of these
- * ranks. In the `first` round the rank's operand is IN, and later OUT. */
+/* Appends one round of the i-th of the ranks that take part. Its partner has the number i ^ bit
+ * among these ranks. In the `first` round the rank's operand is IN, and later OUT. */
 static void exchange(struct tt_builder *b, const struct halves *h, int i, int bit, bool first,
                      int64_t bytes)
 {

@@ -2,9 +2,10 @@
  *
  * Allreduce `flat`: every rank copies its input into its window and raises its flag. Then every
  * rank reduces all inputs in one pass, in the same order, so that all ranks get the same bits.
+ * WIN@1 is the window of rank 1.
  *
- *     0  IN -> WIN ==\/==> OUT <- IN op WIN@1 op WIN@2
- *     1  IN -> WIN ==/\==> OUT <- WIN@0 op IN op WIN@2 ...
+ *     rank 0  IN -> WIN ==\/==> OUT <- IN op WIN@1 op WIN@2
+ *     rank 1  IN -> WIN ==/\==> OUT <- WIN@0 op IN op WIN@2 ...
  *
  * There is one round and no closing barrier. Every rank does the whole work, so the algorithm suits
  * small inputs, or two ranks. Up to 48 bytes travel in the cache line of the flag. A message that

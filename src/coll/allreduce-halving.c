@@ -7,16 +7,17 @@
  * allgather phase. halving.h explains the places of ranks, and the pairs and their `rep` if p is
  * not a power of two.
  *
- *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
- *     step 1   0<>2  1<>3    [####]                   2
- *     gather   0<>2  1<>3    [####]
- *              0<>1  2<>3    [########]
+ *     p = 4; two # are one block:
+ *     step 0   0<>1  2<>3    [########]  each rank reduces two of the four blocks
+ *     step 1   0<>2  1<>3    [####]      each rank reduces one of these two
+ *     gather   0<>2  1<>3    [####]      each rank has two finished blocks
+ *              0<>1  2<>3    [########]  each rank has all four
  *
  * L is the length of the vector in bytes. A rank reduces (p-1)/p L bytes, and sends and receives 4
- * (p-1)/p L bytes, if p is a power of two. Otherwise it reduces up to L/2 more, and moves up to 2 L
- * more (halving.h). Runs of adjacent ranks are combined, the lower one first, so any operation is
- * allowed. With direct access a rank reduces a slice from where it lies in the partner's buffer,
- * and only the allgather phase copies data.
+ * (p-1)/p L bytes in all, if p is a power of two. Otherwise it reduces up to L/2 more, and moves up
+ * to 2 L more (halving.h). Runs of adjacent ranks are combined, the lower one first, so any
+ * operation is allowed. With direct access a rank reduces a slice from where it lies in the
+ * partner's buffer, and only the allgather phase copies data.
  * Source: CN101206588, corrected; docs/plan.md has the plan of rank 0 of four ranks.
  */
 #include "coll/halving.h"
@@ -37,10 +38,10 @@ static struct tt_slices whole(const struct tt_halving *h)
 
 /* ---- Rounds of the allgather phase ---- */
 
-/* Before round t a place has a part of the vector, in s slices. In each turn of round t-1 it got
- * one of these slices from each partner. first_slices returns how many of the s slices the place
- * had before round t-1, and turn_slices how many it got in each turn of round t-1. If t is 0, both
- * return 1: the reduction before the phase makes one slice after the other. */
+/* Before round t a place has a part of the vector, in s slices. The place had the first of these
+ * slices before round t-1: first_slices returns their number. It got the others in round t-1, in
+ * groups of one slice from each partner: turn_slices returns the number of slices in a group. If t
+ * is 0, both return 1: the reduction before the phase makes one slice after the other. */
 static int first_slices(const struct tt_halving *h, int t)
 {
     return t == 0 ? 1 : h->s / (tt_halving_partners(h, step_of(h, t - 1)) + 1);
@@ -76,7 +77,8 @@ static void post(struct tt_builder *b, const struct tt_halving *h, int t, int j)
     if (t < h->m) tt_halving_post(b, h, step_of(h, t), tt_halving_gathered(h, t, j));
 }
 
-/* Starts to get slice j from each partner of round t, once the partner has posted it. */
+/* Starts to get slice j from each partner of round t, once the partner has signalled that the slice
+ * is ready. */
 static void get_slice(struct tt_builder *b, const struct tt_halving *h, int t, int j,
                       tt_started *got)
 {
@@ -106,8 +108,9 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h, tt_start
     }
 }
 
-/* Appends round t of the allgather phase: gets the partners' slices, and posts them for round t+1.
- * The caller has already started to get the first slices of round 0. */
+/* Appends round t of the allgather phase: gets the partners' slices, and signals when they are
+ * ready for the partners of round t+1. The caller has already started to get the first slices of
+ * round 0. */
 static void allgather_round(struct tt_builder *b, const struct tt_halving *h, int t,
                             tt_started *got)
 {

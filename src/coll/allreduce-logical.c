@@ -6,6 +6,7 @@
  *     lane 0   [ 0 <= 1 2 3 ] <- [4 <= 5] ...     a slice goes up
  *     lane 1   [ 0 => 1 2 3 ] -> [4 => 5] ...     while an earlier one comes down
  *
+ * Brackets are nodes. The arrows <= and => are copies through windows, and <- and -> are messages.
  * So both directions of the network are busy at once, and a long vector takes about as long as in a
  * reduce.
  * Source: docs/hierarchy.md.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce `window`: each rank reduces its own block of the slice, from its input and the windows
- * of the others, into its own window. Then every rank collects the blocks.
+ * Allreduce `window`: the vector goes in slices. Each rank reduces its own block of a slice, from
+ * its input and the windows of the others, into its own window. Then every rank collects the
+ * blocks. WIN@1 is the window of rank 1.
  *
  *               block 0   block 1   block 2
  *     WIN@0    [  sum  ]  [ input ]  [ input ]
@@ -30,7 +31,8 @@ static struct allreduce_window_cut cut(const struct tt_call *call, const struct 
     struct allreduce_window_cut c;
     int64_t bytes = tt_call_bytes(call), unit = map->p * call->sz;
     struct tt_slices most = tt_window_slices(call, map, bytes, unit, &c.base);
-    /* Slices that are as equal as possible are not longer than those of `most`, so they fit too. */
+    /* The slices `most` fit the window. Slices that are as equal as possible are not longer, so
+     * they fit, too. */
     c.s = most.turns == 1 ? most
                           : tt_slices(bytes, tt_round_up(tt_div_up(bytes, most.turns), unit), unit);
     c.block = tt_round_up(tt_div_up(c.s.len, map->p), call->sz);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoall `direct`: every rank copies the blocks that are meant for it out of the inputs of the
- * others.
+ * others. IN@1 is the input of rank 1.
  *
  *     IN@0  [to 0][to 1][to 2]
  *     IN@1  [to 0][to 1][to 2]  ==> OUT@1 [from 0][from 1][from 2]
@@ -12,8 +12,8 @@
  *
  * For alltoallv the algorithm is called `flat`. There each rank publishes the place of each segment
  * when it opens its input, so that no rank needs the counts of another. Ranks without data for each
- * other do not wait for each other, and do not signal each other if they are on several nodes: both
- * know that there are no data.
+ * other do not wait for each other, because both know that there are no data. In a team on several
+ * nodes they do not signal each other either.
  * Source: single-copy exchange by cross-memory attach.
  */
 #include "coll/coll-util.h"

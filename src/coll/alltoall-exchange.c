@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoall(v) and allgather(v) `exchange`: a total exchange by puts. Each rank goes over its list
- * of segments in a random order of its own. In every round it puts one chunk of each segment, and
- * it drops the segments that are finished. In an allgather the rank has the same segment, its
- * piece, for all ranks.
+ * of segments in a random order of its own. In every round it puts one chunk of each segment into
+ * the OUT of the receiver, and it drops the segments that are finished. In an allgather the rank
+ * has the same segment, its piece, for all ranks.
  *
- *     0:  [to 1]....  [to 2]...........       round 1: a chunk of each, in random order
- *             [to 1]    [to 2]                round 2 ...
+ *     rank 0:  [to 1]....  [to 2]...........       round 1: a chunk of each segment
+ *                  [to 1]        [to 2]....        round 2: the next chunks
  *
  * There are two rounds of signals: the first says that the outputs are open, the second that all
  * puts are in place. There are no receives, so no order can deadlock. Where memory is not shared,
@@ -39,7 +39,8 @@ static int64_t chunk(const struct tt_call *call)
 static void put_to(struct tt_builder *b, const struct tt_call *call, int me, int r)
 {
     struct tt_span out = outgoing(call, me, r);
-    /* In the v-forms OUT@r begins at the segment that rank r expects from this rank. */
+    /* In the v-forms, OUT@r (the OUT of rank r) begins at the segment that r expects from this
+     * rank. */
     int64_t theirs = tt_call_segments(call) ? 0 : tt_block_from(call, me).off;
     if (r != me)
         tt_entry(b,

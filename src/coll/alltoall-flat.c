@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Alltoall `flat`: every rank copies the blocks for the others into its window, and then copies its
- * own blocks out of all windows.
+ * Alltoall `flat`: every rank copies the blocks for the others into its window, and then copies the
+ * blocks that are meant for it out of all windows. WIN@1 is the window of rank 1.
  *
  *     WIN@0        [to 1][to 2]
  *     WIN@1  [to 0]      [to 2]  ==> OUT@1 [from 0][from 1][from 2]

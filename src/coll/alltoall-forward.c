@@ -4,7 +4,7 @@
  * each round neighbours exchange bundles of blocks. There are as many rounds as there are links
  * between the two ranks that are farthest apart.
  *
- *     mesh:4, of rank 1       round 1    1 -> 2 [for 2] [for 3]            1 -> 0 [for 0]
+ *     mesh:4, sent by 1       round 1    1 -> 2 [for 2] [for 3]            1 -> 0 [for 0]
  *                             round 2    1 -> 2 [0's for 2] [0's for 3]    1 -> 0 [2's for 0]
  *                             round 3                                      1 -> 0 [3's for 0]
  *

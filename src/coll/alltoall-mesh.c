@@ -7,10 +7,10 @@
  *     6 7 8
  *
  * The grid is that of the network, with any number of dimensions and any extents, closed to a torus
- * or not. (On a mesh the message from the last place to the first takes the links backwards, which
- * no other message uses.) Without such a network, the ranks are cut into rows and columns whose
- * lengths are as close as possible. On a square there are 2 (sqrt(p) - 1) steps, close to the lower
- * bound.
+ * or not. (On a mesh, the message from the last place of a line to the first goes over all links of
+ * the line in the opposite direction, in which no other message goes.) Without such a network, the
+ * ranks are cut into rows and columns whose lengths are as close as possible. On a square there are
+ * 2 (sqrt(p) - 1) steps, close to the lower bound.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/grid.h"

@@ -24,7 +24,7 @@ struct bundles {
     struct tt_builder *b;
     const struct tt_call *call;
     struct tt_nodes nodes;
-    int me, node, size; /* this rank, its node, and the ranks of the node */
+    int me, node, size; /* this rank, its node, and the number of ranks of the node */
     const int *mates;   /* the ranks of this node; the first one is its leader */
     int64_t *row; /* row[i]: where in `rows` the row of mates[i] begins; last entry: the end */
     /* part[i * n + k], for n nodes: where in the row of mates[i] the part for node k begins */
@@ -187,9 +187,9 @@ static void exchange(const struct bundles *f)
     }
 }
 
-/* Appends to `row` what all ranks have sent to rank `to`. The caller serves the ranks of this node
- * in order, so f->from has the piece of each sender that is for `to`, and is moved to its next
- * piece. */
+/* Copies what all ranks have sent to rank `to`: to `row`, or to OUT if `to` is this rank. The
+ * caller calls this for the ranks of this node in order. So f->from says where the piece of each
+ * sender for `to` lies, and is then moved on to the next piece of that sender. */
 static void collect(const struct bundles *f, int to, struct tt_range row)
 {
     for (int i = 0; i < f->nodes.first[f->nodes.n]; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Alltoallv `mixed`: short blocks go through the windows, and long ones are copied from buffer to
- * buffer.
+ * buffer. IN@1 is the input of rank 1.
  *
  *     rank 1   IN [to 0] -> WIN@1 ==> OUT@0        short
  *              IN [     to 2    ] ==> OUT@2        long
@@ -23,13 +23,13 @@
 
 /* A block of at most this many bytes is short:
  *
- *     MAPPED   where all memory is mapped
- *     SHORT    where reading is cheap; with more than MANY ranks FEWER
- *     LONG     elsewhere; with more than MANY ranks SHORT
+ *     MAPPED   where ranks access each other's buffers by loads and stores
+ *     SHORT    where reading is cheap; FEWER with more than MANY ranks
+ *     LONG     elsewhere; SHORT with more than MANY ranks
  *
  * With many ranks the limits are lower, because the caches then keep fewer bytes. The two copies of
- * a short block take less time than one copy by the kernel, or, where all memory is mapped, than
- * the second round of signals. */
+ * a short block take less time than one copy by the kernel. If ranks access each other's buffers by
+ * loads, the two copies take less time than the second round of signals. */
 enum { MANY = 8, MAPPED = 2 << 10, FEWER = 4 << 10, SHORT = 16 << 10, LONG = 128 << 10 };
 
 static int64_t usual(const struct tt_map *map)

@@ -3,7 +3,7 @@
  * Barrier `flat`: every rank signals all others that it has arrived, and awaits the signals of all.
  *
  *     0 1 2 3
- *     !-!-!-!      each rank raises its flag, and reads the flags of p-1 ranks
+ *     !-!-!-!      each rank raises its flag (!), and reads the flags of p-1 ranks
  *
  * There is one round, which is the minimum. On a network it takes p(p-1) messages, but in shared
  * memory only p stores.

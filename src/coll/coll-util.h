@@ -66,7 +66,7 @@ static inline int64_t tt_part_slice_len(const struct tt_part_slices *s, int j)
     return j < s->n - 1 ? s->len : s->tail;
 }
 
-/* Reasons to refuse a call that several algorithms share. */
+/* Reasons to refuse a call, each given by several algorithms. */
 extern const char tt_needs_node[], tt_needs_window[], tt_needs_order[], tt_needs_fewer[],
     tt_needs_memory[];
 /* Returns NULL if every rank can read at least `bytes` of every other rank's WIN, else the

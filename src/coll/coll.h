@@ -26,9 +26,9 @@
 struct tt_costs {
     int64_t ts, tw, tw_both, tr, gamma;
     bool all_ports;
-    bool starts_side_by_side; /* only the sender spends t_s: messages that reach a rank at the same
-                               * time have all started together, and only their bytes arrive one
-                               * after the other */
+    bool starts_side_by_side; /* only the sender of a message spends t_s: if several ranks send to
+                               * one rank, they spend t_s at the same time, and only the bytes of
+                               * the messages arrive one after the other */
 };
 
 struct tt_composition;
@@ -38,10 +38,10 @@ struct tt_composition;
  * (tt_call.longest; alltoallv only).
  *
  * In a gatherv or scatterv whose `first` is TT_FIRST_NOTHING, one rank of each pair gets a piece,
- * and the other rank gives it. In the plans, the rank that gets a piece awaits a signal of the rank
- * that gives it before it accesses memory of that rank, even if it expects an empty piece. When it
- * sees the signal, it compares the counts of the two ranks; the rank that gives the piece compares
- * nothing. */
+ * and the other rank gives it. In the plans, the rank that gets a piece, even an empty one, first
+ * awaits a signal of the rank that gives the piece, and only then accesses memory of that rank. At
+ * the signal, the rank that gets the piece compares the counts of the two ranks; the rank that
+ * gives the piece compares nothing. */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {
@@ -67,16 +67,18 @@ struct tt_algorithm {
      * plan.h). Each phase is built without the others. NULL: there is 1 phase. */
     int (*phases)(const struct tt_call *call, const struct tt_map *map);
     enum tt_first first;
-    /* the stages of a composed algorithm, whose other functions are those of composed.h; else
-     * NULL */
+    /* the stages of an algorithm whose functions above are those of composed.h; NULL: the algorithm
+     * has no stages */
     const struct tt_composition *composition;
     /* The plans of all ranks, which take the place of `build`, if this row was made from a plan
-     * file. Such a row applies to one problem only. NULL: the row was not made from a plan file. */
+     * file. Such a row applies only to the call and the number of ranks for which the plans were
+     * read. NULL: the row was not made from a plan file. */
     const struct tt_plan *const *plans;
 };
 
 /* All algorithms. A new one goes to the end, for two reasons: where nothing else decides, the first
- * algorithm that applies is chosen, and the test run-oracle numbers its mutants in this order. */
+ * algorithm that applies is chosen, and the test run-oracle, which changes plans at random, goes
+ * through the algorithms in this order. */
 #define TT_ALGORITHMS(X)                                                                           \
     X(barrier_flat)                                                                                \
     X(barrier_dissemination)                                                                       \

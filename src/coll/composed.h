@@ -129,9 +129,10 @@ int64_t tt_stage_part_bytes(const struct tt_stage_team *team, int j);
 enum { TT_LAST_PEER = -1 };
 void tt_stage_peers(const struct tt_stage_team *team, int me, int i, struct tt_stage *stage);
 /* Sets *stage to stage `which` of an allgather(v); the team's call must be an allgather(v). After
- * all TT_COLLECTING stages, each rank has the pieces of all ranks: in their places in OUT if the
- * ranks of each node are adjacent and the call is no v-form, else at the beginning of the bytes of
- * TMP that keep their contents, in the order in which struct tt_nodes lists the ranks. */
+ * all TT_COLLECTING stages, each rank has the pieces of all ranks. If the ranks of each node are
+ * adjacent and the call is no v-form, the pieces are in their places in OUT. Otherwise they are at
+ * the beginning of the bytes of TMP that keep their contents, in the order in which struct tt_nodes
+ * lists the ranks. */
 enum { TT_COLLECTING = 3 };
 void tt_stage_collect(const struct tt_stage_team *team, int me, int which, struct tt_stage *stage);
 /* Makes the stage's buffer `buf` refer to the buffer `at` of the whole team, from offset `off`

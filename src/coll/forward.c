@@ -62,8 +62,8 @@ static int64_t flow(const struct tt_forward *f, int from, int to, int t)
 }
 
 /* Whether the message that comes from rank `from` in round t can be received in its final place. It
- * can if this rank keeps all its bytes (this rank may also forward them) and its pieces lie side by
- * side in OUT. If so, sets *at to their place. */
+ * can if this rank keeps all bytes of the message (it may also forward them), and the pieces of the
+ * message lie side by side in OUT. If so, sets *at to their place. */
 static bool is_kept_whole(const struct tt_forward *f, int from, int t, struct tt_range *at)
 {
     struct tt_span all = {0, 0};

@@ -30,8 +30,8 @@ struct tt_forward {
     struct tt_forest forest;
     int me, links;
     struct tt_forward_link *link; /* one link for each neighbour */
-    /* For each source, the offset in TMP of its data for this rank and the ranks behind this
-     * one. */
+    /* By source: the offset in TMP of the data of that source for this rank and for the ranks
+     * behind this rank. */
     int64_t *place;
     struct tt_growing copy;
     struct tt_range in[2], out; /* places in TMP: received data of this round and of the one before,

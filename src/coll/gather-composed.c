@@ -4,7 +4,7 @@
  * them in one message to the root.
  *
  *     [0 1 2 3]   [4 5]   [6]       in each node to its leader, by the algorithm `flat`
- *      4 ==> 0 <- 6                 a message for each other node
+ *      4 -> 0 <- 6                  to the root 0, a message from each other node
  *
  * If the ranks of a node are not adjacent, the root copies the pieces to their places at the end.
  * Source: docs/hierarchy.md.

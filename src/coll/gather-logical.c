@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gather `logical`: pieces go up the logical tree of unequal nodes (topo/logical.h). The ranks of
- * each node send their pieces to its local root, which sends all of them to a rank of the largest
- * node; those ranks send what they have to the root.
+ * Gather `logical`: pieces go up the logical tree of unequal nodes (topo/logical.h). On each node
+ * but the largest, the ranks send their pieces to the local root, which sends all of them to a rank
+ * of the largest node. The ranks of the largest node send what they have to the root.
  *
  *     [ 0  1  2  3 ]    the ranks of the largest node, 1, 2 and 3, receive from other nodes at the
  *          ^  ^  ^      same time; 0 is the root

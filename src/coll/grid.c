@@ -49,7 +49,7 @@ void tt_grid_exchange(struct tt_builder *b, const struct tt_grid *grid, int me, 
 }
 
 /* Returns the time. Along a dimension of extent e, the messages have 1 to e - 1 sets of p / e
- * blocks. A rank copies each set before it sends it, and again when it has arrived. In the first
+ * blocks. A rank copies each set that it sends, and each set that it receives. In the first
  * dimension a rank also copies its own set once. */
 int64_t tt_grid_time_ps(const struct tt_grid *grid, int p, int64_t m, const struct tt_costs *c)
 {

@@ -387,11 +387,11 @@ static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
         if (is_there(h, tt_halving_partner(h, h->i, 0, g), 0)) tt_await(b, partner_rep(h, 0, g), 1);
 }
 
-/* Reduces the g-th part that this rank gives in step k+1, and posts it slice by slice. The operands
- * are the data that step k brings. They become ready in s slices, in the order of tt_halving_list.
- * The part is 1/parts of these data and is also cut into s slices. So one slice of step k covers
- * `parts` slices of the part, and the rank awaits the next slice of step k before every `parts`
- * slices of the part. */
+/* Reduces the g-th part that this rank gives in step k+1, slice by slice, and signals each slice
+ * when it is ready. The operands are the data that step k brings. They become ready in s slices, in
+ * the order of tt_halving_list. The part is 1/parts of these data and is also cut into s slices. So
+ * one slice of step k covers `parts` slices of the part, and the rank awaits the next slice of step
+ * k before every `parts` slices of the part. */
 static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
 {
     struct tt_span list[TT_HALVING_SLICES];

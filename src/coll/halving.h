@@ -74,8 +74,8 @@ struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *ma
 /* Return the place of a rank, and the rank that is the rep of place i. */
 int tt_halving_place(const struct tt_halving *h, int rank);
 int tt_halving_rep(const struct tt_halving *h, int i);
-/* Returns the place that ends with the block of place i, if each rank has a block of its own. Place
- * i ends with the block of that place, which may be i itself. */
+/* Returns, if each rank has a block of its own, the place that has the block of place i after the
+ * reduce-scatter phase. It may be i itself; if not, place i has the block of that place. */
 int tt_halving_holder(const struct tt_halving *h, int i);
 /* Returns the rank that owns part `side` of the block with which this rank's place ends; -1: there
  * is no such part. The block belongs to one rank, the rep of a place (part 0), or to the two ranks

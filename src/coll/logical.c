@@ -160,8 +160,8 @@ static void tail(struct tt_builder *b, const struct logical_part *part)
     if (s->tail != s->len) tt_tail(b, s->tail);
 }
 
-/* Returns the place in the window of `rank` of the slice number `slot` of the slices that go up in
- * this turn, which lie side by side in one half of the window. */
+/* Returns where slice number `slot` lies in the window of `rank`. The slices that go up in this
+ * turn lie side by side in one half of the window. */
 static struct tt_range up_window(struct tt_builder *b, const struct logical_part *part, int rank,
                                  int slot)
 {
@@ -271,9 +271,9 @@ static void add_windows(struct tt_builder *b, const struct logical_part *part, s
 }
 
 /* Combines, at the local root, the operands of this turn from its node and from its children, with
- * its own slice `in`, into sum[0]. Only the root of the whole tree, if the tree keeps the order of
- * the ranks, may need two sums: sum[0] for the ranks before those of its own node, and sum[1] for
- * the ranks after them (tree.runs). */
+ * its own slice `in`, into sum[0]. Only the global root may need two sums, if operands stay in rank
+ * order (tree.runs): sum[0] for the ranks before the node of the call's root, and sum[1] for the
+ * ranks after this node. */
 static void take(struct tt_builder *b, const struct logical_part *part, struct operands *o,
                  struct tt_range in, const struct tt_range *sum)
 {

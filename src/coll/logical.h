@@ -13,9 +13,9 @@
  *
  * For an operation that does not commute, operands must stay in rank order. The tree is then made
  * so that the nodes below each local root are adjacent (topo/logical.h), and the local root
- * combines them into one operand. But the operand of a receiver and the operands of its children
- * need not be adjacent to each other. So the receiver does not combine them: it puts them side by
- * side into its window, and its local root combines all of them.
+ * combines them into one operand. A receiver is a rank with children on other nodes. Its operand
+ * and those of these children need not be adjacent to each other. So the receiver does not combine
+ * them: it puts them side by side into its window, and its local root combines all of them.
  *
  * In one case the global root (topo/logical.h) sends two operands, in two messages, to the root of
  * the call: when the ranks of that root's node lie, in rank order, between the ranks that the

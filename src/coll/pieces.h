@@ -9,8 +9,8 @@
  * Each rank below the root sends one message to its parent, or gets one from it, with the pieces of
  * all ranks below it. Their order is that of a walk through the tree: a rank, then what is below
  * each of its children, of which those on the rank's own node come first. If the ranks below a
- * child of the root follow one another, their pieces lie as in the root's buffer; otherwise the
- * root copies them between its buffer and scratch.
+ * child of the root have consecutive numbers in this order, the message lies in the root's buffer
+ * as it is; otherwise the root copies the pieces between its buffer and scratch.
  */
 #ifndef TT_COLL_PIECES_H
 #define TT_COLL_PIECES_H

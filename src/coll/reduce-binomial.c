@@ -3,7 +3,7 @@
  * Reduce `binomial`: the tree of broadcast `binomial`, upwards. Each rank receives the slices of
  * all its children at once and combines them with its own slice in one pass.
  *
- *     0>1    2>3    4>5    6>7  (upwards)
+ *     0<1    2<3    4<5    6<7
  *     0 <--- 2      4 <--- 6
  *     0 <---------- 4
  *

@@ -4,7 +4,7 @@
  * the root, which is one of them.
  *
  *     [0 1 2 3]   [4 5]   [6]       in each node, a reduce by `flat` into scratch of the leader
- *      0 -> 5, 6 -> 5               among leaders by `binomial`, or for long vectors by `halving`
+ *      0 -> 5, 6 -> 5               root 5: by `binomial`, or for long vectors by `halving`
  *
  * A node is wide if it has many ranks while the vector is long (tt_stage_is_wide). It does an
  * allreduce by `window` instead of the reduce by `flat`.

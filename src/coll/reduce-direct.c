@@ -9,8 +9,9 @@
  *                |      (the root)   |
  *     OUT@1   [  sum  ] [  sum  ] [  sum  ]
  *
- * There are two rounds of signals, and all ranks share the work. A call in place needs nothing
- * special: only rank r reads block r of the root's input, and then overwrites it.
+ * IN@* stands for the inputs of all ranks, each v for one of them, and OUT@1 is the OUT of the
+ * root. There are two rounds of signals, and all ranks share the work. A call in place needs
+ * nothing special: only rank r reads block r of the root's input, and then overwrites it.
  * Source: reduce-scatter and gather (Rabenseifner 2004) by single copy.
  */
 #include "coll/coll-util.h"

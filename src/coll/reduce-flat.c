@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reduce `flat`: every rank copies its input into its window, and the root reduces all of them in
- * one pass.
+ * one pass. WIN@1 is the window of rank 1.
  *
  *     1  IN -> WIN ==\
  *     2  IN -> WIN ===> root: OUT <- IN op WIN@1 op WIN@2 ...

@@ -5,16 +5,17 @@
  * blocks go to the root. halving.h explains the places of ranks, and the pairs and their `rep` if p
  * is not a power of two.
  *
- *     step 0   0<>1  2<>3    [########]  each reduces 4 of 8 blocks
- *     step 1   0<>2  1<>3    [####]                   2
+ *     p = 4; two # are one block:
+ *     step 0   0<>1  2<>3    [########]  each rank reduces two of the four blocks
+ *     step 1   0<>2  1<>3    [####]      each rank reduces one of these two
  *     gather   2>0   3>1     [####]      places counted from the root's: i ^ root
- *              1>0           [########]
+ *              1>0           [########]  the root has all four blocks
  *
  * By messages the gather goes along a binomial tree (with radix k a rank receives from k - 1 others
  * at once), and each rank passes on all it has. By direct access each rank puts its block into the
  * root's buffer itself, slice by slice while the next slice is reduced; that is the only copy. L is
  * the length of the vector in bytes. A rank reduces (p-1)/p L bytes, and the root sends and
- * receives 3 (p-1)/p L bytes (p a power of two).
+ * receives 3 (p-1)/p L bytes in all (p a power of two).
  * Source: CN101206588, corrected.
  */
 #include "coll/halving.h"

@@ -5,7 +5,7 @@
  * its node to them.
  *
  *     [0 1 2 3]   [4 5]   [6]       in each node, a reduce by `flat` (wide nodes: see below)
- *      0 <------> 4 <---> 6         reduce_scatter by `circulant` or `halving`; 4, 2, 1 blocks
+ *      0 <------> 4 <---> 6         reduce_scatter by `circulant` or `halving` of 4, 2 and 1 blocks
  *      0 -> 1 2 3  4 -> 5           a message each
  *
  * A node is wide if it has many ranks while the vector is long (tt_stage_is_wide). It does an

@@ -7,9 +7,9 @@
  *     IN@*    --v-v-v-- --v-v-v-- --v-v-v--
  *             OUT of 0  OUT of 1  OUT of 2
  *
- * There are two rounds of signals: the first says that the inputs are open, the second that all of
- * them have been read. In place, the result waits in scratch until all ranks have read this rank's
- * input.
+ * IN@* stands for the inputs of all ranks, and each v for one of them. There are two rounds of
+ * signals: the first says that the inputs are open, the second that all of them have been read. In
+ * place, the result waits in scratch until all ranks have read this rank's input.
  * Source: single copy by cross-memory attach in message-passing libraries.
  */
 #include "coll/coll-util.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reduce_scatter(_block) `flat`: every rank copies the blocks of the others into its window. Then
- * each rank reduces its own block in one pass, from its input and the windows of the others.
+ * each rank reduces its own block in one pass, from its input and the windows of the others. WIN@1
+ * is the window of rank 1.
  *
  *               block 0   block 1   block 2
  *     WIN@0    [       ]  [ input ]  [ input ]

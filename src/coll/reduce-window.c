@@ -2,7 +2,7 @@
  *
  * Reduce `window`: reductions go through the windows of a node, along a tree if the vector is
  * short, and along a chain if it is long. Each rank combines its input with the windows of its
- * children into its own window, and signals its parent.
+ * children into its own window, and signals its parent. WIN@1 is the window of rank 1.
  *
  *     short     1  IN -> WIN
  *               2      WIN@1 op IN op WIN@3 -> WIN        root 0: OUT <- IN op WIN@2 op ...

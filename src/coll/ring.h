@@ -52,9 +52,9 @@ static inline struct tt_range tt_ring_block(struct tt_builder *b, const struct t
     return tt_rotating(b, r, ring->block, ring->p, tt_after(ring->p, ring->me, ahead));
 }
 
-/* Sets the length of the step that was just appended, in the turn in which it handles the last
- * block of the buffer, to the length of that block. The step has a range of tt_ring_block for the
- * same `ahead`. */
+/* Gives the step that was just appended another length in one turn: the length of the last block of
+ * the buffer, in the turn in which the step handles that block. The caller has made the range of
+ * the step by tt_ring_block with the same `ahead`. */
 static inline void tt_ring_tail(struct tt_builder *b, const struct tt_ring_plan *ring, int ahead)
 {
     if (ring->last != ring->block)

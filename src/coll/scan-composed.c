@@ -57,8 +57,8 @@ static void save_input(struct tt_builder *b, const struct tt_stage_team *team, i
         tt_copy(b, kept_at(team, off, INPUT), tt_own(TT_IN, 0), tt_call_bytes(team->call));
 }
 
-/* In an exscan, makes the reduction of the node on its last rank, by combining the result of this
- * rank with its input. */
+/* In an exscan, the last rank of a node combines its result with its input. This gives the
+ * reduction of the node. */
 static void sum_node(struct tt_builder *b, const struct tt_stage_team *team, int me, int64_t off)
 {
     if (!is_exscan(team) || !is_last(team, me) || tt_team_size(team, me) == 1) return;

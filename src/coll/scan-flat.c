@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Scan and exscan `flat`: every rank copies its input into its window, and reduces the inputs of
- * the ranks before it in one pass.
+ * the ranks before it in one pass. WIN@0 is the window of rank 0.
  *
  *     0  IN -> WIN ===> OUT <- IN
  *     1  IN -> WIN ===> OUT <- WIN@0 op IN

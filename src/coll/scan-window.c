@@ -2,7 +2,7 @@
  *
  * Scan and exscan `window`: the chain through the windows of a node. Each rank finds the reduction
  * of all ranks before it in the window of the rank before, combines it with its input into its own
- * window, and signals the next rank.
+ * window, and signals the next rank. WIN@0 is the window of rank 0.
  *
  *     0  IN -> WIN                                    OUT <- IN
  *     1        WIN@0 op IN -> WIN                     OUT <- WIN            scan

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Scatter `logical`: pieces go down the logical tree of unequal nodes (topo/logical.h). The root
- * sends each rank of the largest node its piece and the pieces of some other nodes; each of those
- * ranks sends a message to the local roots of these nodes, which send the ranks of their node their
- * pieces.
+ * sends each rank of the largest node its piece and the pieces of some other nodes. The rank sends
+ * these pieces on to the local roots of those nodes, and each local root sends the ranks of its
+ * node their pieces.
  *
  *     [ 0  1  2  3 ]    the ranks of the largest node, 1, 2 and 3, send to other nodes at the same
  *          v  v  v      time; 0 is the root

@@ -73,8 +73,9 @@ static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
     return n;
 }
 
-/* Cuts the ranks of a run before and after its head into runs, at most k (but at least one on each
- * side where there are ranks), and stores them in to[] in rank order. Returns their number. */
+/* Cuts a run without its head into at most k runs, each of which lies on one side of the head.
+ * There is at least one run on each side that has ranks, even if k is 1. Stores the runs in to[] in
+ * rank order, and returns their number. */
 static int runs_below(const struct ordered_run *run, int k, struct ordered_run *to)
 {
     int64_t before = run->head - run->lo, rest = run->hi - run->lo - 1;
@@ -194,7 +195,8 @@ static bool hands_on(const struct tt_call *call, int base)
     return call->coll == TT_COLL_reduce && base != call->root;
 }
 
-/* Returns how many children come before this rank where operands stay in rank order. */
+/* Returns how many children come before this rank in rank order; 0 if operands need not stay in
+ * that order. */
 static int children_before(const struct tt_call *call, const struct tt_tree *t, int me)
 {
     int n = 0;
@@ -202,9 +204,9 @@ static int children_before(const struct tt_call *call, const struct tt_tree *t, 
     return n;
 }
 
-/* Combines into `to` this turn's slices of this rank, which are `mine`, and of its children, which
- * have combined those of their subtrees. The first `before` children come before this rank in rank
- * order. */
+/* Combines into `to` this turn's slice of this rank, which is `mine`, and those that its children
+ * send, which are the reductions of their subtrees. The first `before` children come before this
+ * rank in rank order. */
 static void combine(struct tt_builder *b, const struct tt_slices *s, const struct tt_tree *t,
                     int before, struct tt_range mine, struct tt_range to)
 {

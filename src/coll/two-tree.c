@@ -99,7 +99,7 @@ static int top_of(const struct numbered *in)
     return in->by == HEADED ? 1 : number_of(in, tt_pow2_below(in->m));
 }
 
-/* Sets to[] to the first trees, or if `second` to the second trees, below the root `base`. This is
+/* Sets to[] to the first trees, or if `second` to the second trees, below the root `base`. There is
  * one tree of all other ranks, or, where operands must stay in rank order, one tree of the ranks
  * before the root and one of the ranks after it. Returns the number of trees. */
 static int trees_below(const struct tt_call *call, int p, int base, bool second,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The execution of a plan: start, advance, complete. Blocking, nonblocking and persistent calls all
- * run as executions.
+ * The execution of a plan: start, advance, complete. An exec (struct tt_exec) is a plan bound to a
+ * team and to buffers, and its state. Blocking, nonblocking and persistent calls all run as
+ * executions.
  */
 #ifndef TT_EXEC_H
 #define TT_EXEC_H

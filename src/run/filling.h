@@ -6,8 +6,8 @@
  * Between processors that share no cache this takes several times as long as storing past the
  * caches. The ranks measure both when they meet (fabric/cost.c). But a process may be moved to
  * another processor, and a host may move the processors of a virtual machine. So a team measures
- * again: from time to time it stores pieces by both kinds of stores, and goes on with the better
- * kind. No other rank needs to know, because the bytes are the same.
+ * again: from time to time, in a trial, it stores some pieces by each kind of stores, and goes on
+ * with the better kind. No other rank needs to know, because the bytes are the same.
  */
 #ifndef TT_RUN_FILLING_H
 #define TT_RUN_FILLING_H
@@ -38,8 +38,9 @@ struct tt_filling tt_filling(bool slow, bool fixed);
 
 /* Stores the next n bytes of `what` into a window. past: by stores that bypass the caches. */
 typedef void tt_filling_store(void *what, bool past, int64_t n);
-/* Stores n bytes into a window, in elements of `element` bytes, which are not divided. During a
- * trial, stores the first two pieces by different kinds of stores, and times both. */
+/* Stores n bytes into a window. No element (of `element` bytes) is divided between two calls of
+ * `store`. During a trial, stores the first two pieces by different kinds of stores, and times
+ * both. */
 void tt_filling_all(struct tt_filling *f, tt_filling_store *store, void *what, int64_t n,
                     int64_t element);
 

@@ -231,9 +231,9 @@ static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
 /* Returns MISMATCH if this rank still expects a message of the member in a call of pairs. The
  * member has answered that it has ended all calls that this rank has made. All of its messages in
  * these calls have come, because the messages of a link arrive in order, and before the answer. So
- * the member has nothing for this rank in that call. The member finds the same from this rank's
- * last call, but the notice of the member may come only when this rank has left. AGAIN: messages of
- * the member are not handled yet. */
+ * the member has nothing for this rank in that call. The member finds this mismatch, too, when it
+ * compares this rank's last call, but its notice may come only when this rank has left. AGAIN:
+ * messages of the member are not handled yet. */
 static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)
 {
     if (has_unhandled(t, m)) return TUTTI_AGAIN;

@@ -51,8 +51,8 @@ static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
     m->opening[slot] = NULL;
 }
 
-/* Stores in the mirror what the member calls in an execution that this rank has begun, and in
- * `line` the mark of that call. Returns false if the slot belongs to a newer execution already.
+/* Stores in the mirror what the member calls in an execution that this rank has begun, and sets the
+ * `shape` of `line` (team.h). Returns false if the slot belongs to a newer execution already.
  * `exec` is the execution that runs in the slot on this rank, or NULL. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
                  const struct tt_exec *exec, struct tt_signal_line *line)
@@ -781,7 +781,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal; if it failed, ranks that wait for its target find out */
+        tt_operation_free(x); /* a signal; ranks that wait for its receiver notice the failure */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,

@@ -118,9 +118,9 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* `over`: no caller waits for the call, and it has not failed. Unless a request under way
-         * owes it, the call has then ended (`done` counts no call while an older one is under way),
-         * or it waits for nobody, such as tutti_team_free. */
+        /* `over`: no caller waits for the call, and it has not failed. Unless it belongs to a
+         * request under way (`owed`), it has then ended (`done` counts no call while an older one
+         * is under way), or it waits for nobody, such as tutti_team_free. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -327,8 +327,8 @@ static void pick_members(const struct tt_roll *roll, uint64_t id, bool *picked, 
     }
 }
 
-/* If there are several teams of the same members, picked[], adds the number of team `id` among
- * them, in the order in which their first member made them. */
+/* If several teams have the same members (picked[]), adds which of them team `id` is: its number in
+ * the order in which their first member made them. */
 static void add_number(struct roll_text *t, const struct tt_roll *roll, uint64_t id,
                        const bool *picked)
 {
@@ -464,8 +464,8 @@ static bool add_short_call(struct roll_text *t, const struct tt_roll *roll, int 
     return false;
 }
 
-/* Adds a call that returned an error to the rank, if there is such a call: one on the team that the
- * roll call is about, or else one on any team. */
+/* Adds to the text a call of the rank that failed, if there is one: a call on the team that the
+ * roll call is about, or else a call on any team. */
 static void add_failed(struct roll_text *t, const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -805,7 +805,7 @@ static void print_host(const struct tt_job_page *page, int node, FILE *out)
     fprintf(out, "tutti:  host %s:\n", page->rank[r].host[0] ? page->rank[r].host : "?");
 }
 
-/* Where the answers of the other nodes are printed, and what this node can read itself. */
+/* Where the answers of other nodes are printed, and the part of the roll that this node reads. */
 struct hosts {
     struct roll_part mine;
     FILE *out;

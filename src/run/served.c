@@ -36,7 +36,7 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     if (!exec->team->remote_teams)
         return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
-    exec->depth = 0; /* tt_exec_start sets it anew: the exec may write segment entries now */
+    exec->depth = 0; /* set anew at the next start: the exec may write segment entries then */
     if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
 }

@@ -8,10 +8,10 @@
  * rank can read the member's fingerprint of that execution, in shared memory or in a mirror. The
  * fingerprint stays there: only execution N - 1 + S uses the slot again, and that execution begins
  * after this rank has ended N - 1. A member that has begun execution N - 1 + S has made more calls
- * than this rank; that member, not this rank, gets the error that this rank left. Execution N - 1 +
- * W may replace the counts and contents that a member stores once for each window. But then one of
- * the two ranks has compared them in execution N - 1, which both ranks have ended, and the
- * functions of this file do not compare them (are_replaced in step.c).
+ * than this rank; that member, not this rank, gets an error, which says that this rank left.
+ * Execution N - 1 + W may replace the counts and contents that a member stores once for each
+ * window. But then one of the two ranks has compared them in execution N - 1, which both ranks have
+ * ended, and the functions of this file do not compare them (are_replaced in step.c).
  *
  * Why all members get the error. Let the calls of two members differ. If both members settle
  * (tt_team_settle), each waits until the other has begun as many calls, so both compare the same
@@ -28,14 +28,14 @@
  *
  * Calls under way. The above does not need that execution N - 1 has ended, only that it has begun.
  * While execution N - 1 waits for a slot, this rank advances earlier executions, and compares
- * nothing yet. A member whose calls match may end its calls meanwhile, with the data of this rank;
- * this rank waits for that no longer than for anything else. The fingerprint does not contain the
- * counts that two ranks have for each other in a v-collective. One of the two ranks compares these
- * counts before it ends the execution: the rank that begins the execution later, or in a gatherv or
- * scatterv the rank that gets a piece. So the functions of this file have to compare the counts of
- * each execution that this rank or the member has not ended. The slots of both ranks still hold
- * these counts: this rank has made no call after the last one, and a member uses a slot again only
- * after it has ended the execution that used the slot before.
+ * nothing yet. Meanwhile a member whose calls match can use the data of this rank to end its own
+ * calls. This makes the wait of this rank no longer: the same time limit applies. The fingerprint
+ * does not contain the counts that two ranks have for each other in a v-collective. One of the two
+ * ranks compares these counts before it ends the execution: the rank that begins the execution
+ * later, or in a gatherv or scatterv the rank that gets a piece. So the functions of this file have
+ * to compare the counts of each execution that this rank or the member has not ended. The slots of
+ * both ranks still hold these counts: this rank has made no call after the last one, and a member
+ * uses a slot again only after it has ended the execution that used the slot before.
  *
  * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
  * when another rank compares them, so a rank that has compared everything checks once more whether
@@ -46,10 +46,10 @@
  * last calls yet, and the counts of two of these ranks may differ. But the member left after all
  * members had begun its last call. So on one node all that is to be compared is in shared memory,
  * and it stays there until this rank has left the client, too (arena.h): each rank compares it
- * without waiting (compare_begun). Both ranks whose counts differ do so, so both find the
- * difference. If the member left because its time limit had passed, or if a member died, perhaps
- * not all members have begun the call; then this rank compares what it can read. Between nodes a
- * rank knows only what has come by messages, and does not wait for more once the team is broken.
+ * without waiting (compare_begun). So both ranks whose counts differ find the difference. If the
+ * member left because its time limit had passed, or if a member died, perhaps not all members have
+ * begun the call; then this rank compares what it can read. Between nodes a rank knows only what
+ * has come by messages, and does not wait for more once the team is broken.
  */
 #include "run/settle.h"
 
@@ -263,8 +263,9 @@ static bool lacks_call(const struct tt_team *t, int r)
            atomic_load(&tt_team_line(t, t->me, slot)->shape) >> 32;
 }
 
-/* Compares this rank's calls with those of the members after the team broke: the last call and the
- * calls that one of two ranks has not ended, as far as both have begun them. */
+/* Compares this rank's calls with those of the members after the team broke: the last call, and the
+ * calls that this rank or the member has not ended. Leaves out calls that one of the two has not
+ * begun. */
 static tutti_status compare_begun(const struct tt_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -287,8 +288,8 @@ static bool lost_leaver(const struct tt_team *t)
 
 /* Returns the error of a team that broke while this rank was in no call: a mismatch, or PEER for a
  * member that left without making a call that this rank has made. If this rank finds the mismatch
- * only now, it is marked as failed for that reason before it leaves, so that the members can still
- * read its counts (keeps_counts in step.c). */
+ * only now, it marks itself as failed for that reason before it leaves, so that the members can
+ * still read its counts (keeps_counts in step.c). */
 static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;
@@ -328,8 +329,8 @@ void tt_team_begin_leaving(struct tt_team *t)
 }
 
 /* Compares this rank's last call with those of the members. Returns false if some members have not
- * made that call yet. A member that has left the job without making it has departed, which is no
- * error of a team that is freed. */
+ * made that call yet. A member that has left the job without making that call counts as departed,
+ * which is no error while a team is freed. */
 static bool has_settled(struct tt_team *t)
 {
     struct behind b = {.team = t};

@@ -87,9 +87,9 @@ char *tt_signature_text(const struct tt_call_signature *signature, char *buffer,
 /* Whether the call is a neighbourhood collective. */
 bool tt_signature_neighbors(const struct tt_call_signature *signature);
 
-/* Writes "n=5 of i32", or for other types the text that describes the contents best. `element` is
- * the size of an element of the type, if that is a derived type with several basic types; else 0.
- * Returns the buffer. */
+/* Writes how many elements of which type the contents have, such as "n=5 of i32"; if the size of an
+ * element is not known, how many bytes. `element` is the size of an element of the type, if that is
+ * a derived type with several basic types; else 0. Returns the buffer. */
 char *tt_signature_contents(const struct tt_contents *contents, int32_t element, char *buffer,
                             size_t n);
 

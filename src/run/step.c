@@ -333,8 +333,8 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
-/* Returns a number that says which of the executions of the slot member r has begun last: the upper
- * half of that execution's base (tt_team_base). */
+/* Returns a number for the execution that member r has begun last in the slot: the upper half of
+ * the base of that execution (tt_team_base). */
 static uint64_t begun_last(const struct tt_team *t, int slot, int r)
 {
     const struct tt_signal_line *line = tt_team_line(t, r, slot);
