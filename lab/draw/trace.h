@@ -104,9 +104,11 @@ struct tt_trace {
     /* the largest error of the conversion of clocks; -1 if a clock could only be converted by the
      * time of day */
     int64_t clock_error_ps;
-    int whole_clocks; /* in a trace of a whole picture: the number of clocks of its run */
-    uint8_t *seen;    /* bit mask of the ranks that occur in the trace */
-    int ranks;        /* the highest rank that occurs, plus 1 */
+    /* in a trace of a whole picture: how many different clocks (of hosts) the ranks of the drawn
+     * run had, as the file says. `clocks` counts the clocks that the files themselves name. */
+    int whole_clocks;
+    uint8_t *seen; /* bit mask of the ranks that occur in the trace */
+    int ranks;     /* the highest rank that occurs, plus 1 */
     int files;
     int64_t run_id; /* the id of the run to which all files belong; 0 if it is not known yet */
     /* whole: the trace was written by tt_picture_trace and contains a whole picture; run: that

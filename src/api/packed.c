@@ -510,8 +510,9 @@ static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, c
     return TUTTI_OK;
 }
 
-/* Adds all pieces of one side. add_typed uses the displacement of each rank as the offset of its
- * next piece, so afterwards this function sets it back to the first piece. */
+/* Adds all pieces of one side (those that this rank sends, or those that it receives) to k->pieces.
+ * s->packed[p + r] says where the packed pieces of rank r begin. add_typed moves it past each piece
+ * that it adds, so this function afterwards sets it back to the first piece. */
 static tutti_status add_typed_side(struct tt_packed *k, const struct typed_side *s, char *packed,
                                    int p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allreduce `two-tree`: each half of the vector goes up a binary tree of its own to rank 0, slice
- * by slice, and the result comes down the same tree. Each rank reduces in one of the trees only.
+ * by slice, and the result comes down the same tree. Each rank except 0 reduces in at most one of
+ * the trees.
  *
  *         first half              second half
  *          0                          0

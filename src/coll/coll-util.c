@@ -236,7 +236,7 @@ static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 }
 
 /* Sets, for the step just appended, the turn in which a piece of `bytes` bytes begins, and the
- * length of its last slice. */
+ * length of its last slice. A shorter piece begins later, so that all end in the last turn. */
 static void late_turn(struct tt_builder *b, const struct tt_slices *s, int64_t bytes)
 {
     int64_t late = s->turns - late_turns(s, bytes);

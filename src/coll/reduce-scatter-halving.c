@@ -25,8 +25,10 @@ static int holder(const struct tt_halving *h)
     return tt_halving_rep(h, tt_halving_holder(h, h->i));
 }
 
-/* Returns the rank to which this rank must send part `side` of the block that it holds when the
- * reduce-scatter phase ends; -1: there is none. */
+/* Returns the rank to which this rank must send a part of the block that it holds when the
+ * reduce-scatter phase ends. `side` is 0 for the part that belongs to the rep of a place, and 1 for
+ * the part that belongs to the other rank of a pair. Returns -1 if there is no such part, if the
+ * part is this rank's own, or if this rank is no rep and so holds no block. */
 static int taker(const struct tt_halving *h, int side)
 {
     int rank = h->rep ? tt_halving_taker(h, side) : -1;

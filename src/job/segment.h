@@ -184,7 +184,8 @@ struct tt_common {
     /* the bits of TT_ACCESSES for which some rank cannot access another rank's memory */
     _Atomic uint32_t forbidden;
     _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
-    /* third round: ranks that have set `fences` if they need it */
+    /* the counter of the third round: how many ranks of this node have decided whether they need a
+     * fence, and have set `fences` if so; when all have, `fences` is final */
     _Atomic uint32_t settled;
     /* block: the offset of the memory with which the cost of reading is measured (tt_cost_begin);
      * 0: there is none. taking_stored and taking_streamed: the times that the second rank measured

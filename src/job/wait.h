@@ -193,8 +193,8 @@ void tt_wait_more(struct tt_wait *w);
 /* Ends the wait. To be called when the waiter looks no longer, whether or not the signal came. */
 void tt_wait_done(struct tt_wait *w);
 /* Ends the wait and begins another wait of the same kind. The count of looks until the next call of
- * the hook goes on: a call that makes progress again and again may last long, and the hook must
- * still be called. */
+ * the hook goes on: a collective that makes progress again and again may last long, and the hook
+ * must still be called. */
 static inline void tt_wait_afresh(struct tt_wait *w)
 {
     tt_wait_done(w);

@@ -379,10 +379,11 @@ static void reduce_here(struct tt_exec *exec, void *to, const void *const *from,
         tt_reduce(to, from, k, n, plan->type, exec->op);
 }
 
-/* Returns how many bytes are reduced at once before they are stored past the caches: as many whole
- * lines as fit a block, if possible. Returns 0 if the operands are not to be reduced block by
- * block: an element is larger than a block, or the window overlaps an operand, so that the window
- * is in the cache of this rank. */
+/* Returns how many bytes to reduce at once if the result goes to the window at `to` by stores that
+ * bypass the caches. Each such piece is first reduced into a buffer of STREAM_BLOCK bytes. The
+ * piece is as many whole cache lines as fit the buffer, or else as many whole elements. Returns 0
+ * if the result is to be stored into the window directly: an element is larger than the buffer, or
+ * the `len` bytes at `to` overlap an operand, and so are in the cache of this rank already. */
 static int64_t streamed_at_once(const struct tt_exec *exec, const char *to, const void *const *at,
                                 int k, int64_t len)
 {

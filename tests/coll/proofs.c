@@ -283,8 +283,10 @@ static void ranks_may_be_in_any_order_over_the_nodes(void **state)
 
 /* ---- Operands in rank order, on the logical tree ---- */
 
-/* Numbers of hard cases: `deep`: trees with more than two levels of nodes; `cut`: roots that are
- * not on the identified node, and whose node divides the operands into two runs. */
+/* How many hard cases were tried. `deep`: logical trees with more than two levels of nodes. `cut`:
+ * roots that are not on the identified node and whose node lies between other nodes in rank order,
+ * so that the global root sends two operands: one from the nodes before the root's node, and one
+ * from the nodes after it. */
 struct hard {
     int deep, cut;
 };

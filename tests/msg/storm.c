@@ -212,8 +212,9 @@ static void *run_side(void *arg)
     return NULL;
 }
 
-/* Plays one rank. Its main thread advances context 0, and also advances the idle context once all
- * sides have received their last messages. */
+/* Plays one rank. Its main thread advances context 0. Each sending context ends with a message LAST
+ * to every context. When all contexts of all ranks, except the idle ones, have received each LAST
+ * that is for them, the main thread also advances the idle context. */
 static void storm(struct rank *r)
 {
     struct storm *storm = calloc(1, sizeof *storm);

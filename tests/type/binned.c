@@ -328,8 +328,9 @@ static double any_double(void)
     return value;
 }
 
-/* Returns a bin that is close to the ends of what fits into a word, so that sums of two bins
- * overflow or carry from one end to the other. */
+/* Returns random content for a bin. It is close to the largest or the smallest number that fits the
+ * 61 bits of a bin in a word, or to a half or a third of it, so that sums of two or three overflow
+ * or nearly do. Otherwise it is 0 to -3, so that a sum may carry through all bits of the word. */
 static int64_t extreme_bin(void)
 {
     int64_t near = (int64_t)below(4), end = below(2) ? INT64_MAX >> 3 : INT64_MIN >> 3;
