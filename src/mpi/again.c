@@ -65,8 +65,10 @@ void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
     struct tt_mpi_comm *record = call->record;
     struct tt_mpi_again *again = &record->again[index];
     if (call->choice != TT_MPI_TAKEN || call->copies || call->user || !record->one_node) return;
-    if (!is_settled(call) || !is_predefined(key.type) || !is_predefined(key.all_type)) return;
-    again->kept = keep_lists(again, key, record->members);
+    if (!is_predefined(key.type) || !is_predefined(key.all_type)) return;
+    bool can = keep_lists(again, key, record->members), settled = is_settled(call);
+    again->kept = can && settled;
+    again->tried = can && !settled;
     again->plain = call->plain;
     again->key = key;
     record->repeats = record->repeats || again->kept;

@@ -14,6 +14,10 @@
  * are predefined. A call is not kept, or does not agree, if a buffer is MPI_IN_PLACE or MPI_BOTTOM,
  * if two buffers overlap, or if data have to be packed: in these cases take.c reads all arguments.
  *
+ * The calls of a trial (trial.h) are not done at once, but they are recorded and compared, too: to
+ * read the lists of a call that repeats the one before does not count as time of Tutti, because
+ * Tutti would not read them if it did all calls of the shape.
+ *
  * MPI forbids that several threads are in collectives of a communicator at the same time. So only
  * one thread at a time uses what the record keeps.
  */
@@ -23,7 +27,7 @@
 #include "mpi/buffered.h"
 #include "mpi/later.h"
 
-/* Keeps a call that Tutti has just done, if later calls can be recognised by it. */
+/* Records a call that Tutti has just done, if later calls can be recognised by it. */
 #define tt_mpi_keep_again TT_MPI_OWN(keep_again)
 void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
                        struct tt_mpi_key key);
@@ -67,13 +71,13 @@ static inline bool tt_mpi_lists_agree(const struct tt_mpi_again *again, struct t
             tt_mpi_list_agrees(&again->in, again->pieces, key.in_counts, key.in_displs));
 }
 
-/* Returns whether a call agrees with the one that is kept. */
+/* Returns whether a call agrees with the one that is recorded. */
 static inline bool tt_mpi_agrees(const struct tt_mpi_again *again, struct tt_mpi_key key,
                                  const void *in, const void *out)
 {
     const struct tt_mpi_plain *plain = &again->plain;
     const char *a = in, *b = out;
-    return again->kept && again->key.count == key.count && again->key.type == key.type &&
+    return again->key.count == key.count && again->key.type == key.type &&
            again->key.op == key.op && again->key.root == key.root &&
            again->key.all_count == key.all_count && again->key.all_type == key.all_type &&
            tt_mpi_is_usable(in, plain->in_bytes) && tt_mpi_is_usable(out, plain->out_bytes) &&

@@ -151,7 +151,9 @@ struct tt_mpi_kept_lists {
 
 /* The last call of a collective that Tutti did on a communicator (again.h). */
 struct tt_mpi_again {
-    bool kept; /* false: no call is kept */
+    /* kept: the next call that agrees with this one is done at once. tried: it is not, because this
+     * one belongs to a trial. If both are false, no call is recorded. */
+    bool kept, tried;
     struct tt_mpi_plain plain;
     struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
     int pieces;            /* how many entries each list has; 0: the call has no lists */
@@ -264,7 +266,9 @@ struct tt_mpi_call {
     int measured;              /* the number in the trial under which its times are recorded; -1:
                                  * they are not */
     tutti_status status;       /* the status of Tutti's collective */
-    int64_t began_ns;          /* when a call of a trial began; 0: not set yet */
+    /* when a call of a trial began, and when its lists of counts had been read (equal if it has no
+     * lists); 0: not set yet */
+    int64_t began_ns, read_ns;
     /* An error code of the host, from packing data; or MPI_ERR_NO_MEM, together with `status`, if
      * the call needs more memory than there is. This member does not lie beside `status`: the
      * compiler would read both at once, and a load that spans two earlier stores waits until all

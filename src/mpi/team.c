@@ -591,7 +591,7 @@ static int64_t weight_of(int64_t bytes)
     return 1 + bytes / BYTES_OF_A_CALL;
 }
 
-/* Returns whether Tutti does a call whose shape is decided: not if the host is faster, or if the
+/* Returns whether Tutti does a call whose shape is decided: not if Tutti is not faster, or if the
  * communicator has no team yet. */
 static bool for_tutti(struct tt_mpi_call *call, int64_t bytes)
 {
@@ -703,11 +703,12 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
     if (meets) meet_before_run(call);
     /* The time of the call begins here. Exception: if Tutti does a call that has lists of counts,
-     * its time began in tt_mpi_lost, before Tutti read the lists. If the host does such a call, the
-     * time of reading the lists does not count: when the trial has decided for the host, Tutti no
-     * longer reads them. */
+     * its time began in tt_mpi_lost, before Tutti read the lists, unless the call repeats the one
+     * before (again.h). If the host does such a call, the time of reading the lists does not count:
+     * when the trial has decided for the host, Tutti no longer reads them. */
+    if (call->measured >= 0) call->read_ns = tt_mpi_now_ns();
     bool has_begun = next == TT_MPI_NEXT_TUTTI && call->began_ns > 0;
-    if (call->measured >= 0 && !has_begun) call->began_ns = tt_mpi_now_ns();
+    if (!has_begun) call->began_ns = call->read_ns;
     return next == TT_MPI_NEXT_TUTTI || leave(call, TT_MPI_LEFT_EARLY);
 }
 

@@ -66,12 +66,12 @@ struct tt_mpi_trial {
 };
 
 /* Values of tt_mpi_trials.calls that stand for a decision and not for a number of calls. */
-enum { TT_MPI_FOR_HOST = 254, TT_MPI_FOR_TUTTI = 255 };
+enum { TT_MPI_FOR_HOST = 65534, TT_MPI_FOR_TUTTI = 65535 };
 
 /* The trials and decisions of a communicator, by shape. All zero: no shape was called yet. */
 struct tt_mpi_trials {
     /* by shape: how many calls of its trial were made; after the trial, the decision */
-    unsigned char calls[TT_MPI_SHAPES];
+    uint16_t calls[TT_MPI_SHAPES];
     struct tt_mpi_map kept; /* from the number of a shape + 1 to the shape's struct tt_mpi_trial */
 };
 

@@ -25,11 +25,11 @@ sums = {}
 for row in rows:
     key = row["function"], row["ranks"], row["communicator"], row["choice"]
     sums[key] = sums.get(key, 0) + row["calls"] * row["ranks"]
-    assert row["choice"] in ("taken", "left: one of the first calls", "left: the host is faster", "left: one rank"), row
-    if row["choice"] == "left: the host is faster":
-        assert row["host_us"] < row["tutti_us"] and row["saved_seconds"] == 0, row
+    assert row["choice"] in ("taken", "left: one of the first calls", "left: Tutti is not faster", "left: one rank"), row
+    if row["choice"] == "left: Tutti is not faster":
+        assert 0.94 * row["host_us"] < row["tutti_us"] and row["saved_seconds"] == 0, row
     elif "host_us" in row:
-        assert row["choice"] == "taken" and row["host_us"] >= row["tutti_us"] and row["saved_seconds"] >= 0, row
+        assert row["choice"] == "taken" and 0.96 * row["host_us"] >= row["tutti_us"] and row["saved_seconds"] >= 0, row
 for key, calls in sums.items():
     assert round(calls) % key[1] == 0, (key, calls)
 if sys.argv[1] == "counts":
@@ -40,7 +40,7 @@ if sys.argv[1] == "counts":
     for row in rows:
         early = row["choice"] == "left: one of the first calls"
         found[row["communicator"], early] = found.get((row["communicator"], early), 0) + row["calls"]
-    of_host = 400 * any(row["choice"] == "left: the host is faster" for row in rows)
+    of_host = 400 * any(row["choice"] == "left: Tutti is not faster" for row in rows)
     assert found == {("MPI_COMM_WORLD", True): 5, ("", True): 536 + 506 - of_host,
                      ("", False): 164 + 194 + of_host}, found
 else:
@@ -108,7 +108,7 @@ sed -n '/\/p2 /s/.* cores=/cores=/p' all | head -n 1 >place
 [ -s place ] || fail 'in none of many shapes one side was clearly faster'
 for by in tutti host; do
     choice=taken
-    [ $by = tutti ] || choice='left: the host is faster'
+    [ $by = tutti ] || choice='left: Tutti is not faster'
     echo "allreduce/8/p2 by=$by tutti-us=1.000 host-us=1.000 $(cat place)" >wisdom
     reported "$host" 2 ./choice counts
     python3 known.py "$choice" || fail "a decision for $by"
