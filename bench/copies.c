@@ -4,9 +4,9 @@
  *
  * Measures how the time of a 64 KiB copy depends on how far the destination lies behind the source,
  * modulo the page size (see tt_memcpy in src/base/base.h). The copy is made by memcpy, by
- * tt_memcpy, and by the kernel from the memory of a process (CMA). The output is the median time of
- * a copy in microseconds: once with the data in the caches, and once with each copy at another
- * place of a buffer of BYTES (64 MiB by default).
+ * tt_memcpy, and by the kernel: the program reads its own memory with process_vm_readv (CMA). The
+ * output is the median time of a copy in microseconds: once with the data in the caches, and once
+ * with each copy at another place of a buffer of BYTES (64 MiB by default).
  */
 #include <sys/uio.h>
 #include <unistd.h>

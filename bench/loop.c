@@ -34,7 +34,7 @@ enum {
 struct loop_options {
     int64_t pool;
     double batch; /* a batch lasts at least so many seconds */
-    double limit; /* seconds after which no further figure is started */
+    double limit; /* if so many seconds have passed since the first figure began, none is started */
     int batches;
     bool shared;
     const char *buffers; /* the figures that are wanted: "rotated,same,anew,used" */
@@ -291,8 +291,8 @@ static void write_input(const struct point *point)
     __asm__ volatile("" : : "r"(in) : "memory");
 }
 
-/* Reads the output of a call, as fast as the compiler can: it may combine the bits in any order,
- * which it may not do with a sum of doubles. */
+/* Reads the output of a call by an exclusive or over the bits of all its elements. The compiler may
+ * reorder this operation, unlike a sum of doubles, so it can make the reading fast. */
 static void read_output(const struct point *point)
 {
     const double *out = point->pool->out;

@@ -144,8 +144,8 @@ struct machine_lines {
     struct machine_line exchanged[2], streamed[AHEAD + 1], turns[BATCHES + 1];
 };
 
-/* Does the part of the other process in the measurements line, stream and switch. cpu holds two
- * processors, or one and -1; then only switch is measured. */
+/* Does the part of the other process in the measurements line, stream and switch. cpu[] holds two
+ * processors; if there is only one, cpu[1] is -1, and only switch is measured. */
 static void answer_signals(struct machine_lines *lines, const int *cpu)
 {
     if (cpu[1] >= 0) {

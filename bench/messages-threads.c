@@ -5,8 +5,9 @@
  *   rate BATCHES SECONDS   messages of 8 bytes for each second, by one thread and by two, in turn.
  *                          Each thread sends from its context to the peer's context of the same
  *                          index, and receives in its own context. In a job of one rank, the rank
- *                          sends to itself; in a job of two, each sends to the other. The same
- *                          figures of threads that only calculate show what the processors allow
+ *                          sends to itself; in a job of two, each sends to the other. The program
+ *                          also prints the same figures for threads that calculate instead of
+ *                          sending: they show how much faster two threads can be here at best
  *   pull BATCHES BYTES CONTEXTS
  *                          rank 0 sends messages of BYTES bytes by rendezvous to rank 1. Each of
  *                          the CONTEXTS contexts of rank 1 has a thread that advances it, and the
@@ -88,8 +89,8 @@ static void play(struct player *player)
     while (player->come < player->all) advance(player);
 }
 
-/* Calculates instead of sending messages. The work for one message touches no memory, but leaves no
- * free units of the core to another hardware thread. */
+/* Calculates instead of sending messages. The work for one message touches no memory, but keeps the
+ * arithmetic units of the core so busy that another hardware thread of the core finds none free. */
 static void calculate(struct player *player)
 {
     uint64_t a = 1, b = 2, c = 3, d = 4;

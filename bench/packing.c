@@ -5,15 +5,16 @@
  * Measures how fast elements of derived types are packed and unpacked, against a plain C loop of
  * memcpy over the same addresses. Each kind of type is measured on elements whose pieces have BYTES
  * bytes in all (1 MiB by default), and has a row in the output. The library and the loop run in
- * turn. A row has the median of each, in GB/s of packed bytes, and what percentage of the loop's
- * speed the library reaches.
+ * turn. A row has the median speed of the library and that of the loop, in GB/s of packed bytes,
+ * and the speed of the library in percent of that of the loop.
  */
 #include "measure.h"
 #include "type/layout.h"
 
 enum { ROUNDS = 301, WARM = 20 };
 
-/* A kind of pieces of memory, and a type that has these pieces in this order. */
+/* One measurement: pieces of memory, and a derived type of which one element consists of all these
+ * pieces, in this order. */
 struct packing_case {
     const char *name;
     int64_t piece; /* bytes of each piece; 0: they differ */
@@ -23,7 +24,8 @@ struct packing_case {
     int64_t bytes, span;
 };
 
-/* ---- The plain C loops; if all pieces have the same length, the compiler knows it ---- */
+/* ---- The plain C loops. There is one for each length that all pieces may have in common, so that
+ * this length is a constant for the compiler, and one for pieces of different lengths ---- */
 
 #define LOOP(name, length)                                                                         \
     static __attribute__((noinline)) void name(const struct packing_case *c, char *packed,         \

@@ -3,8 +3,9 @@
  * Measures what a choice by estimate costs, under the model of this machine (TUTTI_MACHINE), or
  * under a made-up one if none is known. The arguments are numbers of ranks (2, 4, 8 and 16).
  *
- *   ranking   for each collective, number of ranks and number of processors: the processor time in
- *             which all algorithms are ranked for one size, and the size that takes longest
+ *   ranking   for each collective, number of ranks and number of processors: the size for which
+ *             ranking all algorithms takes longest, the processor time for this size, and the sum
+ *             of the processor times for all sizes
  *   lookup    the time of an estimate whose ranking is known
  *
  * The output is one line of JSON for each figure. Each time is the least of several: other programs

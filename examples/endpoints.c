@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages between endpoints. Every rank sends a large table to the next rank. The contexts of the
- * receiver, which helper threads advance, pull the table together, so the thread of the program
- * there could compute meanwhile. Each rank then reads a number in the memory of the rank two places
- * after it, and reports to rank 0.
+ * Messages between endpoints. Every rank sends a large table to the next rank. Each context of the
+ * receiver pulls a part of the table. Helper threads advance these contexts, so the receiver's main
+ * thread could compute meanwhile. Each rank then reads a number in the memory of the rank two
+ * places after it, and reports to rank 0.
  *
  *     tutti run -n 4 endpoints
  *

@@ -37,7 +37,8 @@ struct fft {
     int64_t *first;      /* rank r has the rows first[r] .. first[r + 1] - 1 */
     int64_t rows;        /* rows of this rank */
     number *grid;        /* this rank's rows: rows x size */
-    number *out, *in;    /* blocks for each rank, and from each rank: rows x size numbers each */
+    number *out, *in;    /* out: the blocks for all ranks; in: the blocks from all ranks; each of
+                          * the two arrays has rows x size numbers */
     int64_t *counts;     /* elements of the block for each rank; the block from that rank has as
                           * many */
     int64_t *displs;     /* where each block begins */
@@ -195,8 +196,8 @@ static double difference(const struct fft *fft, const number *alone)
 }
 
 /* Compares the result with a transform that FFTW computes alone. A Fourier transform of N numbers
- * has rounding errors of about eps * log2(N) times the root mean square of the result, which is
- * sqrt(N) times the root mean square of the input, here 0.8. */
+ * has rounding errors of about eps * log2(N) times the root mean square of the result. This mean is
+ * sqrt(N) times that of the input, and the input here has a root mean square of 0.8. */
 static tutti_status check(const struct fft *fft, bool *good)
 {
     int64_t n = fft->size;

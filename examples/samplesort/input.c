@@ -89,9 +89,9 @@ static bool finish_line(struct job *job, struct text *text, const struct source 
     return true;
 }
 
-/* Appends the lines that begin in [from, to) of the file. Only in the first file of a share can
- * `from` lie within a line. The text is still empty then, so the end of that line, which belongs to
- * another rank, is skipped at the beginning of the text. */
+/* Appends the lines that begin in [from, to) of the file. If `from` lies within a line, this line
+ * belongs to another rank, and text->begin is set behind its end. This can happen only in the first
+ * file of a share, for which the text is still empty. */
 static bool append_lines(struct job *job, struct text *text, const struct source *source,
                          int64_t from, int64_t to)
 {

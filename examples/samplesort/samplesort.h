@@ -40,7 +40,7 @@ struct options {
     int nfiles;
 };
 
-/* Text that the owner of the struct owns. */
+/* Text in memory of malloc, which text_free frees. */
 struct text {
     char *bytes;
     int64_t used, room; /* bytes that hold text, and bytes that are allocated */
@@ -49,7 +49,7 @@ struct text {
 
 /* A line without its newline. The newline follows it in memory. */
 struct line {
-    uint64_t key; /* compared first by sort.c and exchange.c */
+    uint64_t key; /* seven bytes of the line as a number, for quick comparisons (sort.c) */
     const char *bytes;
     int64_t len;
 };

@@ -162,8 +162,9 @@ static void tally_add(struct sort_tally *tally, int64_t n)
     job_progress(tally->job, "sorting", tally->done, tally->total);
 }
 
-/* Sorts a range. Recurses into the two smaller parts, which are at most half as long, and loops on
- * the largest, so the stack stays logarithmic, however long the lines are that agree. */
+/* Sorts a range. Recurses into the two smaller parts, which have at most half of the lines, and
+ * loops on the largest. So the depth of the recursion is at most the logarithm of the number of
+ * lines, even if many lines have a long beginning in common. */
 static void sort_range(struct range range, struct sort_tally *tally)
 {
     while (range.n > FEW) {

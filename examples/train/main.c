@@ -294,10 +294,10 @@ static int64_t try(struct main_job *job)
     return 0;
 }
 
-/* Trains, and then agrees with the other ranks on the result. All ranks reach the agreement,
- * whether they saw an error or had finished their part before it, and all ranks leave it with the
- * same result. The model is written by then, so a rank that dies afterwards is not needed any
- * more. */
+/* Trains, and then agrees with the other ranks on the result. All living ranks reach the agreement,
+ * also those that saw an error and those that had finished the training before the error, and all
+ * leave the agreement with the same result. If this result is success, the model has been written
+ * before the agreement, so a rank that dies afterwards is not needed any more. */
 static bool train_on(struct main_job *job)
 {
     for (;;) {

@@ -50,8 +50,8 @@ void model_look(const struct model *model, const struct sample *samples, int64_t
 void model_step(struct model *model, const struct finding *finding, int64_t n, double rate);
 /* Returns the fraction of the samples first .. first+n-1 that the model recognises: 0 to 1. */
 double model_test(const struct model *model, uint64_t seed, int64_t first, int64_t n);
-/* Writes the weights as text, one exact number on each line. The file is complete or not written at
- * all. Returns false with errno set. */
+/* Writes the weights as text, one exact number on each line. On an error, returns false and sets
+ * errno; a regular file with this name then stays as it was. */
 bool model_write(const struct model *model, const char *file);
 
 #endif

@@ -92,8 +92,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init(tutti_client **client);
 typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *arg);
 
 /* Joins a job whose ranks the caller knows, without a launcher that Tutti knows: the ranks find
- * each other by calls of `allgather` alone. This function may use any library or launcher:
- * MPI_Allgather, sockets, files. `arg` is its last argument; this process is rank `rank` of `size`
+ * each other by calls of `allgather` alone, which may use any library or launcher: MPI_Allgather,
+ * sockets, files. `arg` is the last argument of `allgather`; this process is rank `rank` of `size`
  * ranks. The variables of launchers in the environment are ignored. The client works like a client
  * of tutti_init: ranks of one host share memory, and ranks of several hosts use a network.
  *
@@ -234,8 +234,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
  *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
  *                  thread was started
- *     MISMATCH     the calls on the team do not match (no thread was started), or tutti_finalize
- *                  returned this in the thread of the lowest rank among those that failed here
+ *     MISMATCH     the calls on the team do not match (no thread was started), or the failed thread
+ *                  with the lowest rank in this process got MISMATCH from tutti_finalize
  *     MEMORY, LIMIT, SYSTEM, PEER */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_threads(tutti_team *team, int n,
                                                            tutti_thread_fn *fn, void *arg);

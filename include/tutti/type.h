@@ -196,7 +196,7 @@ TUTTI_API int64_t tutti_type_lower(tutti_type type);
  * basic type, and a type of a single element of another type, such as a resized type, counts as
  * that other type.
  *
- * A call allocates memory to pack and unpack elements that do not lie in a row. `in` and `out` of a
+ * A call allocates memory to pack and unpack elements that are not contiguous. `in` and `out` of a
  * derived type may interleave. TUTTI_REQUEST_SHARED does not restrict buffers of derived types. */
 
 /* `count` consecutive elements of `type`, which begin `offset` bytes into the element. */
@@ -220,10 +220,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_struct(int n, const tutti_fie
                                                           int64_t extent, tutti_type *type);
 
 /* Makes a type of `count` blocks of `block` elements of `base`; each block begins `stride` elements
- * after the block before it. The extent is that of (count - 1) * stride + block elements, and the
- * lower bound that of `base`. A vector counts as at most two of the 32 types that may be nested.
- * Errors: as for tutti_type_struct; ARG also if count or block < 1, or stride < block. Local, any
- * thread. */
+ * after the block before it. The type has the lower bound of `base`, and its extent is the extent
+ * of `base` times ((count - 1) * stride + block). A vector counts as at most two of the 32 types
+ * that may be nested. Errors: as for tutti_type_struct; ARG also if count < 1, block < 1 or
+ * stride < block. Local, any thread. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_type_vector(int64_t count, int64_t block,
                                                           int64_t stride, tutti_type base,
                                                           tutti_type *type);

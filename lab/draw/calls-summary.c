@@ -58,9 +58,9 @@ static void add_sample(struct tt_call_shape *shape, const struct tt_call_group *
     shape->late_n = same;
 }
 
-/* Sums up the samples (one for each execution) in the shapes to which they belong, and returns the
- * number of shapes. The samples must be sorted by shape, and the samples of a shape by the rank
- * that came late. */
+/* Makes the entries of shape[]: each is the sum of those samples (one for each execution) that have
+ * this shape. Returns the number of shapes. The samples must be sorted by shape, and the samples of
+ * a shape by the rank that came late. */
 static int64_t add_samples(const struct tt_call_sample *sample, int64_t n,
                            struct tt_call_shape *shape)
 {

@@ -35,7 +35,9 @@ struct writer {
     int me, lane;
     int *label; /* the label of the rank's next operation */
     int last;
-    int *started; /* for each id and instance of a started step: the label of its operation */
+    /* for each step that starts a transfer: the labels of the operations for its last TT_IN_FLIGHT
+     * instances (a step in a loop has an instance in each turn) */
+    int *started;
     int *required;
     size_t n, room;
 };
@@ -217,8 +219,8 @@ static void calc_op(struct writer *w, int64_t ps)
 
 /* ---- Steps ---- */
 
-/* Writes the receives that stand for an await: one for each signal of the awaited lane to this rank
- * that has no receive yet and whose value is not above the awaited value. */
+/* Writes the receives that stand for an await. Each signal of the awaited lane to this rank, up to
+ * the awaited value, gets a receive here, unless an earlier await has received it already. */
 static void hear(struct writer *w, const struct tt_plain *s)
 {
     struct goal *g = w->g;

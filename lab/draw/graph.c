@@ -98,8 +98,8 @@ static void message(const struct graph *g, const struct node *send)
     }
 }
 
-/* Returns whether the signal is for this rank. The array step.set belongs to the plan and not to
- * the iterator, so it may still be read. */
+/* Returns whether the step `signal` sends a signal to this rank. The list of its targets, step.set,
+ * is part of the plan, so it is still valid after the iterator that read the step has gone on. */
 static bool is_for(const struct node *signal, int rank)
 {
     if (signal->step.peer >= 0) return signal->step.peer == rank;

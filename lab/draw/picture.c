@@ -62,8 +62,8 @@ static void pairs_add(struct tt_picture *picture, const struct tt_sim_event *mes
 /* ---- The root ---- */
 
 /* Returns the only rank that never received data, or else the only rank that never sent data. If
- * neither exists, returns the rank that was the last to send for the first time: in a tree, the
- * root sends data down only when the data of all other ranks have come up. */
+ * neither exists, returns the rank whose first send is the latest: in a tree, the root sends data
+ * down only when the data of all other ranks have come up. */
 static int find_root(const struct tt_picture *picture)
 {
     const struct tt_picture_pairs *pairs = &picture->pairs;

@@ -3,9 +3,14 @@
  * A picture is everything that can be drawn of a simulated or real collective, as plain data: the
  * steps of each rank with their times, the messages with their times, how many bytes each rank
  * sends to every other rank (traffic), the tree along which the data went, and the network with the
- * load of its links.
+ * load of its links. The functions are called in this order:
  *
- *     begin; step and message for each event; (network;) end  ->  any of the writers  ->  free
+ *     tt_picture_begin
+ *     tt_picture_step or tt_picture_message for each event
+ *     tt_picture_end
+ *     tt_picture_network, if there is a network
+ *     any of the functions that write a picture
+ *     tt_picture_free
  *
  * The writers print to a FILE; the caller checks ferror.
  */
@@ -121,9 +126,10 @@ tutti_status tt_picture_network(struct tt_picture *picture, const struct tt_net 
  * TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_route(struct tt_picture *picture, const struct tt_net *net, int from,
                               int to);
-/* Adds the routes between neighbours of missing nodes that would lead through a missing node if it
- * were there. Adds six of them at most. If there are none, adds the route between the first and the
- * last rank. Returns TUTTI_OK or ERR_MEMORY. */
+/* Adds at most six routes which show how the network avoids missing nodes. Each of them leads from
+ * one neighbour of a missing node to another neighbour; in the complete network, the route between
+ * the two leads through this node. If there is no such route and the picture has none yet, adds the
+ * route between the first and the last rank. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_picture_detours(struct tt_picture *picture, const struct tt_net *net);
 
 /* ---- Writing ---- */

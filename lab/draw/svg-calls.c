@@ -2,7 +2,8 @@
  *
  * The calls of a real run: a lane for each rank, time from left to right, a bar for each call. A
  * bar is pale while the rank waits for other ranks to enter the call, and has its full colour once
- * the last of them has entered it. Each team has a row of its own in the lane of a rank. The time
+ * the last of them has entered it. The lane of a rank has up to ROWS rows, so that calls of
+ * different teams, and calls that overlap, lie in different rows as far as possible. The time
  * between bars is spent in the application.
  */
 #include "draw/calls.h"

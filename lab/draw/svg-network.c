@@ -25,8 +25,9 @@ static int slice_rows(const struct tt_svg_view *v)
     return (int)tt_div_up(v->net->slices, v->columns);
 }
 
-/* Sets v->step to the largest distance of neighbours, from `most` down to about `least`, with which
- * all slices of the network fit in the picture. Also sets the radius of nodes, and how many slices
+/* Sets v->step to the largest distance of neighbours, at most 66 points, with which all slices of
+ * the network fit in a picture of WIDE by HIGH points. The distance is at least about 12 points,
+ * and a larger network gets a larger picture. Also sets the radius of nodes, and how many slices
  * lie in a row. */
 static void find_step(struct tt_svg_view *v)
 {

@@ -9,9 +9,10 @@
 
 #include "draw/trace.h"
 
-/* An event with the fields by which it is matched: it matches an event with the same team,
- * execution, a, b and c. What a, b and c stand for depends on the list. done_ps is the end of the
- * event; or, if the event starts a step for which another event waits, the end of that wait. */
+/* An event (a step, or an access to another rank's memory) with the fields by which it is matched:
+ * it matches an event with the same team, execution, a, b and c. What a, b and c stand for depends
+ * on the list. done_ps: for a send, receive, put or get, the end of the wait step that waits for
+ * it, if that step was found; otherwise the end of the event itself. */
 struct mark {
     uint64_t execution;
     int64_t begin_ps, done_ps, at; /* at: the index of the event in the trace */
@@ -32,8 +33,8 @@ struct matching {
     /* base_us microseconds plus base_ps picoseconds are the time at which the first step or call of
      * `execution` begins; if `execution` is negative, the first one of the whole trace */
     int64_t execution, base_us, base_ps;
-    /* for each event (index in the trace): its mark, if the event starts a step for which a wait
-     * was found */
+    /* for each event (index in the trace): its mark, if the event is a send, receive, put or get
+     * whose wait step was found */
     struct mark *done_of;
 };
 

@@ -52,7 +52,7 @@ static tutti_status has_execution(const struct tt_trace *trace, int64_t executio
                    execution, first, last);
 }
 
-/* Makes sure that no time of the picture exceeds TT_TRACE_MOST_PS. */
+/* Returns ERR_ARG if a time of the picture would exceed TT_TRACE_MOST_PS, otherwise TUTTI_OK. */
 static tutti_status within_reach(const struct tt_trace *trace)
 {
     int64_t first = trace->whole ? 0 : INT64_MAX, last = 0;

@@ -612,7 +612,9 @@ static bool read_small(struct tt_json *json, int most, int *value)
     return true;
 }
 
-/* Reads a member of the description that only the trace of a real run has. */
+/* Reads a member of "otherData", the object in which the trace of a whole picture describes the
+ * picture. This function stores the members that only a picture of a real run has, and skips all
+ * others. */
 static bool read_run(struct tt_trace *t, struct tt_json *json, const char *key)
 {
     const int64_t most = INT64_MAX / 4;

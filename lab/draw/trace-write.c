@@ -218,9 +218,10 @@ static struct hold hold_of(const struct tt_picture *p, int rank, int lane, int64
     return hold;
 }
 
-/* Writes the sender's end of a message, or the receiver's if `ends` is true. If the rank was
- * between two steps at that time, the arrow is attached to the end of the earlier step (hold_of),
- * and "at" gives the true time of the message's end. */
+/* Writes one end of the arrow of a message: the sender's end, or the receiver's if `ends` is true.
+ * If the rank at this end was between two steps when it sent or received the message, the arrow is
+ * attached to the end of the earlier step (hold_of), and "at" gives the time of sending or
+ * receiving. */
 static void flow_end(const struct tt_picture *p, const struct tt_sim_event *d, int64_t id,
                      bool ends, FILE *out)
 {

@@ -4,17 +4,16 @@
  * trace, and tt_picture_trace writes a whole picture as a trace. The files may be cut, damaged or
  * written by another program. So every field is checked, and errors are reported with their place.
  *
- *     begin; add the text of each file; end  ->  a picture
+ *     tt_trace_begin; tt_trace_add for each file; tt_trace_end, which makes the picture
  *
  * A rank that was killed leaves a trace that does not say "ended". A file that is cut ends
  * somewhere, and its events are read up to the last whole one. Neither is an error. A run that has
  * calls is read even if the files of some ranks are missing; the picture says so.
  *
- * The messages of a real run are found by matching. The k-th send of one rank to another in an
- * execution and lane belongs to the k-th receive of the other rank from it in the same execution
- * and lane. An await belongs to the first signal of the awaited lane whose value is high enough. A
- * put or get names its peer, and so does each read of another rank's memory in a copy or
- * reduction.
+ * The messages of a real run are found by matching. In each execution and lane, the k-th send of
+ * rank a to rank b belongs to the k-th receive of rank b from rank a. An await belongs to the first
+ * signal of the awaited lane whose value is high enough. A put or get names its peer, and so does
+ * each read of another rank's memory in a copy or reduction.
  */
 #ifndef TT_DRAW_TRACE_H
 #define TT_DRAW_TRACE_H

@@ -143,8 +143,8 @@ static struct window callers(struct tt_prover *p, struct tt_part *owner, int buf
     return (struct window){m, 0, m->bytes};
 }
 
-/* Returns the window of the owner's slot, cut to the bytes that the owner's own plan uses: a real
- * owner provides memory for these bytes only, so no rank may access more. */
+/* Returns the part that ranks may access of the owner's buffer WIN: the bytes that the owner's own
+ * plan uses, because a real owner provides memory for these bytes only. */
 static struct window slot_window(struct tt_prover *p, struct tt_part *owner)
 {
     int slot = owner->execution % TT_PROOF_SLOTS;

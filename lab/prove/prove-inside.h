@@ -143,7 +143,8 @@ struct tt_given {
     struct tt_moment when;
 };
 
-/* One instance of a step that has started a message or a transfer. */
+/* One instance of a step that starts a message or a transfer. A step in a loop has an instance,
+ * with a number, in each turn of the loop. */
 struct tt_begun {
     uint64_t instance;
     struct tt_proof_message *message;
@@ -166,9 +167,8 @@ struct tt_proof_lane {
     struct tt_proof_lane *waiters; /* lanes that await this lane's flag */
     struct tt_given *given;
     uint32_t given_n, given_room;
-    /* for each step that starts a message or a transfer: its last TT_IN_FLIGHT instances. An
-     * instance of the step with the number `id` has the index id * TT_IN_FLIGHT + instance %
-     * TT_IN_FLIGHT */
+    /* for each step that starts a message or a transfer: its last TT_IN_FLIGHT instances. Instance
+     * i of the step with the number `id` has the index id * TT_IN_FLIGHT + i % TT_IN_FLIGHT */
     struct tt_begun *begun;
     /* for each step that starts a message or a transfer (index: its id): 1 + the number of the last
      * instance that the lane has started; 0 if it has started none */
@@ -336,8 +336,8 @@ __attribute__((format(printf, 4, 5), cold)) bool tt_prove_fault_at_end(struct tt
                                                                        const struct tt_part *part,
                                                                        enum tt_fault fault,
                                                                        const char *format, ...);
-/* Reports a race: `access` reads or writes bytes [off, off + len) of m, and the earlier access
- * `other`, with which it conflicts, may not be over by then. */
+/* Reports a race: `access` reads or writes bytes [off, off + len) of m. It conflicts with the
+ * earlier access `other`, which in some timing is not over when `access` begins. */
 __attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m,
                                          int64_t off, int64_t len, uint32_t access, bool write,
                                          uint32_t other, bool other_writes);

@@ -189,8 +189,8 @@ bool tt_prove_join_all(struct tt_prover *p, struct tt_vclock **seen, const struc
 
 bool tt_prove_join(struct tt_prover *p, struct tt_vclock **seen, const struct tt_moment *other)
 {
-    /* If *seen has this time of the clock already, it also has all times that were known at that
-     * moment. */
+    /* If *seen already has the time of `other`, it also has all times that were known at the moment
+     * `other`. */
     if ((*seen)->t[other->clock] >= other->time) return true;
     if (!make_own(p, seen)) return false;
     if (*seen != other->seen) latest((*seen)->t, other->seen->t, p->width);

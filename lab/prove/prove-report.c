@@ -200,8 +200,8 @@ bool tt_prove_fault_at_end(struct tt_prover *p, const struct tt_part *part, enum
     return false;
 }
 
-/* Reports a conflict between two executions that use the same slot as TT_FAULT_SLOT, and other
- * conflicts as TT_FAULT_RACE. */
+/* Reports a race: as TT_FAULT_SLOT if the two accesses to a window belong to different executions,
+ * which use the same slot; otherwise as TT_FAULT_RACE. */
 bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m, int64_t off, int64_t len,
                    uint32_t access, bool write, uint32_t other, bool other_writes)
 {
@@ -262,8 +262,8 @@ static bool is_unmatched(struct tt_prover *p, struct tt_proof_lane *lane)
     return true;
 }
 
-/* Returns the lane itself if it is blocked. If it has not started, it waits for an earlier
- * execution of its rank to end; then returns the first blocked lane of that rank. */
+/* Returns the lane itself if it is blocked. A lane that has not started waits for an earlier
+ * execution of its rank to end; for such a lane, returns the first blocked lane of its rank. */
 static struct tt_proof_lane *blocked_in(struct tt_prover *p, struct tt_proof_lane *lane)
 {
     if (!lane || lane->state == TT_LANE_BLOCKED) return lane;

@@ -230,8 +230,8 @@ static enum prove_outcome give_signal(struct tt_prover *p, struct tt_proof_lane 
 static struct tt_given *find_given(const struct tt_proof_lane *writer, uint32_t value)
 {
     uint32_t low = 0, high = writer->given_n;
-    /* Most lanes raise their flag by one at a time. Then the index of the record of a value is the
-     * value minus that of the first record. */
+    /* Most lanes raise their flag by one at a time. In this case, the index of a record in given[]
+     * is its value minus the value of given[0]. */
     uint32_t guess = high > 0 ? value - writer->given[0].value : 0;
     if (guess < high && writer->given[guess].value == value) return &writer->given[guess];
     while (low < high) {
@@ -311,8 +311,8 @@ static bool same_place(const struct tt_place *a, const struct tt_place *b)
 }
 
 /* Copies the values of a source into *runs, and records the read. If the source is also the
- * destination of the step, no read is recorded, because the step's write is checked against the
- * same accesses. */
+ * destination of the step, no read is recorded: whatever conflicts with the read conflicts with the
+ * step's write, too. */
 static bool load(struct tt_prover *p, const struct tt_place *from, const struct tt_place *to,
                  uint32_t access, struct tt_runs *runs)
 {
@@ -461,8 +461,9 @@ static enum prove_outcome start(struct tt_prover *p, struct tt_proof_lane *lane)
     return outcome(copy(p, s, true, &b->access));
 }
 
-/* Returns how many instances of the step with this id the lane has passed so far. Instances of
- * length 0, which the iterator leaves out, count as well. */
+/* Returns how many instances of the step with this id the lane has passed so far: if the step is in
+ * a loop, one in each turn. Turns in which the step has length 0 count as well, although the
+ * iterator of the plan leaves the step out in these turns. */
 static uint64_t instances(const struct tt_proof_lane *lane, uint32_t id)
 {
     uint64_t n = lane->counts[id];

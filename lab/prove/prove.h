@@ -72,8 +72,9 @@ struct tt_proof_execution {
  * in_flight: how many executions a rank has under way at once: it starts execution k when it has
  * ended execution k - in_flight. 1 stands for a sequence of blocking calls, and 0 means 1.
  *
- * held: no rank starts execution k before all ranks have ended execution k - held. So a slot is
- * free when it is used again if held <= TT_PROOF_SLOTS. 0 means TT_PROOF_SLOTS.
+ * held: no rank starts execution k before all ranks have ended execution k - held. If held <=
+ * TT_PROOF_SLOTS, all ranks have therefore ended the execution that used a slot before the next
+ * execution uses this slot. 0 means TT_PROOF_SLOTS.
  *
  * map: the nodes of the ranks and what the ranks can access; NULL means one node on which all
  * buffers can be read. */

@@ -36,8 +36,8 @@ static void set_calls(struct served *s, bool roots_place)
     }
 }
 
-/* Proves that the schedule is right when it is executed twice in a row, with both executions in
- * flight at once. */
+/* Proves that the schedule is right, also if ranks start a second execution of it before the first
+ * one has ended. */
 static tutti_status prove(struct served *s, struct tt_prover *prover, const char *how)
 {
     struct tt_proof proof = {.fault = TT_FAULT_NONE};

@@ -46,9 +46,10 @@ bool tt_queue_put(struct tt_queue *queue, struct tt_event event)
     return true;
 }
 
-/* Fills bucket 0, which is empty: distributes the events of the lowest bucket that has events to
- * lower buckets, by how their times differ from the earliest of them. The queue must have an event.
- * Returns false if there is no memory. */
+/* Fills bucket 0, which is empty: takes all events out of the lowest bucket that is not empty, sets
+ * queue->last to the earliest of their times, and puts them into the buckets that now belong to
+ * their times, which are lower ones. The queue must have an event. Returns false if there is no
+ * memory. */
 static bool refill(struct tt_queue *queue)
 {
     int b = 1;

@@ -43,8 +43,9 @@ struct tt_sim_lane {
     int64_t now, begun;
     /* the time of the event at which the lane goes on; TT_NEVER if there is none */
     int64_t due;
-    /* for each instance of a step that starts something (TT_IN_FLIGHT instances for each id): the
-     * time at which it is complete, or TT_NEVER */
+    /* for each step that starts a message (a send, receive, put or get): the times at which its
+     * last TT_IN_FLIGHT instances are complete, or TT_NEVER. A step in a loop has an instance in
+     * each turn */
     int64_t *complete;
     void *memory;
 };

@@ -12,8 +12,9 @@
  *               (but not at the passive side of a get or put), gap g between messages and G for
  *               each byte of them at each end, latency L between the ends
  *     links     t_s, then link by link along the network's routes: a link carries one message at a
- *               time in each direction, t_w m for each; with cut-through the head goes on after
- *               t_h, with store-and-forward when the whole message has come
+ *               time in each direction, and each message takes t_w m on it; with cut-through the
+ *               head goes on to the next link after t_h, with store-and-forward when the whole
+ *               message has come
  *
  * Where ranks share nodes (tt_sim_job.node), a message within a node touches no network under any
  * model. The rank that sends, puts or reads copies it in near_tw m, one message at a time, and the
