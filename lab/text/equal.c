@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compares two plans. The tables of a plan, such as its shapes, are compared through the steps that
- * use them, so the order of a table does not matter.
+ * Compares two plans. A step may refer to entries of the plan's tables, for example to a set of
+ * ranks. Such an entry is compared when the step is compared, so it does not matter at which index
+ * of its table it is.
  */
 #include "text/text.h"
 

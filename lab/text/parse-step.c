@@ -160,9 +160,9 @@ static struct tt_range parse_own_range(struct tt_parser *to)
     return place(to, tt_lex_word(&to->in, &tt_buffer_words, "a buffer"), TT_SELF);
 }
 
-/* A length such as "len 4K tail 100 every 3 phase 1": in the turns i of a loop with (i + 1) % 3 ==
- * 2, the length is 100 instead of 4K. parse_tail passes the tail to the builder after the step has
- * been appended. */
+/* A length such as "len 4K tail 100 every 3 phase 1". The length is 100 instead of 4K in the last
+ * of every 3 turns of a loop, where the phase 1 is added to the number i of the turn: if (i + 1) %
+ * 3 == 2. parse_tail passes the tail to the builder after the step has been appended. */
 struct length {
     int64_t len, tail;
     int32_t mod, phase;
@@ -336,9 +336,9 @@ static bool make_room(struct tt_parser *to)
     return true;
 }
 
-/* Parses the id of a step that starts something. The id must be the next one of the lane. In a
- * `for` or `if`, or if the id is an expression, it may also be an earlier id; from now on, this id
- * then stands for the new step. */
+/* Parses the id of a step that starts a transfer, such as `send %3`, for which a later step waits.
+ * The id must be the next one of the lane. In a `for` or `if`, or if the id is an expression, it
+ * may also be an earlier id; from now on, this id then stands for the new step. */
 static uint32_t next_id(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
@@ -496,8 +496,8 @@ static int64_t offset(struct tt_parser *to)
     return off;
 }
 
-/* Parses an entry of an exchange, such as "entry 1 IN[5000] -> OUT@1[0] len 5000", after the word
- * `entry`. `from` is the buffer that the entry must name (here IN). */
+/* Parses an entry of a step `exchange`, such as "entry 1 IN[5000] -> OUT@1[0] len 5000", after the
+ * word `entry`. `from` is the buffer that the entry must name (here IN). */
 static void entry(struct tt_parser *to, int from)
 {
     struct tt_lex *in = &to->in;

@@ -10,8 +10,8 @@
 
 #include "text/lex.h"
 
-/* The largest number of bytes in a text, so that the sum of an offset and a length fits in 64
- * bits. */
+/* The largest offset or length that the text of a plan may contain: the sum of two of them fits in
+ * 64 bits. */
 #define TT_TEXT_BYTES (INT64_MAX / 2)
 
 enum {
@@ -42,7 +42,7 @@ struct tt_parser {
     const struct tt_call *given;
     struct tt_call call; /* the call, as far as the header of the plan describes it */
     char name[48];       /* the algorithm's name */
-    char op[16];         /* the word for the operation as the steps of the plan write it */
+    char op[16];         /* the operation's name in the header, which the steps repeat */
     int32_t p, me;
     int lanes, depth; /* depth: the number of loops that contain the current line */
     struct tt_variable variables[TT_TEXT_VARIABLES];

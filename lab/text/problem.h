@@ -81,8 +81,8 @@ struct tt_problem {
      * v-forms are NULL here */
     struct tt_call call;
     int p;
-    /* the elements that a rank contributes; in v-forms the average for a piece, except that
-     * skew=zero makes the average half of it */
+    /* BYTES as a number of elements. In the v-forms and in reduce_scatter, the counts that are
+     * drawn are n on average, but with skew=zero n / 2. */
     int64_t n;
     enum tt_skew skew;
     struct tt_problem_graph graph;

@@ -77,9 +77,9 @@ static bool is_neighbor(const struct tt_problem *problem, int from, int to)
     return drawn(problem, problem->p + from, to, problem->p - 1) < g->dim[0];
 }
 
-/* Returns whether the collective moves nothing from rank `from` to rank `to`: in a gatherv, if
- * `to` is not the root; in a scatterv, if `from` is not the root; and in both if they are the same
- * rank and the call is in place. */
+/* Returns whether the collective moves nothing from rank `from` to rank `to`: in a gatherv, if `to`
+ * is not the root; in a scatterv, if `from` is not the root. In place, neither of these two
+ * collectives moves anything from the root to itself. */
 static bool is_apart(const struct tt_call *call, int from, int to)
 {
     bool gathers = call->coll == TT_COLL_gatherv, scatters = call->coll == TT_COLL_scatterv;
@@ -87,10 +87,10 @@ static bool is_apart(const struct tt_call *call, int from, int to)
     return (gathers ? to : from) != call->root || (call->in_place && from == to);
 }
 
-/* Returns how many elements go from one rank to another. In an allgatherv, gatherv or
- * reduce_scatter the count depends on the contributor or on the block (`from`) alone, so `to` is
- * taken as 0. With skew=zipf the share depends on the receiver in an alltoallv or scatterv, and on
- * the contributor (or the block) in the other collectives. */
+/* Returns how many elements go from one rank to another. In an alltoallv or scatterv the count
+ * depends on both ranks; with skew=zipf, on the receiver `to` alone. In an allgatherv or gatherv it
+ * depends on the contributor `from` alone. In a reduce_scatter `from` is the number of the block,
+ * on which alone the count depends. */
 static int64_t count(const struct tt_problem *problem, double harmonic, int from, int to)
 {
     enum tt_coll coll = problem->call.coll;

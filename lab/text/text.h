@@ -11,14 +11,16 @@
 #include "plan/plan.h"
 
 void tt_plan_print(const struct tt_plan *plan, FILE *out);
-/* Prints the steps as they are done, with loops and exchanges unrolled: `%3.7` is instance 7 of the
- * step `%3`. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
+/* Prints the steps as they are done, with loops and exchanges unrolled: `%3.7` is transfer 7,
+ * counted from 0, of those that the step `%3` starts in a loop or an exchange; transfer 0 is
+ * printed as `%3`. This form cannot be parsed. Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
 /* Prints one step as tt_iter_next returned it, without a newline, for messages about faults. */
 void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
 
 /* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
- * are compared as text. It does not matter where in its tables a plan keeps a shape or a set. */
+ * are compared as text. It does not matter at which index of a table a plan keeps what a step
+ * refers to. */
 bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
 
 /* An error in a text. line and column count from 1. */

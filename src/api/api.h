@@ -120,9 +120,9 @@ struct tt_args {
     const void *in;
     void *out;
     /* A user-defined operation as the user gave it; 0: the operation is built-in. tt_args_check
-     * moves a user-defined operation from call.op to this member, and stores in call.op the
-     * operation to which it is bound. So all operations that are bound to one operation share their
-     * plans. */
+     * copies a user-defined operation from call.op to this member. If tutti_op_bind made this
+     * operation from another one and an argument, tt_args_check stores the other one in call.op. So
+     * all operations that were made from one operation share its plans. */
     tutti_op op;
     /* The arguments of a gatherv or scatterv as the user gave them: `n` is this rank's count;
      * `counts` and `displs` are those of all ranks, and valid at the root only. In a

@@ -214,8 +214,9 @@ void tt_args_stretch(const tutti_team *team, const struct tt_call *call, struct 
     if (!call->in_place) *in = whole(&from);
 }
 
-/* Refuses pieces of the input that overlap pieces of the output. Most programs have separate
- * buffers, so the ranges of all pieces are disjoint, and the pieces need no comparison. */
+/* Refuses pieces of the input that overlap pieces of the output. First compares the range of
+ * addresses of all input pieces with that of all output pieces: in most programs these two ranges
+ * are disjoint, and the single pieces need no comparison. */
 static tutti_status check_two(const struct piece_list *in, const struct piece_list *out)
 {
     if (!ranges_meet(in, out)) return TUTTI_OK;

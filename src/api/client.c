@@ -167,9 +167,9 @@ static bool in_flight(const tutti_client *client)
 }
 
 /* Compares this rank's calls on the team with those of the other members. If the user has freed the
- * team, tutti_team_free was this rank's last call: it began an execution without steps (`note`),
- * which shows the call to the other members. In this case the function first waits for that
- * execution to end, and then only a mismatch counts as an error. */
+ * team, tutti_team_free was this rank's last call: it began an execution without steps
+ * (t->run.note), which shows the call to the other members. In this case the function first waits
+ * for that execution to end, and then only a mismatch counts as an error. */
 static tutti_status settle(tutti_team *t)
 {
     tutti_status status = TUTTI_OK;
@@ -203,10 +203,9 @@ static tutti_status return_last(tutti_status status, const char *text)
     return tt_fail(status, "%s", text);
 }
 
-/* Leaves the teams. In memory that the ranks share, a count of the requests that are under way is
- * kept. After this rank has left the client, another rank may reuse that memory. So this rank's
- * requests are taken out of the count first, and the deletion of a request does not access the
- * memory later. */
+/* Leaves the teams. A word of shared memory counts this rank's requests that are under way. After
+ * this rank has left the client, another rank may reuse this memory. So the function subtracts all
+ * requests from the count now. A request that is deleted later then does not access the count. */
 static void leave_teams(tutti_client *client)
 {
     for (tutti_team *t = client->teams; t; t = t->next) {

@@ -31,9 +31,9 @@ struct in_a_row {
 /* ---- Contents ---- */
 
 /* In a call in which each pair of ranks has its own piece (alltoallv, gatherv, scatterv), sender
- * and receiver may describe the same piece by different types. If the type in which the plan counts
- * does not determine the basic types of a piece, a struct tt_contents describes them
- * (plan/call.h). */
+ * and receiver may describe the same piece by different types. The plan moves the piece as a number
+ * of elements of one type, for example of bytes. If this type does not show which basic types the
+ * piece consists of, a struct tt_contents describes them (plan/call.h). */
 
 /* Returns the value of `type` in a struct tt_contents for elements of layout `l`. */
 static int32_t type_of_contents(const struct tt_layout *l)
@@ -120,7 +120,7 @@ static int64_t elements_known(const struct tt_call *c, int p)
     return c->coll == TT_COLL_allgatherv ? sum(c->out_counts, p) : c->n;
 }
 
-/* Sets the type and size of the elements in which the plan counts. */
+/* Sets the type and size of the packed elements, in which the plan counts its data. */
 static void set_element(struct tt_call *c, const struct tt_layout *l, int p)
 {
     if (has_user_op(c)) return;
@@ -302,8 +302,9 @@ struct packed_side {
     bool in_a_row; /* the elements lie in a row, so add() adds no pieces */
 };
 
-/* Adds a piece for the user's elements [first, first + n). In the packed memory, they begin at
- * element `at`. */
+/* Adds a piece to k->pieces: the n elements from element `first` of the user's buffer on, whose
+ * packed form begins at element `at` of the packed memory. If the user's elements lie in a row,
+ * only checks the arguments. */
 static tutti_status add(struct tt_packed *k, const struct packed_side *side, int64_t first,
                         int64_t n, int64_t at)
 {
@@ -329,7 +330,7 @@ static tutti_status add_list(struct tt_packed *k, const struct packed_side *side
     return TUTTI_OK;
 }
 
-/* Adds the pieces of the input that lies in `out`: this rank's input if the call is in place, and
+/* Adds to k->pieces the input that lies in `out`: this rank's input if the call is in place, and
  * the root's buffer in a bcast. */
 static tutti_status add_input_in_out(struct tt_packed *k, const struct packed_side *out,
                                      const struct tt_call *c, int p, int me)
@@ -479,8 +480,9 @@ static char *typed_row(const struct tt_packed *k, const struct tt_fabric *f,
     return s->user;
 }
 
-/* Finds the buffers of an alltoallw that need no packing, as find_rows does for other calls, and
- * sets the displacements of both sides for that choice. */
+/* Finds the buffers of an alltoallw that need no packing, as find_rows does for other calls. Sets
+ * the displacements of each side: in the user's buffer, if the plan uses it, or else in the packed
+ * memory. */
 static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct tt_fabric *f,
                                        const struct typed_side *in, const struct typed_side *out,
                                        int p)
@@ -493,8 +495,9 @@ static struct in_a_row find_typed_rows(const struct tt_packed *k, const struct t
     return row;
 }
 
-/* Adds all pieces of one side. The pieces of a rank lie one after the other in the packed memory:
- * at[r] is the offset of the next piece of rank r, and grows with each piece. */
+/* Adds to k->pieces all pieces of one side, those that this rank sends or those that it receives.
+ * The pieces of a rank lie one after the other in the packed memory: at[r] is the offset of the
+ * next piece of rank r, and grows with each piece. */
 static tutti_status add_typed(struct tt_packed *k, const struct typed_side *s, char *packed,
                               int64_t *at)
 {
@@ -657,8 +660,7 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     struct tt_args plain = *args;
     /* the caller frees args->lists, so the copy `plain` must not own them, too */
     plain.lists = NULL;
-    /* in the plan's call, a call in which each pair of ranks has its own piece is never in place
-     * (plan/call.h) */
+    /* The plan is never in place if each pair of ranks has its own piece (plan/call.h). */
     if (tt_coll_pairs(plain.call.coll)) plain.call.in_place = false;
     k->layout = tt_layout_hold(args->call.type);
     if (contents > 0 && (args->typed || (k->layout && k->layout->uniform == TUTTI_TYPES))) {

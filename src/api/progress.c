@@ -189,7 +189,7 @@ static void *helper_main(void *arg)
     struct tt_wait_policy policy;
     begin(&wait, &policy, h->context);
     tt_wait_set_hook(&policy,
-                     /* no hook: a client's hook runs only on the program's threads */
+                     /* the client's hook must run only on the program's own threads */
                      (struct tt_wait_hook){.call = NULL});
     wait.quiet = policy.quiet;
     while (!atomic_load(&h->end)) {

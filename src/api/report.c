@@ -47,9 +47,9 @@ static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
 }
 
 /* Returns the time that the machine model predicts for a call that the row counts; -1: it predicts
- * none. The team of the call may be freed by now, so only its number of ranks is known. The
- * function therefore predicts calls of teams with as many ranks as the world, and, if the job is on
- * one node, of all teams. */
+ * none. The team of the call may be freed by now, so only its number of ranks is known, and not on
+ * which nodes they are. So the function predicts a call only if the job is on one node, or if the
+ * team has as many ranks as the world. */
 static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_row *row)
 {
     struct tt_map map = client->world->run.map;
@@ -80,7 +80,7 @@ static int64_t spent_ns(const struct tt_tally *t)
 
 /* Goes through the ranks for which this rank has waited, in the order of the waiting times, the
  * longest first; ranks with equal times are ordered by number. Returns the rank that follows rank
- * `last`, whose time is `below`; -1: no rank follows. */
+ * `last` in this order; -1: no rank follows. `below` is the waiting time of rank `last`. */
 static int next_waited(const struct tt_tally *t, int size, int64_t below, int last)
 {
     int found = -1;

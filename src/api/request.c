@@ -21,8 +21,8 @@ static void bind_segments(struct tt_exec *exec, const struct tt_call *c, int me)
         exec->buffer[TT_IN] = exec->buffer[TT_OUT] + c->out_displs[me] * c->sz;
 }
 
-/* Returns the address of the input in `out`, `place` bytes from its start; NULL if there is no
- * `out`. */
+/* Returns the address of the input of a call in place, which begins `place` bytes after the start
+ * of `out`; NULL if `out` is NULL. */
 static inline char *input_in(void *out, int64_t place)
 {
     return out ? (char *)out + place : NULL;
@@ -432,11 +432,12 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     return TUTTI_OK;
 }
 
-/* Stores the signature of the call as the user made it, with elements of the derived type. A call
- * publishes its signature only if its exec->shape differs from that of the call that used its slot
- * before. Calls with different derived types may use the same plan, which sets exec->shape. So the
- * function mixes the type into the upper half of exec->shape, which the ranks do not compare; then
- * this call does publish its own signature. */
+/* Stores the signature of the call as the user made it, with elements of the derived type.
+ * exec->shape is a fingerprint of the call. A call publishes its signature only if its fingerprint
+ * differs from that of the call that used its slot before. Calls with different derived types may
+ * use the same plan, which determines the fingerprint. So the function mixes the type into the
+ * upper half of the fingerprint, which the ranks do not compare, and the call publishes its own
+ * signature. */
 static void name_packed(tutti_request *request, const struct tt_args *args,
                         struct tt_packed *packed)
 {

@@ -146,8 +146,8 @@ static int64_t greatest_id(const struct wisher *all, int p)
     return id;
 }
 
-/* Returns whether assemble() has made a team with this id from `team` when team->run.next was
- * `next`. */
+/* Returns whether `id` is an id that assemble() gives to a new team after `next` calls on `team`
+ * (its run.next). */
 static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 {
     for (int r = 0; r < team->run.map.p; r++)

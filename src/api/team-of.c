@@ -164,7 +164,7 @@ struct team_round {
      * the block, or block + 1 if this rank could not take the id */
     uint64_t word;
     uint32_t id;     /* this rank's next id; after the agreement, the greatest id of all members */
-    uint32_t number; /* counts the agreements with the same key */
+    uint32_t number; /* the number of this agreement among those with the same id */
     char why[256];   /* the text of this rank's error */
 };
 
@@ -232,7 +232,7 @@ static tutti_status make(const struct team_list *l, struct team_round *round, tu
     tutti_team *made;
     tutti_status status = make_alone(l, &made);
     if (status != TUTTI_OK) {
-        tt_team_break(&l->team->run, status); /* no other member must wait for this rank */
+        tt_team_break(&l->team->run, status); /* so that no member waits for this rank */
         return status;
     }
     status = complete(l, made, round);

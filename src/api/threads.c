@@ -115,9 +115,9 @@ struct brought {
     int64_t pid, threads;
 };
 
-/* The words that rank 0 sends to the other ranks by find_greatest: whether it could make the
- * memory, the memory's descriptor, and the stamp by which the other ranks recognise the new job
- * (struct tt_job_page). */
+/* The words that rank 0 sends to the other ranks, by an allreduce to which they contribute zeros
+ * (find_greatest): whether it could make the memory, the memory's descriptor, and the stamp by
+ * which the other ranks recognise the new job (struct tt_job_page). */
 struct offer {
     int64_t status, fd, stamp;
 };
@@ -217,7 +217,8 @@ static tutti_status gather(tutti_team *team, const struct brought *mine, struct 
     TT_TRY(tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allgather, mine, of, sizeof *mine / 8));
     int64_t before = 0;
     for (int i = 0; i < team->run.me; i++) before += of[i].threads;
-    *first = (int)before; /* if the sum overflows an int, rank 0 refuses to make the job */
+    /* if `before` does not fit in an int, rank 0 refuses to make a job of so many threads */
+    *first = (int)before;
     return share_memory(team, of, *first, segment);
 }
 

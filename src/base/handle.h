@@ -35,7 +35,8 @@ struct tt_handles {
     size_t sz; /* size of a handle */
     int kept;
     pthread_mutex_t lock;
-    /* freed handles, the oldest first; `end` is NULL until the kind is set up */
+    /* The queue of freed handles: `first` is the oldest, and `end` points to the pointer in which
+     * the next freed handle is stored. `end` is NULL until the kind is set up. */
     struct tt_handle *first, **end;
     int freed;
     struct tt_handle *inherited; /* in a child: the handles of the parent's queue; never used */
@@ -53,7 +54,7 @@ extern uint32_t tt_handle_mark;
  * memory. */
 void *tt_handle_new(struct tt_handles *kind);
 void tt_handle_free(struct tt_handles *kind, void *handle);
-/* Ends a handle whose memory the library still uses; tt_handle_free then frees it. */
+/* Ends a handle whose memory the library still uses. The library calls tt_handle_free later. */
 static inline void tt_handle_end(void *handle)
 {
     atomic_store(&((struct tt_handle *)handle)->mark, 0);

@@ -9,7 +9,9 @@
 
 #include "base/base.h"
 
-/* Stores in *arg whether the first object, the program, names a dynamic linker. Stops there. */
+/* Sets *arg to true if the program names a dynamic linker, and so is not linked statically.
+ * dl_iterate_phdr calls the function for the program first, and then stops because the function
+ * returns 1. */
 static int names_linker(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     (void)bytes;

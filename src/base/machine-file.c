@@ -146,8 +146,8 @@ static bool is_whole(const struct content *c)
 }
 
 /* Returns whether the model in the file was measured by this version on this kind of machine, is
- * complete, and may be true. `wrong` is the number of a wrong line, or 0. The version is compared
- * first, because the files of another version may have other entries. */
+ * complete, and is credible (tt_machine_credible). `wrong` is the number of a wrong line, or 0. The
+ * version is compared first, because the files of another version may have other entries. */
 static bool fits(const struct content *c, const char *path, int wrong, char why[TT_MACHINE_WHY])
 {
     char here[TT_MACHINE_NAME] = "";

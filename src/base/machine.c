@@ -103,9 +103,9 @@ static int64_t least_number(enum tt_machine_number number)
 }
 
 /* Returns the smallest value that is credible for an entry of a table. A processor copies, reads or
- * sums at most a byte in a picosecond. No entry of copy_shared and read_shared is below 1000 (the
- * time that one processor takes alone): a copy does not become faster because other processors copy
- * at the same time. */
+ * sums at most a byte in a picosecond. The entries of copy_shared and read_shared are thousandths
+ * of the time that one processor takes alone. None of them is below 1000, because a copy does not
+ * become faster if other processors copy at the same time. */
 static int64_t least_time(enum tt_machine_table table, int point)
 {
     return is_per_mille(table) ? MILLE : tt_machine_bytes[point];
@@ -151,7 +151,8 @@ bool tt_machine_credible(const struct tt_machine *m, char why[TT_MACHINE_WHY])
 
 bool tt_machine_streams(const struct tt_machine *machine, int times)
 {
-    /* the index of 64 KiB, the size with which ranks measure when they meet */
+    /* the index of 64 KiB, the size of the copies that ranks time when they meet (struct
+     * tt_cost_times) */
     enum { AS_MEASURED = 5 };
     return machine->table[TT_MACHINE_copy_cached_other][AS_MEASURED] >
            times * machine->table[TT_MACHINE_stream_cached][AS_MEASURED];

@@ -120,7 +120,7 @@ bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_M
 enum tt_machine_use {
     /* there is no model; the fixed tables of choose/choose.c choose the algorithms */
     TT_MACHINE_UNKNOWN,
-    TT_MACHINE_TABLE, /* there is a model; the fixed tables choose all the same */
+    TT_MACHINE_TABLE, /* there is a model, but the fixed tables choose */
     /* there is a model; the times that it predicts decide which algorithm is chosen */
     TT_MACHINE_ESTIMATE,
     TT_MACHINE_USES

@@ -155,8 +155,9 @@ struct tt_warnings {
         int32_t first, ranks;
     } warning[TT_WARNINGS];
 };
-/* Combines the warnings of two groups of ranks. Each warning in *mine that *theirs also has gets
- * the sum of both numbers of ranks, and the lower of the two first ranks. */
+/* Updates *mine, the warnings of one group of ranks, by *theirs, those of another group. Each
+ * warning in *mine that *theirs also has gets the sum of both numbers of ranks, and the lower of
+ * the two first ranks. Warnings that only *theirs has are ignored. */
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs);
 
 #endif

@@ -56,7 +56,7 @@ struct tt_terms {
      * known */
     uint64_t kernel;
     int32_t ranks;     /* the number of ranks on the node */
-    uint64_t token;    /* the token of the node's inbox (notice.h) */
+    uint64_t token;    /* a random number; the node's inbox refuses notices without it */
     uint16_t inbox;    /* the port of the inbox; 0: there is none */
     uint8_t addresses; /* the number of addresses in address[], those of the node's host */
     uint8_t address[TT_RECORD_ADDRESSES][16];

@@ -464,8 +464,8 @@ static void print_warnings(struct tt_fabric *f)
 
 /* ---- Meeting ---- */
 
-/* Returns the rank that failed first; -1: no rank has failed since the last call. *seen is the
- * value of job->failures at the last call. */
+/* Returns -1 if no rank has failed since the last call; else the rank that was the first of all to
+ * fail. *seen is the value of job->failures at the last call. */
 static int find_failed(const struct tt_fabric *f, uint32_t *seen)
 {
     uint32_t failures = atomic_load(&f->job->failures);

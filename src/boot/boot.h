@@ -21,10 +21,10 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
 void tt_boot_detach(struct tt_seat *seat, tutti_status status);
 
 /* Collective over the job: blocks until all ranks have called it. Sets those members of *f on which
- * the ranks agree: everywhere, fences, the costs of reading, cores, policy (the wait policy),
- * one_kernel, and others. Errors: PEER if a rank failed before, MISMATCH if a must-match setting
- * (TT_MUST_MATCH_LIST) of this rank differs from that of another rank, and those of tt_watch_open
- * and tt_machines_agree. */
+ * the ranks agree, among them f->everywhere, f->fences, f->cores, f->policy (the wait policy),
+ * f->one_kernel and the costs of reading. Errors: PEER if a rank failed before, MISMATCH if a
+ * must-match setting (TT_MUST_MATCH_LIST) of this rank differs from that of another rank, and those
+ * of tt_watch_open and tt_machines_agree. */
 tutti_status tt_boot_meet(struct tt_fabric *f);
 
 /* ---- Jobs on several nodes ---- */

@@ -344,9 +344,9 @@ static bool same(int a, int b, const char *key)
     return x && y && x->n == y->n && memcmp(x->bytes + x->key, y->bytes + y->key, x->n) == 0;
 }
 
-/* Returns the name of the rank's host. If several hosts or containers have the same name, this
- * function makes the name longer, except for the host or container of the lowest of these ranks, so
- * that all names differ. */
+/* Returns the name of the rank's host. If several hosts or containers have the same name, all names
+ * that this function returns differ: it appends the kernel and namespaces to the name, except for
+ * the host or container on which the lowest rank with this name runs. */
 static struct tt_reply *host_of(int rank)
 {
     char text[192];

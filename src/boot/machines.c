@@ -509,8 +509,9 @@ static int leader_of(const struct tt_job_page *job, int node)
     return r;
 }
 
-/* Gives the whole job one stamp (segment.h), that of node 0: the leader of each node stores it in
- * the job page of the node, before the fence for address records. */
+/* Gives the whole job one stamp, the time at which node 0 made its job page (segment.h): the leader
+ * of each node stores this stamp in the job page of its own node, before the fence for address
+ * records. */
 static void set_stamp(struct tt_fabric *f, int64_t stamp)
 {
     if (f->me == joined.member.first) f->job->stamp = stamp;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which provider this process uses, and whether it uses it for the job that it is in.
+ * Records which provider this process uses, and whether the ranks of its present job meet by the
+ * provider.
  */
 #include "boot/directory.h"
 

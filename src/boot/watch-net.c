@@ -169,8 +169,8 @@ static void set(int fd, int level, int option, int value)
 /* Makes the kernel send keep-alive probes, about a fifth of the timeout apart. If the peer does not
  * answer, the kernel ends the connection at the first probe that is due after its own time limit,
  * TCP_USER_TIMEOUT. This limit is more than one interval shorter than the timeout, so the kernel
- * ends the connection before the timeout is over. Intervals are whole seconds: with a timeout of 2
- * s the kernel ends the connection after 2 s, when the second probe is due. */
+ * ends the connection before the timeout is over. The shortest interval is a second, so with a
+ * timeout of 2 s the kernel ends the connection only after 2 s, at the second probe. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);

@@ -16,10 +16,11 @@
  * their processes: it reads the address record of any client that such a rank had before, and
  * connects to the port of the process at once. A rank without such a record is not watched.
  *
- * If the network's link to a rank has broken (tt_watch_lost), the watching rank makes this decision
- * as soon as the watched connection has ended, since nothing more can come over the link. If the
- * watched connection still stands, or cannot be made, the rank counts as failed with the cause LOST
- * after LOST_FOR.
+ * If the network's link to a rank has broken (tt_watch_lost), nothing more can come over it. So in
+ * the state ENDED, a rank whose process has died counts as failed at once, and a rank that left
+ * properly counts as left after half a second, even if this rank does not wait for it any more. If
+ * the watched connection still stands, or cannot be made, the rank counts as failed with the cause
+ * LOST after LOST_FOR.
  *
  * A connection that was refused or reset may mean that the rank left properly just before, and what
  * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
@@ -276,10 +277,11 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
     }
 }
 
-/* Returns whether everything that the rank sent has had time to arrive. If no link to the rank has
- * broken, this is so if this rank still waited for it (wanted_ns) at least UNDER_WAY after its
- * connection had ended. Over a broken link nothing more can come. Only a rank that left properly
- * may then have data under way over other connections, so it gets the time UNDER_WAY. */
+/* Returns whether everything that the rank sent has had time to arrive. If the network's link to
+ * the rank stands, the function returns true if this rank still waited for the rank (wanted_ns) at
+ * least UNDER_WAY after the rank's connection had ended. If the link has broken, a rank that failed
+ * gets no more time, because nothing more can come over the link. A rank that left properly gets
+ * the time UNDER_WAY, because it may have sent data over other connections. */
 static bool is_settled(const struct peer *p)
 {
     int64_t settled_ns = p->since_ns + UNDER_WAY;
@@ -288,8 +290,8 @@ static bool is_settled(const struct peer *p)
 }
 
 /* Decides what has happened to a rank whose connection or process has ended. A rank that left
- * properly, and to which the network's link has broken, is marked as left, not as failed: each rank
- * that still waits for it finds out itself that it has left. */
+ * properly, and to which the network's link has broken, is marked as left, not as failed. Other
+ * ranks that wait for it also watch it, and notice by themselves that it has left. */
 static void judge(struct tt_fabric *f, struct peer *p)
 {
     if (!is_settled(p)) return;

@@ -107,9 +107,9 @@ static tutti_status choose(const struct tt_cache *cache, const struct tt_team *t
 }
 
 /* Makes the plan of the algorithm, with short windows if they suffice, else with long ones. An
- * algorithm needs memory to find out whether short windows suffice, and how many phases it has. If
- * a rank lacks this memory, its plan could differ from the plan that the other ranks expect, so
- * this is an error. */
+ * algorithm allocates memory to compute whether short windows suffice, and of how many phases its
+ * plan consists (tt_algorithm.phases). If a rank lacks this memory, its plan could differ from the
+ * plan that the other ranks expect, so this is an error. */
 static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
                               const struct tt_call *c, const struct tt_algorithm *algorithm)
 {

@@ -214,8 +214,10 @@ static void measure_copies(struct brief *b, struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(to, from, n), n);
 }
 
-/* Measures copies of blocks that the other thread has written or will read. Entries that the two
- * threads cannot measure together are sums of measured parts. */
+/* Measures copies between the cache of this thread's processor and that of the helper's processor:
+ * from blocks that the helper has just written, and into blocks that this thread has just read. If
+ * the other end of a copy is in no cache or in another processor's cache, too, its time is computed
+ * from times that were measured. */
 static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
@@ -237,8 +239,9 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
     t[TT_MACHINE_stream_other][point] = tt_max(takes, takes + streams - own);
 }
 
-/* Returns the time to add one more operand, `second`, of n bytes to a sum, as `tutti calibrate`
- * measures it. `own` is the time of a copy of n bytes within the cache. */
+/* Returns the time that a second operand of n bytes, `second`, adds to a reduction, as `tutti
+ * calibrate` measures it: the time of a sum of two operands minus `own`, the time of a copy of n
+ * bytes within the cache; at least half of `own`. */
 static int64_t further(struct brief *b, const char *second, int64_t n, int64_t own)
 {
     tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);

@@ -34,14 +34,14 @@ struct row {
  * collectives: in an alltoall, where each rank makes both copies through windows itself; in a
  * gather or scatter, where the root makes one of the two copies of all pieces; and on two ranks in
  * most collectives. In a bcast on two ranks, each rank can make half of the copy by the kernel. In
- * others `exchange` is often the fastest: each rank copies out of its own buffer, which its caches
- * hold if it has just used the buffer. */
+ * an allgather or alltoall `exchange` is often the fastest: each rank copies out of its own buffer,
+ * which its caches hold if it has just used the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
 
-/* On more ranks than this, algorithms in which a single call takes one signal after another through
- * all ranks are not chosen for short vectors. These algorithms were measured on up to 16 ranks. */
+/* On more ranks than this, algorithms in which each rank waits for the rank before it (`window`)
+ * are not chosen for short vectors. They were measured on up to 16 ranks. */
 enum { MEASURED = 32 };
 
 static const struct row table[] = {
@@ -237,8 +237,8 @@ static bool doubling_is_dear(const struct tt_map *map)
     return p * rounds >= 2 * (int64_t)map->nodes * map->nodes;
 }
 
-/* Sets *least and *most to the ranks of the smallest node and of the largest one, if the ranks of
- * each node are adjacent. */
+/* Sets *least and *most to how many ranks the smallest and the largest node have. This is right
+ * only if the ranks of each node are adjacent. */
 static void run_lengths(const struct tt_map *map, int *least, int *most)
 {
     int length = 0;
@@ -264,7 +264,7 @@ static bool has_parts(const struct tt_map *map)
 
 /* Whether the algorithm `parts` cuts a vector into two to eight parts. Each part takes as many
  * messages between nodes as the whole vector would. If the ranks of a node share a network adapter,
- * the messages of more than eight parts take as long as sending 512 KiB. */
+ * the messages of more than eight parts add as much time as it takes to send 512 KiB. */
 static bool has_few_parts(const struct tt_map *map)
 {
     int least, most;
@@ -287,9 +287,9 @@ static bool is_one_kernel(const struct tt_map *map)
 }
 
 /* Whether each node has a machine of its own and several ranks, which are adjacent, and no node has
- * more than twice as many ranks as another one. All ranks can then send to other nodes at the same
- * time. Between containers of one machine this saves nothing, because the further copies within
- * each node take as long. */
+ * more than twice as many ranks as another one. By `parts` all ranks can then send to other nodes
+ * at the same time. Between containers of one machine this saves nothing, because `parts` also
+ * copies more within each node. */
 static bool has_adapters(const struct tt_map *map)
 {
     int least, most;
@@ -359,7 +359,7 @@ static bool is_cube(const struct tt_map *map)
  * tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up
  * to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster in which all
  * ranks copy at the same time. */
-enum { FEW = 4, SEVERAL = 8 }; /* limits of rows: of nodes, and of ranks on a node */
+enum { FEW = 4, SEVERAL = 8 }; /* values of the limits most_nodes and most_on_node */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -678,8 +678,8 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
 }
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv and of a
- * reduce_scatter, so the mean of the counts decides: it is the count of an allgather or
- * reduce_scatter_block with as many bytes in all. In calls without counts, n decides. */
+ * reduce_scatter, so the mean of the counts decides, as if all ranks had this count. In calls
+ * without counts, n decides. */
 static int64_t bytes_of(const struct tt_call *call, int p)
 {
     bool all_known = call->coll == TT_COLL_allgatherv || call->coll == TT_COLL_reduce_scatter;
