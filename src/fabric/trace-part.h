@@ -101,8 +101,8 @@ bool tt_part_is_one(const void *bytes, size_t n);
 enum tt_part_end { TT_PART_LOST, TT_PART_ENDED, TT_PART_RUNS };
 
 /* Prints the file as a Chrome trace, an array of events. Leaves out entries with impossible values.
- * If the rank still runs, on the clock of this machine, its calls under way are drawn up to the
- * present time. */
+ * A call that is still under way ends in the picture when the rank last recorded something; if the
+ * rank still runs, and its clock is the clock of this machine, it ends at the present time. */
 void tt_part_print(const void *bytes, size_t n, enum tt_part_end end, FILE *out);
 
 #endif

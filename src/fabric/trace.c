@@ -101,8 +101,8 @@ static void set_time(_Atomic int64_t *time, int64_t ns)
     atomic_store_explicit(time, ns, memory_order_relaxed);
 }
 
-/* Records the job's stamp and this rank's node, which ranks of several nodes learn only when they
- * meet. */
+/* Records the stamp that identifies the job, and the number of this rank's node. In a job on
+ * several nodes, a rank knows both only when the ranks of the client have met. */
 static void fill_run(const struct trace *trace, const struct tt_fabric *f)
 {
     trace->head->run = f->job->stamp;
@@ -138,8 +138,8 @@ static struct open_call *find_call(struct trace *trace, const void *key)
 }
 
 /* Records why each failed rank failed, if more ranks have failed since the last call. Must not be
- * called after the rank has left the client: it must not read the shared data then, since the last
- * rank that leaves clears them. */
+ * called after the rank has left the client: the last rank that leaves clears the shared data that
+ * this function reads. */
 static void trace_rank_statuses(struct trace *trace, const struct tt_fabric *f)
 {
     uint32_t failures = atomic_load_explicit(&f->job->failures, memory_order_acquire);
@@ -460,7 +460,8 @@ static void publish_path(const struct trace *trace, struct tt_fabric *f)
 tutti_status tt_trace_wrap(struct tt_fabric *f)
 {
     const char *dir = tt_setting("TUTTI_TRACE");
-    /* the names of the files cannot distinguish the ranks of a nested job from others */
+    /* a nested job has no trace: its ranks would get the same names of files as the ranks of the
+     * job in which it was made */
     if (!dir || f->job->nested) return TUTTI_OK;
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");

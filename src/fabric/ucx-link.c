@@ -12,11 +12,12 @@
 
 /* The operations on a link: packets, gets and puts.
  *
- * A put is in place at the peer as soon as a flush is over that began after the put. A link has one
- * flush at a time, which covers all puts that were started before it, so many puts cost few
+ * A put is in place at the peer as soon as a flush that began after the put has ended. A link has
+ * one flush at a time, which covers all puts that were started before it, so many puts cost few
  * flushes. */
 
-/* Records that an event for which an operation waits has happened. */
+/* Records that an event for which an operation waits has happened: UCX has completed its request,
+ * or a flush that covers it has ended. After the last of these events the operation is complete. */
 static void op_event(struct tt_wire_op *op, ucs_status_t status)
 {
     struct tt_link *link = op->link;
@@ -27,8 +28,9 @@ static void op_event(struct tt_wire_op *op, ucs_status_t status)
     if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
 }
 
-/* Records an event for all operations of a list: the flush that covered them is over, or they are
- * given up. An operation that still waits for its request moves to the list link->under_way. */
+/* Records one event for each operation of a list: the flush that covered the operations has ended,
+ * or the operations are given up. An operation that still waits for its request moves to the list
+ * link->under_way. */
 static void ops_event(struct tt_list *ring, ucs_status_t status)
 {
     while (!tt_ring_empty(ring)) {
@@ -143,11 +145,11 @@ static ucs_status_ptr_t send_short(struct tt_wire_packet *packet, const ucp_requ
                                   NULL, 0, param);
 }
 
-/* Reads a byte of each page of data that UCX is to send without copying them. UCX takes memory that
- * cannot be read for a broken connection (1.13: sendmsg fails with EFAULT), so that a rank that did
- * nothing wrong would count as failed. Here such memory ends the process of the caller who passed
- * it, as it does where the data are copied. The kernel reads the pages next, so this takes hardly
- * any time. */
+/* Reads a byte of each page of data that UCX is to send without copying them. If this memory is not
+ * readable, UCX believes that the connection is broken (1.13: sendmsg fails with EFAULT), and the
+ * peer, which did nothing wrong, would count as failed. With this function, such memory ends the
+ * process of the caller who passed it (SIGSEGV), as it does where the data are copied. The kernel
+ * reads the pages next, so the reads here take hardly any time. */
 static void touch(const void *data, size_t bytes)
 {
     enum { PAGE = 4096 }; /* bytes of the smallest page */
@@ -414,9 +416,9 @@ static void settle_end(struct tt_link *link)
     tt_free(link);
 }
 
-/* Reports the failure of one link, begins a flush on it, and frees it if it has ended, as its last
- * action. Returns the number of events. The user's function `lost`, which this function calls, may
- * close any link but frees none. */
+/* Reports the failure of a link if it has failed, begins a flush if puts need one, and at last
+ * frees the link if it has ended. Returns the number of events. The user's function `lost`, which
+ * this function calls, may close any link but frees none. */
 static int settle(struct tt_link *link)
 {
     int n = link->failed ? settle_failure(link) : 0;
@@ -493,8 +495,9 @@ void tt_ucx_key_close(struct tt_wire_key *key)
 /* A port is a worker of UCX. Any thread may advance it, one thread at a time. UCX calls this mode
  * serialized, and guarantees for it all that it guarantees for a single thread. */
 
-/* An advance with events checks the sockets, for which it reads the clock, only once in so many
- * advances. An advance without events always checks them. */
+/* An advance of a port that has handled no event calls tt_ucx_watch, which reads the clock and
+ * perhaps checks the sockets. Of the advances that have handled events, only one in BUSY calls it.
+ */
 enum { BUSY = 4096 };
 
 static ucs_status_t packet_came(void *arg, const void *header, size_t header_length, void *data,
@@ -611,10 +614,10 @@ tutti_status tt_ucx_port_open(struct tt_wire *wire, tt_wire_arrive_fn *arrive, v
 
 /* ---- Closing ---- */
 
-/* Returns OK if nothing waits to be sent, INPROGRESS if something does, or an error of UCX. This is
- * found out by a flush of the whole worker, because only such a flush also waits for connections
- * that peers are opening. Peers may open connections until the last advance. So only a flush that
- * completes at once shows that nothing waits. */
+/* Returns OK if nothing waits to be sent, INPROGRESS if something does, or an error of UCX. The
+ * function flushes the whole worker, because only such a flush also waits for connections that
+ * peers are opening. A flush that began earlier may not cover connections that peers have opened
+ * since. So only a flush that completes at once shows that nothing waits. */
 static ucs_status_t flush_worker(struct tt_port *port)
 {
     ucp_request_param_t param = {0};

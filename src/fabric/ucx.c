@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * UCX as a network: loading the library, its context and the memory registered with it, and the
- * watch over the sockets of its workers.
+ * UCX as a network: this file loads the library, creates the context of UCX, registers memory, and
+ * checks the sockets of UCX's workers for peers that no longer answer.
  */
 #include "fabric/ucx.h"
 
@@ -162,22 +162,23 @@ tutti_status tt_ucx_fail(ucs_status_t status, const char *doing)
 
 /* ---- Sockets ---- */
 
-/* How soon a peer behind TCP is given up. UCX leaves that to the kernel. UCX can make TCP probe a
- * silent peer (UCX_TCP_KEEP...), but only at one end of a connection, and TCP sends probes only
- * while no data are in flight. UCX's own keepalive messages are mostly in flight, and TCP
+/* How soon a peer behind TCP is given up. UCX leaves this decision to the kernel. UCX can make TCP
+ * probe a silent peer (UCX_TCP_KEEP...), but only at one end of a connection, and TCP sends probes
+ * only while no data are in flight. UCX's own keepalive messages are mostly in flight, and TCP
  * retransmits them for a quarter of an hour (seen with UCX 1.13). The option TCP_USER_TIMEOUT would
- * end that, but it would also cut off a peer that lives and merely does not read for as long.
+ * end the retransmissions sooner, but it would also cut off a live peer that does not read from the
+ * connection for the time of this option.
  *
  * So the sockets of a port's worker are checked from time to time. A socket is stuck if it has
  * retransmitted data, or has probed its peer or its peer's window, and has had no answer since the
  * last check. A socket that is stuck for half of TUTTI_PEER_TIMEOUT is shut down; UCX then notices
  * that the peer is gone. A live peer that does not read has a kernel that answers.
  *
- * The kernel knows which sockets these are: a worker has an epoll set, which contains the sets of
- * its interfaces, and those contain the sockets, by number and inode (/proc/self/fdinfo). A thread
- * of UCX may remove and close a socket while this file is read, and the program may get the same
- * number for another file. So the inode is compared before anything is done, and only a socket that
- * was stuck at every check for seconds is shut down. */
+ * The kernel knows which sockets belong to a worker: the worker has an epoll set, which contains
+ * the sets of its interfaces, and those contain the sockets, by number and inode
+ * (/proc/self/fdinfo). A thread of UCX may remove and close a socket while this file is read, and
+ * the program may get the same number for another file. So the inode is compared before anything is
+ * done, and only a socket that was stuck at every check for seconds is shut down. */
 
 /* ---- Finding the sockets ---- */
 
@@ -235,8 +236,8 @@ static void set(int fd, int level, int option, int value)
     (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Makes TCP probe a silent peer soon, if that is not set yet, and never end a connection by itself.
- * UCX sets its own values when it connects. */
+/* Sets a socket's options, unless they are set already, so that TCP soon probes a silent peer, and
+ * never ends a connection by itself. (UCX sets other values when it connects.) */
 static void ask_soon(int fd)
 {
     int seconds = (int)tt_max(peer_timeout_ms() / 8000, 1);
@@ -426,10 +427,10 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* Whether the user wants UCX to use shared memory. If not, this file turns it off: UCX would open
- * shared memory and not use it, because UCX has to report the death of a peer, and then moves data
- * through shared memory only if the user asks for that. UCX's segments are open to the user's
- * group; users who ask for them accept that. */
+/* Whether the user wants UCX to use shared memory. If not, this file turns it off. Otherwise UCX
+ * would open shared memory without using it: Tutti asks UCX to report the death of a peer, and UCX
+ * then moves data through shared memory only if the user's settings ask for it. The user's group
+ * may open UCX's segments; users who ask for shared memory accept this. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||

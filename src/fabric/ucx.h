@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wire (wire.h) over UCX's UCP: what its files share. ucx.c loads the library and has its
- * context and registered memory, and the watch over the sockets of its workers; ucx-link.c has its
- * workers and endpoints, and the operations on a link. ucx-order.c keeps packets in order.
+ * The wire (wire.h) over UCX's UCP: what its files share. ucx.c loads the library, creates the
+ * context of UCX, registers memory, and checks the sockets of UCX's workers for peers that no
+ * longer answer; ucx-link.c has the workers and endpoints of UCX, and the operations on a link.
+ * ucx-order.c keeps packets in order.
  *
  * The callers keep the operations. An operation that is under way is in exactly one list:
  *
@@ -176,8 +177,9 @@ struct tt_link {
     int keys; /* number of open keys */
 };
 
-/* The most bytes up to the end of a packet's head. UCX borrows the bytes of a packet, and the list
- * of its parts, until the packet is sent. */
+/* UCX must accept headers of this many bytes: struct tt_packet_head, which this wire puts before
+ * the head of a packet, and the longest head. UCX reads the bytes of a packet, and the list of its
+ * parts, until it has sent the packet, so struct tt_wire_part has the form of ucp_dt_iov_t. */
 enum { TT_UCX_HEAD = TT_WIRE_BEFORE + TT_WIRE_HEAD };
 _Static_assert(sizeof(struct tt_packet_head) == TT_WIRE_BEFORE, "stands before the head");
 _Static_assert(sizeof(struct tt_wire_part) == sizeof(ucp_dt_iov_t) &&

@@ -111,9 +111,9 @@ struct tt_wire_ops {
     /* Returns the number of events. */
     int (*port_advance)(struct tt_port *port);
     /* Whether all that was sent over the port has left this process: the system or the network card
-     * has it. If not, advance the port, and ask again. True also if a link has failed while
-     * operations were under way, because the packets that still wait for that link are never
-     * sent, and if the network library cannot tell. */
+     * has it. If not, advance the port, and ask again. True also in two other cases: the network
+     * library cannot say whether it has; or a link has failed while operations were under way, so
+     * packets that still wait for this link are never sent. */
     bool (*port_has_sent)(struct tt_port *port);
     /* port_descriptor returns a descriptor that becomes readable when something arrives, after
      * port_arm has returned OK. port_arm returns AGAIN if something has arrived already: advance

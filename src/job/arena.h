@@ -4,8 +4,9 @@
  * private to the rank's process: no other rank allocates in this part, so there is no lock in
  * shared memory that a dead rank could hold. The part grows by grants (segment.h). As long as
  * enough memory is left, each grant is at least half as large as all earlier grants of the rank
- * together. So a buffer that is freed and made larger again and again takes only a few times its
- * size of address space, whatever other ranks do.
+ * together. So if a program again and again frees a buffer and allocates a larger one, the address
+ * space that the rank takes is only a few times the size of the last buffer, whatever other ranks
+ * do.
  *
  *   store   one per rank: the lists of its holes (free memory) and pieces (allocated memory); the
  *           clients of a process share it, perhaps in several threads
@@ -87,9 +88,9 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset);
  * are undefined. */
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank.
- * A rank keeps at most tt_arena_keeps() bytes. If the kept pages would become more than that,
- * returns those that were kept before to the system. If the piece alone has more bytes than that,
- * returns the pages of the piece instead. */
+ * A rank keeps at most tt_arena_keeps() bytes. If the piece and the pages kept so far are more
+ * together, returns the pages kept so far to the system. If the piece alone is more, returns its
+ * own pages to the system. */
 bool tt_arena_put(struct tt_arena *a, int64_t offset);
 /* Returns how many bytes a rank keeps at most. The number is about the size of the long windows of
  * two teams of all ranks. */

@@ -40,8 +40,9 @@ void tt_lock_pause(struct tt_lock *lock);
 void tt_lock_resume(struct tt_lock *lock);
 
 /* If `lock` is not NULL and this thread does not hold it yet: takes the lock, makes `call`,
- * releases the lock, and returns the status of `call` from the surrounding function. A function
- * that needs the lock begins with a call of itself:
+ * releases the lock, and returns the status of `call` from the surrounding function. Otherwise does
+ * nothing. A function that needs the lock begins with this macro, and `call` is a call of the same
+ * function, whose body then runs with the lock:
  *
  *     TT_LOCKED(client->lock, the_function(its, arguments));
  *

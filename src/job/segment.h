@@ -41,7 +41,8 @@
 #define TT_JOB_HOST 64
 
 enum {
-    /* bytes of an error text that describes two calls (run/signature.h) */
+    /* bytes of an error text that describes the calls of two ranks that do not match
+     * (run/signature.h) */
     TT_FINDING_TEXT = 384,
     /* bytes of TUTTI_ALGORITHM that struct tt_world_facts has room for */
     TT_FACTS_ALGORITHM = 256,
@@ -135,12 +136,12 @@ struct tt_member {
     int32_t node; /* the node of the rank in the map of the world; valid once world.known is 1 */
     /* when a notice came that this rank left properly; 0: no notice has come */
     _Atomic int64_t left_ns;
-    /* when a collective of this rank last ended, and on which team; 0: never, or there is no
-     * watchdog */
+    /* when a collective of this rank last ended, and on which team; 0: none has ended, or the
+     * setting TUTTI_WATCHDOG is 0, and then nothing is stored here */
     _Atomic int64_t ended_ns;
     _Atomic uint64_t ended_team;
-    /* the requests that this rank has started and its program has not completed; stored by the rank
-     * only */
+    /* how many requests this rank has started that its program has not completed; stored by the
+     * rank only */
     _Atomic uint32_t requests;
     /* 1: this node has notified all other nodes that this rank failed (boot/notice.h) */
     _Atomic uint32_t noticed;
@@ -174,22 +175,24 @@ struct tt_world_facts {
 /* An entry of the table of clients (common.h). All members are 0 while `number` is 0. */
 struct tt_common {
     _Alignas(TT_LINE) _Atomic uint64_t number; /* 1 + the client's number; 0: unused */
-    /* ranks of this node that have left the client and do not access this entry any more */
+    /* how many ranks of this node have left the client, and so do not access this entry any more */
     _Atomic uint32_t gone;
     /* the counters of the three rounds in which the ranks of this node join the client (boot.c);
      * joined: ranks that have published their pids and probe words */
     _Alignas(TT_LINE) _Atomic uint32_t joined;
     /* second round: ranks that have tried to access the memory of all ranks */
     _Atomic uint32_t ready;
-    /* the bits of TT_ACCESSES for which some rank cannot access another rank's memory */
+    /* the kinds of access (bits of enum tt_access: reading, writing) to another rank's memory that
+     * do not work for some rank */
     _Atomic uint32_t forbidden;
     _Atomic uint32_t fences; /* 1: some rank needs a fence after every signal (wait.h) */
     /* the counter of the third round: how many ranks of this node have decided whether they need a
      * fence, and have set `fences` if so; when all have, `fences` is final */
     _Atomic uint32_t settled;
-    /* block: the offset of the memory with which the cost of reading is measured (tt_cost_begin);
-     * 0: there is none. taking_stored and taking_streamed: the times that the second rank measured
-     * (struct tt_taking) */
+    /* Two ranks of the node measure what it costs to read another rank's memory. block: the offset
+     * of the memory that one rank fills for this (tt_cost_begin); 0: there is none. taking_stored
+     * and taking_streamed: the ns in which the second rank copied what the first had written by
+     * plain stores, and by stores past the caches (struct tt_taking) */
     _Atomic int64_t block, taking_stored, taking_streamed;
     _Atomic int32_t read_cost, read_stored_cost, read_percent, streams, stores_slow;
     /* the machine model and the wisdom of rank 0, which writes them before it adds 1 to `joined`;

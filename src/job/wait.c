@@ -128,10 +128,11 @@ int tt_common_find_cores(struct tt_common *common)
 /* Returns the wait policy. Ranks that share processors and also wait for other nodes yield less
  * often before they sleep, and do not decide whether other programs caused long yields (`exact`).
  * The reason: during such yields the processors mostly do work of the job itself that this rank
- * cannot count. This work is the kernel's part of the network and, in containers, that of the ranks
- * of other nodes. When this work counted as that of other programs, a bcast of 1 MiB on nodes of 4,
- * 2, 1 and 1 ranks, in containers of one machine, took 5 times as long. In the same test, 20 yields
- * and 4,000 yields made no measurable difference; fewer yields leave more time to other programs.
+ * cannot count. This work is what the kernel does for the network and, in containers, what the
+ * ranks of other nodes do. When this rank counted such work as the work of other programs, a bcast
+ * of 1 MiB on nodes of 4, 2, 1 and 1 ranks, in containers of one machine, took 5 times as long. In
+ * the same test, 20 yields and 4,000 yields made no measurable difference; fewer yields leave more
+ * time to other programs.
  */
 struct tt_wait_policy tt_wait_policy_for(int ranks, int cores, bool between)
 {
@@ -189,9 +190,9 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * is no reason to sleep, and in a collective of many short steps the sleeps and wake-ups would cost
  * more than the steps. The processor time of the ranks shows whether a rank or another program
  * caused the long yields: ranks that yield or calculate use all the time of their processors,
- * unless other programs get some of it. A rank considers both the processors on which it may run
- * itself, because those of other ranks may be idle meanwhile, and all processors together, because
- * a cgroup's quota limits these (ranks_were_alone).
+ * unless other programs get some of it. A rank looks at the processors on which it may run itself,
+ * because the processors of other ranks may be idle meanwhile. It also looks at all processors
+ * together, because a cgroup's quota limits the time on all of them (ranks_were_alone).
  *
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The variables below are read and written without memory ordering: whichever value a thread

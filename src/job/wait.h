@@ -122,8 +122,9 @@ struct tt_wait {
     int64_t until_ns; /* a sleep ends at this time at the latest; INT64_MAX: no limit */
     /* when the thread first slept on a wake descriptor; 0: it has not done so yet */
     int64_t since_ns;
-    /* how many looks the thread makes without a call of the hook. A wait begins with policy->quiet;
-     * a further wait of the same call has fewer (tt_wait_afresh). */
+    /* in how many looks the wait only spins, and does not check whether to call the hook:
+     * policy->quiet, less the looks that earlier waits in the same call of the library have made
+     * (tt_wait_afresh) */
     int quiet;
     /* if there is a hook: how many looks remain, after the quiet ones, until the hook is called
      * next */

@@ -4,9 +4,10 @@
  * collective that Tutti did on the communicator. Most programs repeat calls that differ in nothing
  * but their buffers, and to read all arguments of a call takes about as long as Tutti needs for a
  * few bytes. So the record of a communicator keeps, for each collective except alltoallw and
- * reduce_scatter, the arguments of the last call that Tutti did, and what it passed to Tutti's
- * function. If the next call agrees with them, Tutti's function is called at once. Lists are
- * compared entry by entry, and kept only on small communicators.
+ * reduce_scatter, the arguments of the last call that Tutti did, and the arguments that this
+ * library passed to Tutti's function for that call. If the next call agrees with them, Tutti's
+ * function is called at once. Lists are compared entry by entry, and kept only on small
+ * communicators.
  *
  * All ranks still do the same, because Tutti would do a call that agrees in any case: it has the
  * same shape, and a decision for Tutti holds for as long as the communicator exists (trial.h).

@@ -22,9 +22,10 @@
 /* ---- State ---- */
 
 static struct {
-    /* from a predefined type to the number of its name (tt_mpi_text); guarded by tt_mpi_lock */
+    /* maps a predefined type to the number that stands for its name (tt_mpi_text); guarded by
+     * tt_mpi_lock */
     struct tt_mpi_map type;
-    int derived, user; /* the numbers of the texts for derived types and user operations */
+    int derived, user; /* the numbers that stand for the texts "derived" and "user" */
     int64_t began_ns;
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
@@ -70,8 +71,8 @@ struct fact {
     int64_t bytes;
 };
 
-/* Returns the count of this rank in a list of counts, if `buffer` is MPI_IN_PLACE. Otherwise
- * returns 0, because MPI does not require a valid list from this rank then. */
+/* Returns the count of this rank in a list of counts, if `buffer` is MPI_IN_PLACE. With another
+ * buffer, MPI does not require that the list is valid on this rank, and the function returns 0. */
 static int64_t mine(struct tt_mpi_counts list, const void *buffer, MPI_Comm comm)
 {
     return buffer == MPI_IN_PLACE ? tt_mpi_at(list, tt_mpi_comm_value(comm).rank) : 0;
@@ -298,9 +299,9 @@ static struct persistent *persistent_of(MPI_Request request)
     return at ? (struct persistent *)(intptr_t)*at : NULL;
 }
 
-/* The host has started n requests. Counts the starts of persistent collectives among them, and
- * starts Tutti's call for each of these that Tutti does: the host has started only a stand-in for
- * it (later.h). */
+/* To be called when the host has started n requests. Counts the starts of persistent collectives
+ * among them. For each persistent collective that Tutti does, the host has started only a stand-in
+ * (later.h), so this function starts Tutti's call. */
 static void start_persistent(int n, const MPI_Request *requests)
 {
     for (int i = 0; i < n; i++) {
@@ -641,7 +642,7 @@ static void begin(void)
     struct tt_mpi_all ranks;
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
-    if (all) tt_mpi_local_withdraw(); /* no rank needs the published names any more */
+    if (all) tt_mpi_local_withdraw(); /* no rank looks up the name of another any more */
     if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;

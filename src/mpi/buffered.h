@@ -25,8 +25,9 @@
  *
  * A rank that attaches a buffer writes a byte that says so into the memory of all other ranks of
  * its node. They see this byte before they receive a message that needs room in the buffer. Between
- * nodes there is no such queue, so only reason 1 is dealt with: an acknowledgement for which the
- * system has no room stays with the receiver until the receiver calls the host.
+ * nodes there is no such queue, and this file deals only with reason 1. So if the system has no
+ * room for an acknowledgement to another node, the acknowledgement stays with the receiver until
+ * the receiver calls the host, and the sender may find its buffer full meanwhile.
  *
  * Only hosts whose progress cannot call Tutti (MPICH) need this.
  */
@@ -35,9 +36,10 @@
 
 #include "mpi/host.h"
 
-/* Allocates the memory into which other ranks write. `own`: a communicator with the ranks of the
- * world on which there are no other messages. `node`: a number that is equal on ranks of one node.
- * Returns NULL, or a text that says why it fails. Local. */
+/* Allocates the memory into which other ranks write. `own`: a communicator with all ranks of the
+ * world, which the program does not know, so that it carries no messages but those of buffered.c.
+ * `node`: a number that is equal on ranks of one node. Returns NULL, or a text that says why it
+ * fails. Local. */
 #define tt_mpi_buffered_open TT_MPI_OWN(buffered_open)
 const char *tt_mpi_buffered_open(tutti_client *client, MPI_Comm own, uint64_t node);
 /* Lets the ranks of each node write into each other's memory, after each has called

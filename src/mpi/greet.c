@@ -226,7 +226,7 @@ static bool ask(void)
 /* ---- The job, and its places for names ---- */
 
 /* Returns a text that no other job of the same launcher has, equal on all ranks. NULL: this
- * launcher is not known to keep names. */
+ * launcher is not known to have a name service. */
 static const char *job_name(void)
 {
 #ifdef MPICH
@@ -273,9 +273,9 @@ static void find_places(void)
     here.patient_until_ns = here.is_local && is_alone ? tt_mpi_now_ns() + PATIENCE_NS : 0;
 }
 
-/* Makes errors return for the communicators MPI_COMM_WORLD and MPI_COMM_SELF, or restores their
- * error handlers. An MPI calls an error handler if a name is not found; some call that of
- * MPI_COMM_WORLD, others that of MPI_COMM_SELF. */
+/* Sets the error handlers of MPI_COMM_WORLD and MPI_COMM_SELF to MPI_ERRORS_RETURN, or restores
+ * them. If a name is not found, some MPIs call the error handler of MPI_COMM_WORLD, and others the
+ * error handler of MPI_COMM_SELF. */
 static void swap_handlers(MPI_Errhandler handler[2], bool restores)
 {
     MPI_Comm comm[] = {tt_handle.world, tt_handle.self};

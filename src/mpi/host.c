@@ -118,8 +118,9 @@ static int neighbours_of(MPI_Comm comm, int rank)
     return n;
 }
 
-/* Returns the number of the name that the program gave to a communicator. A name that Open MPI made
- * itself does not count, because each communicator has a different one. */
+/* Returns the number that stands for the name (tt_mpi_text) that the program gave to a
+ * communicator. A name that Open MPI made itself counts as no name, because each communicator has a
+ * different one. */
 static int label_of(MPI_Comm comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";

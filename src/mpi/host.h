@@ -98,7 +98,7 @@ struct tt_mpi_handles {
     MPI_Errhandler errors_return;
     MPI_Datatype no_type, byte, integer, wide;
     MPI_Op min, bor, no_op;
-    struct tt_mpi_map operation; /* from a predefined operation to the number of its name */
+    struct tt_mpi_map operation; /* the number that stands for the name of a predefined operation */
 };
 #define tt_handle TT_MPI_OWN(handle)
 extern struct tt_mpi_handles tt_handle;
@@ -165,7 +165,7 @@ struct tt_mpi_again {
 
 /* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
-    int label; /* the number of its name (tt_mpi_text); set only for a report */
+    int label; /* the number that stands for its name (tt_mpi_text); only for a report */
     /* how many ranks take part in a call: in an intercommunicator, those of both groups */
     int members;
     int peers; /* how many ranks data go to: in an intercommunicator, those of the remote group */
@@ -182,7 +182,8 @@ struct tt_mpi_comm {
     /* the time that a trial subtracts from times of this rank: 0 if `one_node`, and otherwise the
      * time when the ranks last met in a barrier */
     int64_t met_ns;
-    /* whether the communicator has inherited decisions already, without having a team */
+    /* whether the communicator, without having a team, has already adopted the decisions that were
+     * made on other communicators or by earlier programs (team.c) */
     bool inherits;
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
     /* These are set when the members' ranks are found; for the world, when it gets its team. */
@@ -217,7 +218,7 @@ void tt_mpi_lock(void);
 #define tt_mpi_unlock TT_MPI_OWN(unlock)
 void tt_mpi_unlock(void);
 
-/* Returns the time of a clock that all ranks of a host share. */
+/* Returns the time of a clock that all ranks on one computer share. */
 static inline int64_t tt_mpi_now_ns(void)
 {
     struct timespec t;
@@ -263,8 +264,8 @@ struct tt_mpi_call {
     enum tt_mpi_choice choice; /* TT_MPI_TAKEN, or why the host does the call */
     bool user;                 /* whether the call reduces by an operation of the program */
     int shape;                 /* the result of tt_mpi_shape_of; -1: not computed yet */
-    int measured;              /* the number in the trial under which its times are recorded; -1:
-                                 * they are not */
+    int measured;              /* the number under which the trial records the call's times; -1: the
+                                * trial does not record them */
     tutti_status status;       /* the status of Tutti's collective */
     /* when a call of a trial began, and when its lists of counts had been read (equal if it has no
      * lists); 0: not set yet */

@@ -125,10 +125,10 @@ static void give_record(struct tt_mpi_comm *record)
 /* ---- The host's request ---- */
 
 /* Fills the status of the program's request, with no source, tag or bytes, as after a nonblocking
- * collective of the host. The host calls this function where the program waits for the call, so an
- * error of the call is reported here, to the communicator's error handler. Open MPI then calls the
- * handler of MPI_COMM_WORLD with the code that this function returns; for a call on MPI_COMM_WORLD,
- * or on a communicator that was freed, no other handler is called. */
+ * collective of the host. The host calls this function where the program waits for the call. So if
+ * the call has failed, this function calls the communicator's error handler. It does not for a call
+ * on MPI_COMM_WORLD, or on a communicator that was freed. If this function returns an error code,
+ * Open MPI calls the handler of MPI_COMM_WORLD in any case. */
 static int query(void *state, MPI_Status *status)
 {
     struct tt_mpi_later *later = state;

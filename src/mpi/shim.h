@@ -43,8 +43,8 @@ bool tt_mpi_find_host(void);
 void *tt_mpi_host_symbol(const char *name);
 void *tt_mpi_host_variable(const char *name);
 /* Returns the function with this name (it begins with "MPI_") that the program would call without
- * Tutti, if that is not the host's own; NULL: it is. The function then belongs to a tool, such as a
- * profiler, that the program is linked with or that is preloaded after Tutti. */
+ * Tutti, if it belongs to a tool, such as a profiler, that the program is linked with or that is
+ * preloaded after Tutti. NULL: the program would call the function of an MPI itself. */
 void *tt_mpi_tool_symbol(const char *name);
 const char *tt_mpi_host_path(void);
 /* Returns the path of this library; "": the library is a part of the program. */
@@ -98,10 +98,13 @@ extern const char *const tt_mpi_choices[TT_MPI_CHOICES_N];
 
 /* The names of the exported functions: "MPI_Init" ... */
 extern const char *const tt_mpi_names[TT_MPI_N];
-/* Finds the host and the program's tools, and fills the two tables of stub.c, once in a process.
- * `outer` may be NULL. */
+/* Finds the host and the program's tools, and fills the two tables of stub.c, once in a process:
+ * the exported function PMPI_X jumps to its entry in `table`, and MPI_X to its entry in `outer`,
+ * which is the function of a tool or, if no tool has MPI_X, the same as in `table`. `outer` is NULL
+ * in a program that is linked statically, where MPI_X jumps to its entry in `table`. */
 void tt_mpi_start(tt_mpi_function *table, tt_mpi_function *outer);
-/* Must be called after an entry of the table has changed: brings `outer` up to date. */
+/* Must be called after an entry of `table` has changed: copies such entries to `outer`
+ * (tt_mpi_start). */
 void tt_mpi_table_changed(void);
 /* Makes every entry of the table the host's function. */
 void tt_mpi_leave_all(void);
@@ -127,9 +130,9 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 enum { TT_MPI_NAME = 64 };
 
-/* The measured cost of a call that the host does (host_ns), and of one that Tutti does (tutti_ns);
- * and the time that the calls that Tutti did have saved, computed from these two costs. All zero:
- * nothing was measured. */
+/* host_ns and tutti_ns: the measured cost of a call by the host, and by Tutti. saved_ns: the time
+ * that Tutti's calls have saved, which is computed from these two costs. All zero: nothing was
+ * measured. */
 struct tt_mpi_costs {
     int64_t host_ns, tutti_ns, saved_ns;
 };

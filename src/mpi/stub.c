@@ -22,7 +22,7 @@ typedef intptr_t MPI_Datatype, MPI_Op, MPI_Comm, MPI_Count, MPI_Aint, MPI_Info, 
 #define JUMP(FUNCTION, PARAMETERS, ARGUMENTS) \
     return ((int(*) PARAMETERS)(FUNCTION))ARGUMENTS;
 
-/* The address to which each exported function PMPI_X jumps; until the first call, that of
+/* The address to which each exported function PMPI_X jumps; until the first call, the address of
  * first_X. */
 static tt_mpi_function table[TT_MPI_N];
 
@@ -55,7 +55,8 @@ TT_MPI_COLLECTIVES_3(STUB)
 
 /* The address to which each exported function MPI_X jumps: the function MPI_X of a tool that the
  * program is linked with, which the program would call without Tutti, and which calls PMPI_X; if
- * there is none, the address in `table`. Until the first call, it is that of outer_X. */
+ * there is no tool, the address in `table`. Until the first call, each entry is the address of
+ * outer_X. */
 #define OUTER outer
 static tt_mpi_function outer[TT_MPI_N];
 

@@ -104,10 +104,10 @@ int tt_mpi_push_host(void)
 /* Calls the host's progress several times, because one call handles only a part of what has
  * arrived. With Open MPI, repeats the call until the progress has nothing to do, but at most LOOKS
  * times, because other ranks may send more all the time. MPICH says only whether there was a
- * message of buffered.h. So its progress is called until, in BLIND calls in a row, at most the
- * first has found such a message. That many are needed because UCX limits the items that a call
- * handles. After each call that reaches the limit, UCX raises the limit by one, up to 16, and so
- * gets through its queue. */
+ * message of buffered.h. So this function calls MPICH's progress BLIND times, and begins to count
+ * anew, at 1, with each call that has found such a message. So many calls are needed because UCX
+ * limits the items that a call handles. After each call that reaches the limit, UCX raises the
+ * limit by one, up to 16, and so gets through its queue. */
 void tt_mpi_clear_host(void)
 {
     enum { LOOKS = 64, BLIND = 16 };
@@ -395,9 +395,10 @@ static uint64_t group_of(int n, const int *ranks)
 }
 
 /* The data that the first rank of a communicator sends to its other ranks when they inherit
- * decisions, and when they make the team. No other team that has a member in common with this team,
- * and is made at the same time, has the same tag. The decisions are those on communicators with the
- * same ranks, and those of earlier programs on communicators of the same number of ranks. */
+ * decisions, and when they make the team. The decisions are those on communicators with the same
+ * ranks, and those of earlier programs on communicators of the same number of ranks. The tag
+ * identifies the team while it is made: if another team is made at the same time, and a rank is a
+ * member of both teams, the two teams have different tags. */
 enum { INHERITED = 64 };
 struct inheritance {
     int32_t tag, decisions;

@@ -24,10 +24,11 @@ struct tt_mpi_flights {
     int (*push)(void); /* completes the calls that have ended, and returns how many these are */
 };
 /* Starts Tutti in this process. Returns whether it has started: on all ranks or on none. Collective
- * over the world. If the progress of the host MPI can call Tutti (tt_mpi_drivable), each call of it
- * advances Tutti once, if calls are in flight or the ranks are on several nodes, and then calls
- * flights->push, if calls are in flight. It does neither while Tutti itself calls the host's
- * progress. `flights`: NULL if there will be no nonblocking calls. */
+ * over the world. From then on, if the progress of the host MPI can call Tutti (tt_mpi_drivable),
+ * it advances Tutti once each time that it runs, provided that nonblocking calls are in flight or
+ * the ranks are on several nodes. If calls are in flight, it then calls flights->push. While Tutti
+ * itself calls the host's progress, the progress does neither. `flights`: NULL if there will be no
+ * nonblocking calls. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
 /* Returns whether the progress of this host MPI can call functions that Tutti registers. */
@@ -55,9 +56,9 @@ void tt_mpi_end(void);
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the
  * team, or call->status is an error. `bytes` is what the call moves; 0: not all ranks know it. The
- * function is collective at the calls that make a team or end a trial, which no nonblocking call
- * does. The preparation of a persistent call makes a team for this call, so it is always
- * collective. */
+ * function is collective if it makes a team or ends a trial. It does neither for a nonblocking
+ * call. When the program prepares a persistent call, the function is always collective, because it
+ * decides whether this call gets a team of its own. */
 #define tt_mpi_ready TT_MPI_OWN(ready)
 bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
 /* Records the times of a call that belongs to a trial and has just ended, whether Tutti or the host
