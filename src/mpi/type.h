@@ -14,8 +14,8 @@ struct tt_mpi_layout {
     bool bytes;    /* an element is `size` bytes without gaps, and there are no gaps between
                          * elements */
     bool relative; /* the type is known not to contain absolute addresses (MPI_BOTTOM) */
-    /* the groups of types (type.c) that the type belongs to, which decide the operations that are
-     * defined for it; 0: there is no such operation */
+    /* bit mask: the groups of types (type.c) that the type belongs to, which decide by which
+     * operations it can be reduced; 0: by none */
     unsigned group;
     tutti_type reduced; /* if `group` is not 0: the type of Tutti that reductions use */
 };
@@ -30,7 +30,8 @@ struct tt_mpi_side {
  * is no memory. */
 #define tt_mpi_read_types TT_MPI_OWN(read_types)
 bool tt_mpi_read_types(void);
-/* Returns the size of the predefined type with this TT_MPI_KEY; 0: no predefined type has it. */
+/* Returns the size of the predefined type whose handle, as a number (TT_MPI_KEY), is `key`; 0: no
+ * predefined type has this handle. */
 #define tt_mpi_predefined_size TT_MPI_OWN(predefined_size)
 int64_t tt_mpi_predefined_size(uint64_t key);
 /* Returns whether a type is a predefined one; false also if the host does not know the type. */

@@ -120,11 +120,11 @@ static int64_t whole(int64_t unasked, int64_t packet)
 }
 
 /* Returns the size in bytes of the largest message within the node that goes through a packet ring.
- * Where reading another process' memory is slow (tt_reads_dearly), every message does. Elsewhere
- * the limit is 256 KiB, which are a few packets, if two conditions hold: moving bytes through
- * shared memory was measured to be faster than reading, and rings are filled by the faster kind of
- * stores. Otherwise the result is 0, and no long message goes through a ring. Longer messages are
- * moved by split copies, which halve the time of reading. */
+ * Longer messages are moved by split copies, which halve the time of reading. Where reading another
+ * process' memory is slow (tt_reads_dearly), all messages go through the ring. Elsewhere the limit
+ * is 256 KiB, which are a few packets, if two measurements favour the ring: moving bytes through
+ * shared memory is faster than reading, and the kind of stores that fills rings was measured to be
+ * the faster kind. Otherwise the result is 0, and no long message goes through a ring. */
 static int64_t rings_most(const struct tt_msg *msg)
 {
     const struct tt_fabric *f = msg->f;

@@ -63,7 +63,7 @@ enum tt_pending_kind {
     TT_PENDING_FENCE
 };
 /* The functions by which a pull or a split copy (pull.c) handles an acknowledgement and the loss of
- * its peer. tt_pending_end ends all other operations in both cases. */
+ * its peer. Operations of other kinds have no such functions; pending.c ends them. */
 struct tt_pending_handlers {
     /* Handles an acknowledgement. False: the operation expects none, so the packet is wrong. */
     bool (*answered)(tutti_context *context, struct tt_pending *pending, tutti_status status);
@@ -122,9 +122,10 @@ struct tt_send_queue {
  * network (tt_transport_wire in wired.c). All other steps of sending are the same for both. A
  * client has a copy of each of the two tables, with its own `packet_most` and `eager_most`. */
 struct tt_transport {
-    /* True: the peer's rank shares memory with this one. A packet has been copied when `send`
-     * returns, and the fabric may reach the peer's memory. False: the network may read a packet
-     * until its entry's `on_wire` is 0, and the network reaches the peer's memory only by a key. */
+    /* True: the peer's rank shares memory with this one. When `send` returns, it has copied the
+     * packet; and the fabric may reach the peer's memory. False: the network may read a packet
+     * until `on_wire` of its send-queue entry (struct tt_transfer) is 0, and the network reaches
+     * the peer's memory only by a key. */
     bool shares;
     int64_t packet_most; /* bytes of data that a packet holds, at most */
     int64_t eager_most;  /* bytes of the largest message that is sent eagerly */
@@ -152,7 +153,8 @@ struct tt_peer {
      * the number of operations that were lost with the peer. `settled`: how many of these a fence
      * has covered or has reported as lost. */
     uint64_t risked, settled;
-    /* this rank, while leaving, dropped a message of the peer; no fence has reported that yet */
+    /* this rank, while leaving, has dropped a message of the peer and not reported this loss yet;
+     * the acknowledgement of the peer's next fence reports it */
     bool dropped;
     int rank, context;
     /* the peer's rank has failed or left; packets that it sent before are still to be handled */
@@ -160,7 +162,7 @@ struct tt_peer {
     /* the peer's rank has failed or left, and all its packets were handled; nothing is sent to the
      * peer any more */
     bool gone;
-    bool leaving;  /* the peer notified this context that it leaves */
+    bool leaving;  /* the peer has notified this context that the peer's rank leaves */
     bool notified; /* this context notified the peer that this rank leaves */
     bool listed;   /* in the list of peers with send-queue entries */
     /* the packet ring that the peer writes; NULL: no packet of the peer came by shared memory */
@@ -212,7 +214,7 @@ struct tt_msg {
     tutti_client *client;
     struct tt_mailbox *mailbox;
     int64_t ring_bytes;
-    int fill; /* how to fill packet rings, as TUTTI_FILL says; -1: not set (ring.h) */
+    int fill; /* by which stores to fill packet rings (TUTTI_FILL, enum tt_fill); -1: not set */
     /* largest message in bytes that goes through a packet ring instead of being read by the
      * target */
     int64_t rings_most;
@@ -280,7 +282,8 @@ struct tutti_context {
     uint32_t failures;     /* the job's count of failures when it was last read */
     struct tt_peer **peer; /* by rank; contexts of a rank are linked by next_of_rank */
     struct tt_peer *waiting;
-    /* operations whose functions are called at the next advance, those that ended last first */
+    /* operations that have ended and whose functions are called at the next advance; the operation
+     * that ended last is the first in the list */
     struct tt_pending *ended;
     struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
     /* split copies that targets asked this context for: pull.h */

@@ -11,9 +11,9 @@
  * waits for it in any case: until the advance of that rank returns, or that rank ends.
  *
  * Why two ranks that leave never wait for each other for ever. A rank waits here for another rank
- * only while that rank has neither notified it that it leaves, nor left, nor failed. Every rank
- * that waits here has sent its notification before. So in the graph of which rank waits for which,
- * an edge between two ranks that both leave ends as soon as the first sees the second one's
+ * only while that rank has neither left nor failed, and has not announced that it leaves. Every
+ * rank that waits here has sent its notification before. So in the graph of which rank waits for
+ * which, an edge between two ranks that both leave ends as soon as the first sees the second one's
  * notification, and no cycle of such edges lasts. In shared memory the notification is a flag in
  * the mailbox, which the waiting rank reads. Over a network it is a packet, LEAVING, from each
  * context to each context that it knows or gets to know later. A context that waits for a rank has
@@ -154,8 +154,8 @@ static void pause_after(const struct tt_msg *msg, int rounds)
         nanosleep(&time, NULL);
 }
 
-/* Returns whether this rank has not failed. If it has failed, other ranks receive nothing from it
- * any more. */
+/* Returns whether this rank is still in the client and does not count as failed there. Other ranks
+ * receive nothing any more from a rank that counts as failed. */
 static bool is_well(const struct tt_msg *msg)
 {
     return tt_common_state(msg->f->job, msg->f->common, msg->f->me) == TT_RANK_JOINED;

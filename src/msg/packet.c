@@ -41,7 +41,7 @@ int tt_packet_args(enum tt_packet_kind kind)
 }
 
 /* The lowest bit of each field of a mark. The 16 bits below these fields belong to the packet ring,
- * which stores its lap there (ring.h). */
+ * which stores there how often it had passed over its cells (ring.h). */
 enum { KIND_BIT = 16, HEADER_BIT = 24, DISPATCH_BIT = 32, DATA_BIT = 44 };
 
 uint64_t tt_packet_mark(const struct tt_packet *p)

@@ -41,8 +41,8 @@ enum tt_packet_kind {
     TT_PACKET_BYE,        /* the sender leaves: the end of this connection is no failure */
     TT_PACKET_LEAVING,    /* the sender's rank receives no more messages: leave.c */
     /* Asks the origin of a long message to write pieces of it (pull.h). Args: receiver's id,
-     * address, bytes, sender's id, and in one word the serial number, the size of a piece in pages
-     * and the index of the claim word. */
+     * address, bytes, sender's id, and in one word the serial number of the message, the size of a
+     * piece in pages and the index of the claim word. */
     TT_PACKET_SPLIT,
     TT_PACKET_PLAN, /* a whole message of a plan: src/run/remote.c */
     TT_PACKET_KINDS

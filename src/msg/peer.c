@@ -34,7 +34,8 @@ static struct tt_peer *make(tutti_context *c, int rank, int index)
     peer->address_requests.end = &peer->address_requests.first;
     peer->waiting.end = &peer->waiting.first;
     peer->fences.end = &peer->fences.first;
-    /* a later failure or departure raises the job's count of failures */
+    /* The rank may be gone already. If it fails or leaves later, the job's count of failures rises,
+     * and tt_peer_look_for_lost finds the peer. */
     peer->gone = is_gone(c, rank);
     peer->next_of_rank = c->peer[rank];
     return c->peer[rank] = peer;

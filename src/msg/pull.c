@@ -27,8 +27,8 @@ static const struct tt_pending_handlers split_handlers, pull_handlers;
 /* Split copies: the pieces of long messages that the origin writes. */
 
 enum {
-    /* bytes of the shortest message that is moved by a split copy: for shorter messages, its
-     * packets cost more than the split copy saves */
+    /* bytes of the shortest message that is moved by a split copy: for a shorter message, the
+     * packets of the split copy cost more than it saves */
     LEAST = 48 << 10,
     SPLIT_PIECE_MOST =
         1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
@@ -123,8 +123,8 @@ static bool split_wanted(const tutti_context *c, const struct tutti_pending *r)
            !tt_fabric_reach(f, r->peer->rank, r->address);
 }
 
-/* Takes claim word i for the message, with the next serial number of that word. The word starts
- * with the count of the pieces that the target has claimed before. */
+/* Takes claim word i for the message, with the next serial number of that word. The target may have
+ * claimed pieces of the message already; the word starts with their number. */
 static void take_claim_word(struct tutti_pending *r, int i)
 {
     struct tt_pull_range *range = may_split(r);
@@ -184,9 +184,9 @@ static bool split_ask(tutti_context *c, struct tutti_pending *r)
     return r->split_copy || ends || !split_wanted(c, r) || ask_split(c, r);
 }
 
-/* Asks the origins for split copies of the next messages that this context alone pulls. Asks for a
- * message only if a piece of it is left for the origin. This context claims a piece of the first
- * message right after this call, so that piece does not count as left. */
+/* Asks for split copies of the next messages that this context alone pulls, at most ASKED. Skips a
+ * message in which no piece is left for the origin to claim. In the first message one piece counts
+ * as claimed already, because this context claims it right after this call. */
 static void split_ask_next(tutti_context *c)
 {
     int n = 0;
@@ -463,7 +463,7 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
 
 void tt_receipt_release(struct tutti_pending *r)
 {
-    /* no reference to a basic type's layout is held */
+    /* a layout without fields is that of a basic type, to which no reference is held */
     if (r->layout && r->layout->field) tt_layout_drop(r->layout);
     if (r->packed) tt_free(r->packed);
     if (r->data) tt_free(r->data);
@@ -703,7 +703,8 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     int64_t begin = piece_begin(&r->pieces, piece);
     int64_t bytes = piece_begin(&r->pieces, piece + 1) - begin;
     tutti_status status = (tutti_status)atomic_load_explicit(&r->status, memory_order_relaxed);
-    /* the origin does not wait for this rank any more */
+    /* This rank leaves. An origin that leaves, too, does not wait for this rank, so the data may be
+     * gone. */
     if (c->msg->leaving) status = TUTTI_ERR_PEER;
     if (status == TUTTI_OK)
         status = r->peer->transport->shares ? pull_local(c, r, begin, bytes)
@@ -810,9 +811,9 @@ static void fill_ranges(struct tutti_pending *r)
     }
 }
 
-/* Posts a portion to a context, unless that context has not yet taken the last portion that was
- * posted to it: perhaps no thread advances that context. In that case other contexts claim the
- * pieces, because they find the message in the client's list. */
+/* Posts a portion to a context, except to one that has not yet taken an earlier portion: perhaps no
+ * thread advances that context. Other contexts then claim the pieces of this portion, because they
+ * find the message in the client's list. */
 static void hand_one(tutti_context *to, struct tt_pull_range *range)
 {
     if (atomic_exchange_explicit(&to->has_portion, true, memory_order_relaxed)) return;

@@ -4,9 +4,9 @@
  *
  * A key says which rank the region belongs to, where it lies and how long it is. It also carries a
  * hash of these, so that the library detects bytes that are no key before it accesses any memory. A
- * rank that shares memory with the owner also checks the region's mark there, so it detects a key
- * of a region that was freed. If a rank on another node uses the key of a freed region, the owner
- * refuses the access, or the network refuses its own key.
+ * rank that shares memory with the owner also checks the region's mark, a word in that memory, so
+ * it detects a key of a region that was freed. If a rank on another node uses the key of a freed
+ * region, the owner refuses the access, or the network refuses its own key.
  */
 #include <string.h>
 

@@ -152,8 +152,9 @@ void tt_out_look(struct tt_out *out)
         atomic_load_explicit(&out->ring->read_bulk, memory_order_acquire) + out->bulk_bytes;
 }
 
-/* Returns the first position, not before `at`, from which n bytes of the bulk area lie in one
- * piece: `at` itself, or the next beginning of the bulk area. */
+/* Positions in the bulk area go on counting from lap to lap. Returns the first position, not before
+ * `at`, from which n bytes lie in one piece: `at` itself, or the position at which the next lap
+ * begins. */
 static uint64_t place(uint64_t at, size_t n, uint32_t bulk_bytes)
 {
     uint64_t in = at & (bulk_bytes - 1);

@@ -115,7 +115,7 @@ struct tt_out {
     uint32_t cells, cells_log2, bulk_bytes;
     uint64_t position, limit, bulk_at, bulk_limit;
     size_t long_least; /* bytes of data of the smallest long packet */
-    enum tt_fill fill; /* how the data of long packets are copied; the opener sets it */
+    enum tt_fill fill; /* how the data of long packets are copied; the writer sets it */
     bool is_full;      /* there was no room for the next long packet */
 };
 
@@ -146,8 +146,8 @@ struct tt_mailbox *tt_mailbox_of(struct tt_fabric *f, int rank);
  * those of the arena. */
 tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_context *mailbox,
                                      const void *address, size_t bytes);
-/* Stores the address that tt_mailbox_publish_port has published in address[TT_WIRE_ADDRESS]. False:
- * none was published. */
+/* Stores in address[TT_WIRE_ADDRESS] the address that was published by tt_mailbox_publish_port, and
+ * in *bytes its length. False: none was published. */
 bool tt_mailbox_port(const struct tt_fabric *f, const struct tt_mailbox_context *mailbox,
                      void *address, size_t *bytes);
 

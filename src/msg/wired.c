@@ -27,18 +27,18 @@
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
 
-/* bytes of the longest key to memory that no network card accesses (are_worth_it) */
+/* the bytes of a key that has no part of a network card (are_worth_it), at most: a frame of 8,
+ * UCX's own part of 9, and 1 byte for each of up to 6 transports that need no key */
 enum { SOFTWARE_KEY = 8 + 9 + 6 };
 
 #define ASK_FIRST_NS INT64_C(50000000)
 
 /* ---- Clients ---- */
 
-/* Returns whether keys are worth using. A key consists of a frame (8 bytes), the library's own part
- * (9 bytes), and the parts of the transports. If it is not longer than the first two parts and a
- * byte for each of a few transports that need no key, no network card serves it. Then UCX at the
- * other end does gets and puts in software, with a round trip for every few kilobytes, while
- * messages do the same with half the processor time. */
+/* Returns whether keys are worth using, which they are if a network card serves them. The part of a
+ * network card makes a key longer than SOFTWARE_KEY. Without a network card, UCX at the other end
+ * does gets and puts in software, with a round trip for every few kilobytes, while messages do the
+ * same with half the processor time. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -204,10 +204,10 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Asks context 0 of the peer's rank for the peer's address, once. Client 0 asks only if the job's
- * server still does not know the address after ASK_FIRST_NS. Other clients ask at once, because the
- * server never knows their contexts. The wait avoids a link to context 0 that would serve for
- * nothing but the question, and that might be cut while it is being set up. */
+/* Asks context 0 of the peer's rank for the peer's address, once. The first client of the job
+ * (number 0) asks only if the job's server still does not know the address after ASK_FIRST_NS: the
+ * question needs a link to context 0, which might serve nothing else, and might be cut while it is
+ * being set up. Other clients ask at once, because the server never knows their contexts. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -307,7 +307,7 @@ static void sent(struct tt_wire_op *op, tutti_status status)
 {
     struct tt_transfer *record = tt_container_of(op, struct tt_transfer, wire.op);
     struct tt_transfer *entry = record->whole;
-    (void)status; /* the loss of a peer is handled once for all its packets */
+    (void)status; /* the loss of a peer is handled elsewhere, not for each packet */
     if (record != entry) tt_transfer_give(entry->context, record);
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
@@ -532,8 +532,8 @@ static bool is_drained(const tutti_context *c)
     return !c->port || c->msg->ops->port_drain(c->port);
 }
 
-/* Drains all contexts in turn, since another rank that closes its links may wait for any of
- * them. */
+/* Closes the links of all contexts, and then drains the ports of the contexts in turn, since
+ * another rank that closes its links may wait for any of these ports. */
 void tt_wired_close_links(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;

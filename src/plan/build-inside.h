@@ -29,7 +29,7 @@ struct tt_builder {
     int depth, dead;
     bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
-    uint32_t value_base;    /* is added to the flag values of this phase */
+    uint32_t value_base;    /* is added to the flag values of this phase (tt_phase) */
     int64_t scratch;        /* bytes of TMP that the current phase uses so far */
     /* where the TMP of the current lane begins, after that of earlier lanes */
     int64_t lane_tmp;
@@ -37,9 +37,9 @@ struct tt_builder {
     const struct tt_subteam *part; /* the subteam for which steps are appended; NULL: the whole
                                     * team */
     int64_t part_tmp;              /* where the TMP of the subteam begins */
-    int64_t low;                   /* the byte of WIN that was given to tt_builder_divide */
+    int64_t low;                   /* byte of WIN that no range may cross (tt_builder_divide) */
     const char *error;
-    uint64_t lacks; /* the value of tt_memory_lacks() when the builder began this plan */
+    uint64_t lacks; /* failed allocations of the thread when the builder began this plan */
 };
 
 /* ---- build-part.c: converts ranks and ranges of the subteam b->part to those of the team ---- */

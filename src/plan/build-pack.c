@@ -78,7 +78,9 @@ static void measure_window(struct tt_builder *b)
 {
     const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;
     const struct tt_step *s = (const struct tt_step *)b->steps.data;
-    int64_t turns[TT_DEPTH + 2] = {1, 1}; /* of the loops around the step, from turns[2] on */
+    /* turns[d + 1]: the turns of the loop at depth d around the step (1: the outermost loop). The
+     * first two numbers stand for loops that the step lacks. */
+    int64_t turns[TT_DEPTH + 2] = {1, 1};
     int depth = 0;
     for (size_t left = b->steps.n; left > 0; left--, s++) {
         if (s->kind == TT_LOOP) turns[1 + ++depth] = s->value;

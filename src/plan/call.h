@@ -125,7 +125,7 @@ struct tt_call {
     enum tt_coll coll;
     tutti_type type;
     tutti_op op;
-    /* operands may be combined out of rank order, and the segments of an exchange may be put in any
+    /* reductions may combine operands out of rank order, and an alltoall may move its pieces in any
      * order */
     bool commutes;
     bool in_place;
@@ -257,8 +257,8 @@ bool tt_coll_has_op(enum tt_coll coll);
 bool tt_coll_has_root(enum tt_coll coll);
 
 /* In traces, the agreements of a team (tutti_team_agree and _shrink) have numbers from here on, so
- * that they differ from the numbers of the team's executions. (A broken team has agreements, and no
- * executions.) */
+ * that they differ from the numbers of the team's executions. An agreement cannot have the number
+ * of an execution, because a broken team has agreements, but no executions. */
 #define TT_TRACED_AGREEMENTS (INT64_C(1) << 40)
 
 #endif

@@ -195,10 +195,10 @@ static int common_loops(const struct counted_lane *c, const struct start *start)
     return n;
 }
 
-/* Returns the first turn in which the instance that the wait step names has been started. The turns
- * are those of the innermost loop around both steps, the start and the wait, and their numbers go
- * on from one turn of the outer loop to the next. In each turn the same number of instances is
- * started, either before or after the wait. */
+/* Returns the first turn in which the instance that the wait step names has been started. Turns are
+ * here those of the innermost loop that contains both the start and the wait. If there is an outer
+ * loop, the numbers of the turns do not begin again at 0 in its next turn, but go on. In each turn
+ * the same number of instances is started, either before or after the wait. */
 static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
                           int common)
 {
@@ -220,7 +220,8 @@ static void add_wait(const struct counted_lane *c, const struct tt_step *s, uint
     } else if (common < c->depth) {
         n = turns_from(c, from) * tt_max(0, outer - first);
     } else {
-        /* the turns of the outer loop that remain; the first of them counts only in part */
+        /* the turns of the outer loop in which the step waits; in the first of these, it waits only
+         * from turn first % turns of the inner loop on */
         int64_t left = outer - first / turns;
         n = turns_from(c, tt_max(from, first % turns)) + turns_from(c, from) * (left - 1);
         if (left <= 0) n = 0;

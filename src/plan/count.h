@@ -21,7 +21,7 @@ struct tt_count {
 };
 #define TT_COUNT_FIELDS(X) X(sent) X(received) X(reduced) X(copied) X(messages) X(steps)
 
-/* Adds the costs that the plan of one rank shows to count[r] of every rank r. The plans of all
+/* Adds to count[r], for every rank r, the costs that the plan of one rank shows. The plans of all
  * ranks can be counted one after the other, so that no two of them need be in memory at once.
  * Returns TUTTI_OK or ERR_MEMORY. */
 tutti_status tt_count_plan(const struct tt_plan *plan, struct tt_count *count);

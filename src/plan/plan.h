@@ -53,7 +53,7 @@ enum tt_kind {
     TT_AWAIT,
     TT_COPY,
     TT_REDUCE,
-    TT_LOOP,    /* repeats the steps up to its END `value` times; the iterator does not return it */
+    TT_LOOP,    /* does the steps up to its END in `value` turns; the iterator does not return it */
     TT_END,     /* ends the innermost LOOP; the iterator does not return it */
     TT_EXCHANGE /* a generator of puts and waits; the iterator returns these instead */
 };
@@ -326,7 +326,7 @@ void tt_from(struct tt_builder *b, uint32_t turn);
  * loop around it (`outer`). */
 void tt_per_turn(struct tt_builder *b, int inc, int outer);
 /* tt_entry appends an entry. tt_exchange appends the exchange of all entries that were appended
- * since the last exchange; it sets `first` and `n` of the exchange itself. */
+ * since the last exchange; it ignores `first` and `n` of *how, and computes both. */
 void tt_entry(struct tt_builder *b, const struct tt_entry *entry);
 void tt_exchange(struct tt_builder *b, const struct tt_exchange *how);
 /* Reserves `bytes` bytes of private scratch (TMP). Returns the range that begins there, at a
@@ -348,7 +348,8 @@ struct tt_plain {
     uint64_t instance;
     uint32_t nops;
     int64_t len;
-    /* offsets are those of this turn; the shape has only block and stride */
+    /* The offsets of the ranges are those of this turn. So the shape of a range (struct tt_shape)
+     * only says which blocks the range has: the members block and stride. */
     const struct tt_range *range;
     const int32_t *set; /* a signal with peer TT_SET: nops ranks */
     uint32_t at;        /* index of the step in plan->steps, for reports */

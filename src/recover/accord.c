@@ -30,8 +30,8 @@ bool tt_accord_valid(struct tt_accord *a)
     return valid;
 }
 
-/* Returns `next`. Debug builds first check that the state is valid, at the end of each public
- * function. */
+/* Returns `next`. Each public function that returns a message ends with a call of this function, in
+ * which debug builds check that the state is valid. */
 static struct tt_say checked(struct tt_accord *a, struct tt_say next)
 {
     tt_assert(tt_accord_valid(a));
@@ -82,9 +82,10 @@ static struct tt_say go_up(struct tt_accord *a)
     return say(TT_SAY_ALL, TT_ACCORD_END);
 }
 
-/* Moves the leader up as many levels (enum tt_accord_level) as the answers allow, and returns its
- * next message. A leader that is not alone moves up at most one level, because it has yet to
- * receive the answers to its next message, so one message is enough. */
+/* Moves the leader up as many levels (enum tt_accord_level) as the answers allow, and returns the
+ * message of the level that it reaches. While other members are alive, this is at most one level,
+ * because the leader needs their answers to this message before it can move up again. A leader that
+ * is alone moves up to ENDED and sends nothing. */
 static struct tt_say lead(struct tt_accord *a)
 {
     struct tt_say last = nothing;

@@ -19,18 +19,18 @@ struct tt_agree_message_head {
     /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
      * sender */
     uint32_t print;
-    /* In ASK (see below): the number of the sender's call. In DIFFERS: that of the receiver's. */
+    /* ASK (see below): the number of the sender's call; DIFFERS: that of the receiver's call */
     uint32_t question;
-    /* In ASK (see below): the id of the team that the sender is making. In DIFFERS: the number of
-     * the sender's call. In END: the sender's tt_agree_count.different. */
+    /* ASK: the id of the team that the sender is making; DIFFERS: the number of the sender's call;
+     * END: the two ranks whose lists of members differed, as in tt_agree_count.different */
     uint64_t list;
 };
 /* Further kinds of messages, which are not part of the state machine. REVOKE: the sender has
  * revoked the team; `number` is 0. PROBE: the sender wants to find out whether the receiver still
  * exists, which the message layer reports; the receiver ignores the message. In ASK and DIFFERS,
  * `team` is the key of tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS:
- * the sender waits for the receiver, too, but with another list. END: the sender ends this
- * agreement, and all later ones with this id, with MISMATCH. */
+ * the sender waits for the receiver, too, but with another list of members. END: the sender ends
+ * this agreement, and all later ones of this team id, with MISMATCH. */
 enum {
     TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS,
     TT_AGREE_MESSAGE_PROBE,
@@ -57,8 +57,8 @@ struct tt_agree_count {
     uint64_t team;
     uint32_t number; /* agreements that have begun at this rank */
     bool under_way;  /* the last agreement has not ended */
-    /* for a key of tt_agree_meet: the two ranks of the job whose lists differed, the first of them
-     * shifted left by 32 bits; 0: no lists differed */
+    /* for a key of tt_agree_meet: the two ranks of the job whose lists of members differed, the
+     * first of them shifted left by 32 bits; 0: no lists differed */
     uint64_t different;
 };
 
@@ -271,7 +271,7 @@ static void handle_packet(tutti_context *context, const tutti_message *m, tutti_
 /* ---- Sending ---- */
 
 /* Ends one use of a message, and frees it after the last one. The maker of a message calls this
- * once, after its last send; so does the end of each send. */
+ * once, after its last send; each send calls it when the send ends. */
 static void message_release(struct tt_agree_message *l)
 {
     if (--l->uses > 0) return;
@@ -375,8 +375,8 @@ struct meeting {
     uint32_t failures;
     bool probed;   /* this rank, as the leader, has sent PROBE to members that have not come */
     bool reported; /* the error of the team was reported before this agreement */
-    /* since when a message has waited whose sender's calls on the team, before this agreement, did
-     * not match those of this rank; 0: no such message waits */
+    /* A message waits because its sender and this rank made different calls on the team before this
+     * agreement: since when, in nanoseconds; 0: no message waits for this reason. */
     int64_t apart_ns;
     int events;
     tutti_status status;
@@ -470,10 +470,10 @@ static void differ(struct meeting *m, int r, uint32_t question)
     send_word(m, &head, r);
 }
 
-/* Handles a question or an answer. Only a member without a proposal answers: it waits for all
- * members of its list to come. A member that holds a proposal does not wait for the next call of
- * another rank, so the list of that rank does not matter any more. A rank that receives DIFFERS
- * sends DIFFERS once more, because the other rank does not know yet that the lists differ. */
+/* Handles a question or an answer. Only a member without a proposal answers, because it still waits
+ * for all members of its list to come. A member with a proposal no longer waits for any to come. A
+ * rank that receives DIFFERS as the answer to its question sends DIFFERS back: only this shows the
+ * other rank that this rank still waits in the call in which it asked. */
 static void answer(struct meeting *m, const struct tt_agree_message *l)
 {
     int r = member_of(m, l->from);
@@ -561,8 +561,8 @@ static void carry_out(struct meeting *m, struct tt_say say)
     if (say.to != TT_SAY_NOTHING && m->status == TUTTI_OK) m->status = send_out(m, say);
 }
 
-/* Passes a message to the state machine. An accord of another length comes from a member that
- * called another function; the words that all accords have in common are enough to show that. */
+/* Passes a message to the state machine. A member that called another function may send an accord
+ * of another length; its word 1 still shows which function that member called (accord.h). */
 static void read_message(struct meeting *m, const struct tt_agree_message *l)
 {
     struct tt_accord *a = m->accord;

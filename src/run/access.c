@@ -543,8 +543,8 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
 
 /* ---- Puts and gets, in the memory of members on other nodes ---- */
 
-/* The peer and the memory of a put, a get or the fetch of an operand, which may consist of several
- * pieces. */
+/* An access to the memory of a peer: a put, a get, or the fetch of an operand. If its ranges have
+ * gaps, the access consists of several pieces. */
 struct remote_access {
     struct tt_exec *exec;
     struct tt_message *message; /* completes when all pieces have completed; NULL: `left` is used */

@@ -43,9 +43,9 @@ struct tt_message {
     bool headed; /* the length was sent or received */
     bool complete;
     int peer; /* if the execution is traced: the other side's rank in the team */
-    /* Used by the receiver if the system forbids it to read the data (asked_for): the owner of the
-     * end asks the sender for the data at `from` and sets `from` to 0; `lacking` becomes 0 when the
-     * data have arrived. */
+    /* For a receiver that the system forbids to read the data of a rendezvous: `asked_for` is set,
+     * and the execution asks the sender for the data (served.c). `from`: the address of the data
+     * until the sender is asked, then 0. `lacking`: 1 until the data have arrived, then 0. */
     bool asked_for;
     int lacking;
     tt_address from;

@@ -146,8 +146,8 @@ static bool is_shared(const struct tt_exec *exec)
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
-/* Returns the offset of the record (struct tt_parked) that tt_fabric_park needs. The record follows
- * private scratch of `bytes` bytes, in the same memory. */
+/* Returns where, behind private scratch of `bytes` bytes, the record struct tt_parked lies. It is
+ * used if the scratch may only be freed together with the fabric (tt_fabric_park). */
 static int64_t parked_at(int64_t bytes)
 {
     return tt_round_up(bytes, _Alignof(struct tt_parked));
@@ -363,9 +363,9 @@ static __attribute__((noinline)) void set_depth(struct tt_exec *exec)
     exec->depth = writes_by_window(exec) ? t->windows : t->slots;
 }
 
-/* Reads how many executions the other members on this node have ended. The count beside a member's
- * last signal is read first, because that line is probably in the cache. Returns whether the
- * members have ended enough executions for this execution to begin. */
+/* Finds out how many executions the members on this node have ended. Reads the count beside a
+ * member's last signal first, as its line is probably in the cache, and the member's newest count
+ * only if need be. Returns whether all have ended enough executions for this execution to begin. */
 static bool all_have_ended(struct tt_team *t, const struct tt_exec *exec)
 {
     const uint64_t number = exec->number, depth = exec->depth;

@@ -55,8 +55,8 @@ struct tt_partners {
  * call sets everything but `agreed`. In sets of members, bit r is for member r. */
 struct tt_pair_words {
     uint32_t *word; /* this rank's word for each member; NULL: the team has none */
-    /* the words contain everything that the partners compare; tt_access_words_suffice has further
-     * conditions */
+    /* The words contain everything that the partners compare. Whether this rank must write segment
+     * entries besides also depends on the plan and the team (tt_access_words_suffice). */
     bool suffice;
     /* set of the partners other than this rank; 0: not set yet, or there are none */
     uint64_t others;
@@ -262,9 +262,10 @@ bool tt_access_words_suffice(const struct tt_exec *exec);
 void tt_access_open(struct tt_exec *exec);
 /* Handles the status of moving bytes between `memory` of this rank and a buffer of rank `owner` of
  * the job. `written`: `memory` was to be written. If the status is ARG, one of the two addresses is
- * no memory. If that is `memory`, sets an error text that names the argument of the call in which
- * it lies, and returns ARG. Otherwise marks the owner as failed in this client, with the reason in
- * tutti_error(), and returns PEER. Returns any other status unchanged. */
+ * not mapped, or cannot be accessed in this way. If that is `memory`, sets an error text that names
+ * the argument of the call in which it lies, and returns ARG. Otherwise marks the owner as failed
+ * in this client, with the reason in tutti_error(), and returns PEER. Returns any other status
+ * unchanged. */
 tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
                              bool written, tutti_status status);
 /* Whether a range of another rank is accessed by plain loads and stores, so that the fabric does

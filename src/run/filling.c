@@ -8,13 +8,13 @@
 /* Returns the factor that decides a trial: after the trial, the team uses stores past the caches if
  * plain stores took at least `factor` times as long as stores past the caches. A team that uses
  * plain stores gives them up only if they take TT_STORES_SLOW times as long. A team that uses
- * stores past the caches goes back to plain stores as soon as these are faster. The factors differ
- * because the lines of a window that is filled past the caches may drop out of the caches of the
- * other ranks. Plain stores in a trial then look faster than they are when all stores are plain. On
- * the machines where this was measured, between processors that shared no cache, plain stores in a
- * trial took 1.2 to 10 times as long as stores past the caches, and had to be avoided. Between
- * processors that shared a cache, plain stores in a trial were faster wherever their use made calls
- * shorter. */
+ * stores past the caches returns to plain stores as soon as plain stores are faster. It does so
+ * although its trials favour plain stores: the lines of a window that is filled past the caches may
+ * drop out of the caches of the other ranks, and a plain store to such a line does not have to
+ * wait. Measurements on several machines agree with this choice. Between processors that shared no
+ * cache, where plain stores made calls longer, they took 1.2 to 10 times as long in a trial.
+ * Between processors that shared a cache, plain stores were faster in a trial wherever they made
+ * calls shorter. */
 static int64_t factor(const struct tt_filling *f)
 {
     return f->past ? 1 : TT_STORES_SLOW;

@@ -113,7 +113,7 @@ void tt_remote_end_doubt(struct tt_team *t)
 
 /* ---- The last comparison ---- */
 
-/* Asks the member to answer when this rank may send it the last call. */
+/* Asks the member for permission to send it this rank's last call. */
 static void ask(struct tt_team *t, struct tt_mirror *m)
 {
     tutti_status status = tt_remote_ask(t, m, t->next - 1);
@@ -145,9 +145,9 @@ static void send_last_signature(struct tt_team *t, struct tt_mirror *m)
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
-/* Whether a step of this rank has sent the member something that the member may not have compared
- * yet: in one of the last calls, or in a call that the member has not ended, as far as this rank
- * knows. */
+/* Whether a step of this rank has sent the member something in a call that the member may not have
+ * compared with its own yet: in one of the last t->slots calls, or in a call that the member has
+ * not ended, as far as this rank knows. */
 static bool was_sent_to(const struct tt_team *t, int rank)
 {
     const struct tt_mirror *m = t->remote->mirror[rank];
@@ -184,8 +184,9 @@ void tt_remote_compare(struct tt_team *t, int rank)
 }
 
 /* Asks the receiver to answer when it has ended all calls that this rank has made. A message with
- * TT_REMOTE_ASKS asks for permission to begin execution `number`, for which the receiver must have
- * ended execution `number` - S (S: the slots). So `number` is S more than the last call's. */
+ * TT_REMOTE_ASKS asks for permission to begin execution `number`. The receiver gives it when it has
+ * ended execution `number` - S (S: the number of slots). So `number` is here the number of this
+ * rank's last call, plus S. */
 static void ask_last(struct tt_team *t, struct tt_mirror *m)
 {
     const uint64_t number = t->next - 1 + t->slots;
@@ -228,12 +229,12 @@ static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
     return a != NULL;
 }
 
-/* Returns MISMATCH if this rank still expects a message of the member in a call of pairs. The
- * member has answered that it has ended all calls that this rank has made. All of its messages in
- * these calls have come, because the messages of a link arrive in order, and before the answer. So
- * the member has nothing for this rank in that call. The member finds this mismatch, too, when it
- * compares this rank's last call, but its notice may come only when this rank has left. AGAIN:
- * messages of the member are not handled yet. */
+/* Returns MISMATCH if the member has ended a call of pairs without sending a message that this rank
+ * expects in it. The caller knows that the member has ended all calls that this rank has made. The
+ * messages of a link arrive in order, so all messages of the member in these calls have come before
+ * its answer, and a message that is missing was never sent. When the member compares this rank's
+ * last call, it finds the mismatch, too, but its notice may come only after this rank has left.
+ * AGAIN: messages of the member are not handled yet. */
 static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)
 {
     if (has_unhandled(t, m)) return TUTTI_AGAIN;
@@ -263,7 +264,7 @@ tutti_status tt_remote_settle(struct tt_team *t, int rank)
         return (int32_t)(m->left_after - (uint32_t)t->next) < 0 ? TUTTI_ERR_PEER : TUTTI_OK;
     if (state == TT_RANK_LEFT) return TUTTI_OK;
     if (m->named_last || state == TT_RANK_FAILED) return TUTTI_AGAIN;
-    /* This rank may send the call as in any execution: the member must have ended the execution
+    /* As in any execution, this rank may send the call only when the member has ended the execution
      * that used the same slot before. */
     if (t->next - 1 >= m->done + t->slots) {
         if (m->asked < t->next) ask(t, m);

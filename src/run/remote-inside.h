@@ -48,7 +48,8 @@ _Static_assert(sizeof(struct tt_remote_head) == 32, "goes over the network");
 _Static_assert(sizeof(struct tt_remote_packet) <= TUTTI_HEADER_BYTES, "goes before a message");
 
 /* The payload of the first signal of an execution: the buffers that the sender opens to the
- * receiver. `key` has the keys of the buffers whose bits are set in `keyed`, in order. */
+ * receiver. `keyed` has a bit for each buffer that has a key (1 << TT_IN, ...); `key` has the keys
+ * of these buffers, in the order of the enum tt_buffer. */
 struct tt_remote_opening {
     /* of IN, OUT and TMP, the part that the receiver may access: where it begins in the region to
      * which the key belongs, and its size */
@@ -130,8 +131,8 @@ struct tt_mirror {
     bool fresh;       /* the member has sent a message since this rank last sent it `my_done` */
     bool sent_broken; /* the member was notified that the team is broken */
     bool doubted;     /* the member was asked which earlier call did not match */
-    /* the member has asked for permission (`wanted`) in tt_remote_settle, so the answer must say
-     * so */
+    /* the member has asked for permission (`wanted`) in tt_remote_settle, so the answer must have
+     * the flag TT_REMOTE_SETTLES */
     bool settles;
     /* in tt_remote_settle, this rank has sent the member its last call, and has asked the member to
      * answer when it has ended as many calls */
@@ -279,7 +280,7 @@ void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
 
 /* If the message carries an opening, stores it in the mirror, which owns the opening from now on.
  * Then stores the signal in the mirror, where steps await it. Compares the counts of the two ranks
- * if the execution is the last in its slot. */
+ * if this rank has begun the execution, and no later one in the same slot. */
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
 /* Whether the payload of so many bytes is a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
