@@ -33,8 +33,8 @@ static inline int forbid(long number, int error)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0;
 }
 
-/* Makes membarrier kill the process from now on if a call interrupts other ranks, or registers this
- * process as one that is interrupted. */
+/* From now on, a call of membarrier kills the process if it would interrupt other ranks, or would
+ * register this process as one that can be interrupted. Returns 0 on success. */
 static inline int forbid_interrupts(void)
 {
     struct sock_filter filter[] = {
@@ -78,8 +78,9 @@ static inline void forbid_now(int signal)
     if (forbid_named(getenv("FORBID"))) _exit(77);
 }
 
-/* Forbids what the variable FORBID names on rank FORBID_RANK, or on all ranks: after FORBID_MS
- * milliseconds, whatever the rank is doing then, or at once. Does nothing without FORBID. */
+/* Forbids what the variable FORBID names, on rank FORBID_RANK, or on all ranks if that is not set.
+ * This happens after FORBID_MS milliseconds, whatever the rank is doing then, or at once if
+ * FORBID_MS is not set. Does nothing without FORBID. */
 static inline void forbid_later(void)
 {
     const char *what = getenv("FORBID"), *rank = getenv("FORBID_RANK"), *ms = getenv("FORBID_MS");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Builds the plans of all ranks, checks their structure, and counts them.
+ * Builds the plans of all ranks, checks their structure, and counts the bytes, messages and steps
+ * of each rank.
  */
 #include "plans.h"
 

@@ -28,7 +28,8 @@ struct plans {
 /* Returns a problem that sums n elements of type f64 and has the usual value for everything
  * else. */
 struct tt_problem plans_problem(enum tt_coll coll, int p, int64_t n);
-/* Returns the map of one node with p ranks on as many cores and with direct access. */
+/* Returns the map of one node with p ranks and p cores, where each rank can read and write the
+ * memory of all others. */
 struct tt_map plans_map(int p);
 /* Sets the bytes of a window, and how many of them are low (tt_map.low_bytes). */
 void plans_window(struct tt_map *map, int64_t bytes);
@@ -55,9 +56,10 @@ bool plans_span_nodes(const struct tt_algorithm *algorithm);
  * algorithm, the radix is the number of ranks that exchange data at once, the arity of a tree, or
  * the number of messages under way. */
 bool plans_exchanges(const struct tt_algorithm *algorithm);
-/* Returns the counts of all ranks, which the caller frees with tt_free. */
+/* Returns the costs of all ranks, as their plans show them (plan/count.h). The caller frees them
+ * with tt_free. */
 struct tt_count *plans_counts(const struct plans *all);
-/* Returns the maximum of the counts over all ranks. */
+/* Returns, for each member of struct tt_count, the largest value that it has for any rank. */
 struct tt_count plans_worst(const struct plans *all);
 
 #endif

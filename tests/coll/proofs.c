@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Proves every algorithm for all small p and all roots, lengths around p, slices of one or three
- * elements, in place or not, commuting or not, with large and tiny windows, with or without direct
- * access, on one or several nodes, on networks, and twice in a row. `tutti check all`, which the
- * test plan-check runs, proves more.
+ * elements, in place or not, commuting or not, with large and tiny windows, with or without access
+ * to the memory of other ranks, on one or several nodes, on networks, and twice in a row. `tutti
+ * check all`, which the test plan-check runs, proves more.
  */
 #include <string.h>
 
@@ -13,10 +13,10 @@
 #include "plans.h"
 #include "topo/logical.h"
 
-/* A brief run proves only one problem in SPREAD. Any run proves only one problem in FEWER of those
- * that are like the problems of `tutti check all` (`rarely` is FEWER then, else 1). Neither number
- * has a factor in common with the lengths of the loops, so the samples have all values of each
- * parameter. */
+/* A brief run proves only one problem in SPREAD. Where `tutti check all` proves similar problems,
+ * `rarely` is FEWER, and every run, brief or not, proves fewer problems by this factor; elsewhere
+ * `rarely` is 1. Neither number has a factor in common with the lengths of the loops over the
+ * parameters of a problem, so a sample contains every value of each parameter. */
 enum { SPREAD = 11, FEWER = 5 };
 static int rarely = 1;
 
@@ -70,9 +70,9 @@ static void note_flags(const struct plans *all)
                 greatest = (uint32_t)tt_max(greatest, all->plans[r]->steps[i].value);
 }
 
-/* Checks for gatherv and scatterv that a rank that gets a piece awaits a signal of the sender
- * before it reads the piece, because only the rank that gets a piece compares the counts that the
- * two ranks pass for it (coll.h). */
+/* In a gatherv or scatterv, only the receiver of a piece compares the count of the sender with its
+ * own (coll.h). This function checks that the receiver awaits a signal of the sender before it
+ * reads the piece. */
 static void compare_what_they_get(const struct tt_algorithm *a, const struct plans *all)
 {
     bool pairs = a->coll == TT_COLL_gatherv || a->coll == TT_COLL_scatterv;
@@ -382,8 +382,8 @@ static void neighbours_exchange_in_even_numbers(void **state)
 }
 
 /* Proves problems with equal and skewed counts, with roots at the beginning, in the middle and at
- * the end, in place or not, with windows for all pieces and for none, with and without direct
- * access. */
+ * the end, in place or not, with windows for all pieces and for none, with and without access to
+ * the memory of other ranks. */
 static void rooted_lists(const struct tt_algorithm *a, int p)
 {
     for (int i = 0; i < 3 * 2 * 2; i++) {
@@ -411,9 +411,10 @@ static void only_the_root_knows_the_counts_of_others(void **state)
     tt_prover_free(prover);
 }
 
-/* Proves problems in which reading is very slow or forbidden, so that long pieces go through the
- * two halves of their part of a window. Each half has room for one or two elements, and pieces have
- * up to 66 slices. */
+/* Proves problems in which reading another rank's memory is very slow or forbidden. So a piece that
+ * is longer than its place in the window passes through this place in slices, which use the two
+ * halves of the place in turn. Each half has room for one or two elements, and pieces have up to 66
+ * slices. */
 static void long_pieces(const struct tt_algorithm *a, int p)
 {
     for (int i = 0; i < 3 * 2 * 3; i++) {

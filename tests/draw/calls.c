@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is found in traces of runs, which are written by hand: which rank came late to a call, how
- * long each rank waited for which other rank, teams, clocks, and ranks that never came. Also trace
- * files that are cut off or invalid.
+ * Reads traces of runs that are written by hand, and checks what is found in them: which rank came
+ * late to a call, how long each rank waited for which other rank, the teams, the differences of the
+ * clocks, and ranks that never came. Also reads trace files that are cut off or invalid.
  */
 #include "drawn.h"
 
@@ -392,8 +392,9 @@ static void fill_part(struct tt_part_head *head, struct tt_part_entry *e)
     memcpy(e[3].name, "await", 6);
 }
 
-/* Prints a part of a trace (fabric/trace-part.h) as JSON, which must be valid, and reads it as a
- * trace. Returns the status: the trace is either valid or refused. */
+/* Prints a part, which is the file of the trace events that one rank has recorded
+ * (fabric/trace-part.h), as JSON, which must be valid, and reads this text as a trace. Returns the
+ * status: the trace is either valid or refused. */
 static tutti_status read_part(const void *part, size_t n, struct tt_trace *trace)
 {
     char *text = NULL;

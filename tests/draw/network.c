@@ -42,7 +42,9 @@ static void loads(void **state)
     (void)state;
 }
 
-/* Checks that the loads that the simulator counted are those of the routes of all messages. */
+/* Checks the bytes that the picture has for each link. The picture adds up the bytes of all
+ * messages along their routes, and the simulator has counted the bytes on each link by itself; both
+ * numbers must be equal. */
 static void loads_are_those_of_the_routes(void **state)
 {
     for (int i = 0; i < NETWORKS; i++) {

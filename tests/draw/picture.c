@@ -92,8 +92,8 @@ static void no_tree(void **state)
     (void)state;
 }
 
-/* Checks the matrix of the bytes that ranks send each other, with so many ranks that two of them
- * share a row: no byte is lost. */
+/* Checks the matrix of the bytes that ranks send each other, with so many ranks that each row and
+ * each column stands for two ranks. No byte may be lost. */
 static void groups(void **state)
 {
     struct drawn *d = drawn("alltoall/u8/16/p100", "pairwise");

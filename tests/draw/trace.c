@@ -149,8 +149,9 @@ static void flags(void **state)
     (void)state;
 }
 
-/* Checks reads: a read within a get is part of that get, and no transfer of its own; a read within
- * a reduction is a transfer of its own; other reads are ignored. */
+/* Checks which trace events become transfers in the picture. A read during a get belongs to that
+ * get, and is no transfer of its own. A read during a reduction is a transfer of its own. Every
+ * other read is ignored. */
 static void one_sided(void **state)
 {
     static const struct trace_event events[] = {

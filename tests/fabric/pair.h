@@ -76,8 +76,9 @@ void tally_done(struct tally *tally, tutti_status status);
 void tally_begun(struct tally *tally, tutti_status status);
 void tally_wait(struct side *side, struct tally *tally);
 
-/* pattern_fill writes bytes that depend on the seed, which stands for a packet or a place;
- * pattern_holds returns whether the memory contains the bytes of this seed. */
+/* pattern_fill writes bytes that depend on the seed; pattern_holds returns whether the memory
+ * contains the bytes of this seed. Tests use a different seed for each packet, or for each piece of
+ * memory. */
 void pattern_fill(void *memory, size_t bytes, uint64_t seed);
 bool pattern_holds(const void *memory, size_t bytes, uint64_t seed);
 

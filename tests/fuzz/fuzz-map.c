@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Networks as text. If the text is refused, the error has a position. If it is accepted, every link
- * has one in the opposite direction, and the routes between some pairs of members reach their end
- * over links and members only. A text with several lines is also read as a file.
+ * has one in the opposite direction, and the routes between some pairs of ranks use existing links
+ * only and reach their end. A text with several lines is also read as a file.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@ enum {
     PAIRS = 8,
     HOPS = 2048, /* hops of a route that are checked; a route in a long ring may have half a
                   * million */
-    WIDE = 1024, /* largest number of ports for which all ports are searched for the opposite
-                  * link */
-    HOLED = 256  /* largest number of members of networks with holes, whose memory grows with the
-                  * square of this number */
+    WIDE = 1024, /* the test searches for the opposite links only if each vertex has at most so many
+                  * ports */
+    HOLED = 256  /* networks with missing nodes are tried with at most so many ranks, because their
+                  * memory grows with the square of the number of ranks */
 };
 
 static void is_reported(const char *text, const struct tt_reader_error *error)

@@ -171,7 +171,8 @@ static void left(int whom)
         watch(whom);
 }
 
-/* Returns whether rank `whom` has given up its memory. */
+/* Returns whether the process of rank `whom` has ended. A zombie counts as ended, because the
+ * kernel has freed its memory. */
 static bool has_ended(int whom)
 {
     char state = 0;

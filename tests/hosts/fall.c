@@ -31,8 +31,9 @@ enum {
     CUT_MS = 120000, /* a job waits at most so long until the script cuts the host off */
     PAUSE_US = 200000,
     PACE_US = 20000,  /* pause between calls that succeed */
-    FILL_US = 1000000 /* how long a victim that is cut off waits before it calls; meanwhile a root,
-                       * which waits for nobody, starts as many calls as the team has slots */
+    FILL_US = 1000000 /* how long a victim that is to be cut off waits before it calls the
+                       * collective. Meanwhile a root that waits for no rank in one call makes as
+                       * many calls as the team has slots, so that it waits, too. */
 };
 
 static tutti_client *client;

@@ -124,8 +124,9 @@ static void after_every_end(void **state)
     nobody_gets_the_port(leave_a_child);
 }
 
-/* Checks that the connections by which a process holds its port do not disturb processes that watch
- * it. */
+/* Checks what a process that watches the port of another one sees: that the port is open, and later
+ * that it is closed. The connections to its own port by which the other process reserves it
+ * (watch-net.h) must not disturb this. */
 static void the_port_is_watched(void **state)
 {
     struct tt_watched_port port;

@@ -143,8 +143,9 @@ static void test_growing(void **state)
     close_job(&j);
 }
 
-/* Checks that one rank may allocate nearly everything. After that the next allocation fails, and it
- * succeeds once the first one has been freed. */
+/* Checks that one rank may allocate nearly all memory. After that, an allocation of more than what
+ * is left fails, and when the first allocation has been freed, one of the same size succeeds again.
+ * */
 static void test_all(void **state)
 {
     struct arena_job j;
@@ -180,9 +181,9 @@ static int64_t taken(struct arena_job *j, int rank, int64_t bytes)
     return offset;
 }
 
-/* Checks tt_arena_put, which keeps pages for this rank. The rank gets such pages again with their
- * old contents, and the file of the memory neither grows nor shrinks. Memory of tt_arena_alloc is 0
- * nevertheless, and tt_arena_free returns pages to the kernel. */
+/* Checks that tt_arena_put keeps the pages of a piece for this rank: tt_arena_take returns such
+ * pages with their old contents, and the file of the memory neither grows nor shrinks. Memory from
+ * tt_arena_alloc is always 0, and tt_arena_free returns pages to the kernel. */
 static void test_kept(void **state)
 {
     enum { HALF = 256 << 10, ONE = 2 * HALF }; /* a grant has room for four pieces of ONE bytes */

@@ -99,8 +99,8 @@ static struct tt_job_page *job_of_two(pid_t pid)
 }
 
 /* Checks that a waiter sleeps if another program calculates on its processor, although TUTTI_YIELDS
- * (see main) would let it yield almost without end. While it waits there it has a short time slice.
- * It gets its old time slice back with the first yield that takes little time. */
+ * (see main) would let it yield almost without end. Such a waiter gets a short time slice, and
+ * keeps it until a yield, here in the next wait, takes little time. */
 static void a_waiter_sleeps_where_others_calculate(void **state)
 {
     struct tt_job_page *job = job_of_two(getpid());
@@ -124,9 +124,10 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     free(job);
 }
 
-/* Checks that ranks do not judge whether other programs use the processors if the ranks share
- * processors and wait for other nodes: the work of the kernel for the network, and ranks in other
- * containers, would count as other programs. */
+/* Checks in which jobs a rank makes all its yields, even if other programs seem to want its
+ * processor (`exact`): in jobs of several nodes whose ranks share processors. In such a job, the
+ * work of the kernel for the network, and ranks in other containers, would look like other
+ * programs. */
 static void only_a_single_node_judges_others(void **state)
 {
     (void)state;
@@ -149,8 +150,8 @@ static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page 
 
 /* Checks that a waiter yields, and does not sleep, if another rank of the job calculates on its
  * processor. Both have priority over other programs of the machine. The kernel or the host of a
- * virtual machine may nevertheless take the processor away, so one success of many is enough.
- * `idle` is a rank that is blocked, and may run on all processors; 0: there is none. */
+ * virtual machine may nevertheless take the processor away, so it is enough if one of many tries
+ * succeeds. `idle` is a rank that is blocked, and may run on all processors; 0: there is none. */
 static void yields_to_ranks_of_its_job(pid_t idle)
 {
     const struct tt_wait_policy policy = {
@@ -301,8 +302,9 @@ static void a_hook_comes_before_each_sleep(void **state)
     free(job);
 }
 
-/* Checks that a thread calls membarrier before it sleeps only if signallers use no fences. Each
- * turn looks once and sleeps once. */
+/* Checks that a thread calls membarrier before it sleeps only if signallers use no fences. In each
+ * turn of the inner loop, the thread announces that it will sleep (first call of tt_wait_more) and
+ * then sleeps (second call). */
 static void a_sleeper_needs_one_barrier(void **state)
 {
     struct tt_job_page *job = job_of_one();

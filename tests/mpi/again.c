@@ -168,9 +168,10 @@ static void exchanges(void)
     exchange(first, first, MANY);
 }
 
-/* Makes exchanges in which all ranks but rank 0 send two numbers each to rank 0. Then makes one in
- * place, in which they also get two numbers each from rank 0. MPI ignores the lists of the input of
- * a call in place, so they may be those of the exchange before it. */
+/* Makes exchanges in which each rank but rank 0 sends two numbers to rank 0, and rank 0 sends none.
+ * Then makes an exchange in place, in which rank 0 also sends two numbers to each other rank. MPI
+ * ignores the input counts and displacements of a call in place, so the call passes those of the
+ * exchanges before it. */
 static void in_place_of_none(void)
 {
     int sends[RANKS], gets[RANKS], displs[RANKS], in[2 * RANKS], out[2 * RANKS];

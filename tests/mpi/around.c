@@ -233,10 +233,11 @@ static void exchange_asleep(int to, int *token, int *got)
     }
 }
 
-/* Runs calls of all kinds, also a receive that takes every message, in a job in which only rank
- * `lacking` does not have the library. If a rank were one call ahead or behind, a result would be
- * wrong. Rank `lacking` is seconds ahead of the other ranks, which wait in MPI_Init, so it first
- * does an exchange in which it does not poll all the time. */
+/* Runs a job in which only rank `lacking` does not have the library, with calls of all kinds, also
+ * receives from any rank and with any tag. If a call of one rank met the previous or the next call
+ * of another rank, a result would be wrong. Rank `lacking` leaves MPI_Init seconds before the other
+ * ranks. So all ranks begin with an exchange of messages in which they sleep and do not poll all
+ * the time. */
 static void lacks(int lacking)
 {
     int sum = 0, token = me, got = -1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls every collective (blocking, nonblocking and, where the host MPI has it, persistent) with
- * counts that counts.py knows, and checks the results of some. The program runs on any number of
- * ranks.
+ * Calls every collective (blocking, nonblocking and, where the host MPI has it, persistent), and
+ * checks the results of some. How often this program calls each function, and how many bytes the
+ * calls move, is also in counts.py, which compares these numbers with a report. The program runs on
+ * any number of ranks.
  */
 #include <mpi.h>
 #ifdef OPEN_MPI

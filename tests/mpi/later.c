@@ -202,8 +202,8 @@ static void check(int i, int round)
     }
 }
 
-/* Tests persistent calls that each rank starts in another order, among blocking calls and together
- * with persistent messages. The communicator is freed before the first start. */
+/* Tests persistent calls, which each rank starts in an order of its own, among blocking calls and
+ * together with persistent messages. The communicator is freed before the first start. */
 static void persistent(void)
 {
     MPI_Comm comm;

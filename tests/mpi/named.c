@@ -79,10 +79,11 @@ static void drains(void)
     }
 }
 
-/* Tests that a call does not wait for what an earlier one has left behind. The last rank frees a
- * communicator of all ranks, and so sends a packet to rank 1, with which it may have no connection
- * yet. Rank 1 waits in the host MPI, so the connection is not set up until the last rank has made a
- * call without rank 1 and has then sent a message to it. */
+/* Tests that a call does not wait for a packet that an earlier call could not send yet. The last
+ * rank frees a communicator of all ranks, and so has a packet for rank 1, to which it may have no
+ * connection yet. The connection cannot be set up at once, because rank 1 waits in the host MPI for
+ * a message of the last rank. The last rank sends this message only after an allreduce of all ranks
+ * but rank 1, so this allreduce must not wait for the packet. */
 static void frees(void)
 {
     int one = 1, sum, token = 5;

@@ -120,8 +120,9 @@ static void settled(const struct rank *r)
           (long long)msg->rings_most);
 }
 
-/* Checks that rings use the measured way, but plain stores where ranks outnumber processors, and
- * that TUTTI_FILL decides where it is set. */
+/* Checks by which kind of stores packet rings are filled: by the kind that was measured to be
+ * faster, but by plain stores if there are more ranks than processors. If TUTTI_FILL is set, it
+ * decides. */
 static void init(void)
 {
     check(tt_fill_method(-1, true, 3, 2) == TT_FILL_STORES, "more ranks than processors");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A context that nobody advances, or that nobody advances any more, does not block the long
- * messages of other contexts, whatever their protocol. Such a context holds at most one record of a
- * long message, without its data.
+ * messages of other contexts, whatever protocol these messages use. It holds at most one record of
+ * a portion of a long message, and none of the data of the message.
  *
  *     idle            with the transports as they are
  *     idle refused    the network's key_open fails, so pieces that other contexts have claimed go

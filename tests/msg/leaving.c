@@ -179,8 +179,8 @@ static void fence_after(struct rank *r, int missed)
     } else {
         /* This advances context 0 alone. */
         while (side.next < 2) must(tutti_advance(r->context[0], NULL));
-        wait_a_little(); /* with TUTTI_WIRE=1 the notice that rank 1 left may arrive before its
-                          * acknowledgement */
+        wait_a_little(); /* with TUTTI_WIRE=1 the notice that rank 1 left may overtake rank 1's
+                          * acknowledgement of the last message */
     }
 }
 

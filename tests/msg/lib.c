@@ -8,7 +8,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* How often in a row a rank looks in vain before it sleeps between its looks, and for how long. */
+/* A rank whose last IDLE_MOST advances found nothing to do sleeps for IDLE_US microseconds after
+ * each further advance that finds nothing. */
 enum { IDLE_MOST = 20, IDLE_US = 50 };
 
 bool ranks_are_threads;

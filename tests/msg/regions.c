@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Keys of regions that no longer exist, and keys that were never valid: each is refused, and the
- * memory that lies at that place now stays unchanged.
+ * Checks that keys that were never valid, and keys of regions that no longer exist, are refused,
+ * and that the memory at the address of such a region stays unchanged.
  *
- *     regions            with the transports as they are: keys with a changed bit, the key of a
- *                        freed region, and of one that was replaced by a new region
- *     regions unmapped   where the kernel copies: memory that was unmapped while it was registered
+ *     regions            with the transports as they are: keys with a changed bit, and the key of
+ *                        a freed region, before and after its memory is registered again
+ *     regions unmapped   if ranks can read each other's memory by system calls: the key of a
+ *                        region whose memory was unmapped while it was registered
  */
 #include <sys/mman.h>
 

@@ -36,7 +36,9 @@ struct storm {
         pthread_t thread;
     } side[CONTEXTS];
     _Atomic bool over;
-    _Atomic int calm; /* number of sides that have received all last messages */
+    /* number of run_side threads whose context has received a message LAST from each context that
+     * sends */
+    _Atomic int calm;
 };
 
 struct delivery {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The counts of the v-collectives of a problem: each rank expects what the others send it, the sums
- * are as the problem says, and the counts depend on the seed alone.
+ * The counts of the v-collectives of a problem: each rank expects what the others send it, the sum
+ * of all counts fits the mean count that the problem names, equal seeds give equal counts, and
+ * different seeds give different counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

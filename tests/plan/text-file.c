@@ -60,8 +60,9 @@ static void ranks_are_variables(void **state)
           "  reduce OUT[0] <- WIN[0] sum WIN@1[0] len 16\n");
 }
 
-/* Checks that a plan for one rank has priority over the plan for any rank, and that ids are those
- * of the text, even if the builder drops steps of length 0. */
+/* Checks that a plan for one rank has priority over the plan for any rank. Also checks that a wait
+ * refers to the transfer that has its id in the text, even if the builder drops transfers of length
+ * 0 and renumbers the others. */
 static void blocks_and_ids(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
  * A cast is a random small problem for an algorithm and the correct plans of all its ranks. The
  * draw covers everything that a proof may depend on: the number of ranks, counts near that number,
  * slices of one or a few elements, roots, in-place calls, an operation that does not commute, gaps,
- * small and large windows, with or without direct access.
+ * small and large windows, with or without access to the memory of other ranks.
  */
 #ifndef TESTS_RUN_CAST_H
 #define TESTS_RUN_CAST_H

@@ -114,9 +114,9 @@ static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t
     for (int64_t i = 0; i < n; i++) check(same(b.at[at + i], value(rank, first + i)), s, what);
 }
 
-/* Checks that the first n elements of the buffer are elements first .. first + n - 1 of the
- * reduction of the inputs of the first `ranks` ranks: of the composition with `compose`, otherwise
- * of the sum. */
+/* Checks that the first n elements of the buffer are elements first .. first + n - 1 of the result
+ * of a reduction over the inputs of the first `ranks` ranks. The reduction composes the maps if
+ * `compose` is true, and else adds the pairs. */
 static void expect_prefix(struct buffer b, int64_t first, int64_t n, int ranks, bool compose,
                           const struct conform_state *s, const char *what)
 {

@@ -89,8 +89,9 @@ static void keeps_what_is_about_as_good(void **state)
     assert_int_equal(past(&streams, ROUND, LONG), ROUND * LONG - TRIAL * PIECE);
 }
 
-/* Checks that interruptions do not change the kind of stores: a process that another one interrupts
- * takes long for any kind of stores, and a single fast piece shows that the stores are not slow. */
+/* Checks that interruptions do not change the kind of stores. In this trial all plain pieces but
+ * one take very long, as if another process had interrupted this one; the one fast piece shows that
+ * plain stores are not slow. */
 static void minds_no_interruption(void **state)
 {
     (void)state;

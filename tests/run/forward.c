@@ -44,9 +44,9 @@ static int64_t value(int from, int to, int64_t i)
 }
 
 struct forward_lists {
-    int64_t counts[2][RANKS], displs[RANKS];     /* counts[0]: sent, counts[1]: received */
-    int64_t out[RANKS * MOST], in[RANKS * MOST]; /* the piece of try `huge` would end beyond `in`
-                                                  * and `out` */
+    int64_t counts[2][RANKS], displs[RANKS]; /* counts[0]: sent, counts[1]: received */
+    /* the piece that expect_mismatch announces with `huge` is longer than each of these buffers */
+    int64_t out[RANKS * MOST], in[RANKS * MOST];
 };
 
 static void fill(struct forward_lists *l, int round)
@@ -255,9 +255,9 @@ static tutti_status exchange_prepared(struct forward_lists *l, int i)
 }
 
 /* Lets allocation number `i` of rank 1 fail in the first call, or while a request is made. Checks
- * that rank 1 reports the lack of memory, and that every other rank gets an error that names it, in
- * this call or in the next one. If the call has fewer allocations, rank 1 prints that it had enough
- * memory. */
+ * that rank 1 reports the lack of memory, and that every other rank gets an error that names rank
+ * 1, in this call or in the next one. If the call has fewer allocations, rank 1 prints that it had
+ * enough memory. */
 static void try_memory(struct forward_lists *l, bool prepared, int i)
 {
     fill(l, 1);

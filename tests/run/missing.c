@@ -165,8 +165,9 @@ static void under_way_140(tutti_client *client, int me)
     under_way(client, me, 140);
 }
 
-/* Rank 2 has started two requests, of which the second has the slot of the first, and has completed
- * the first one only. A team of this size has 32 or 128 slots. */
+/* Rank 2 has started two requests, with so many calls between them that the second request has the
+ * slot of the first one, whether a team of this size has 32 or 128 slots. Rank 2 has completed the
+ * first request only. */
 static void under_way_again(tutti_client *client, int me)
 {
     enum { BETWEEN = 127 };

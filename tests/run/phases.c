@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests reduce_scatter_block, reduce_scatter and gather, the two phases of a reduce, as a program
- * uses them: several in flight at once, completed in reverse order, started again, in place, and
- * with count arrays that are overwritten once the plan is made. One after the other, the two phases
- * give a reduce.
+ * Tests the two phases of a reduce, a reduce_scatter_block (or reduce_scatter) and a gather, as a
+ * program uses them: several calls in flight at once, completed in reverse order, started again, in
+ * place, and with count arrays that are overwritten once the plan is made. Called one after the
+ * other, the two phases give a reduce.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,8 +17,9 @@
 #include "run/exec.h"
 #include "run/props.h"
 
-/* All ranks count as stuck after more than SWEEPS searches in a row in which no rank could do
- * anything. One search is not enough, because completing a message takes some extra looks. */
+/* The stage searches for a rank that can do something (poke_one). After more than SWEEPS searches
+ * in a row without success, all ranks count as stuck. One search is not enough, because a message
+ * may be complete only after several searches. */
 enum { SWEEPS = 5 };
 
 /* One execution at one rank. */

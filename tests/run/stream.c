@@ -2,9 +2,9 @@
  *
  * stream BYTES STORED [TIMES]: three ranks scan vectors of BYTES bytes by the algorithm `window`,
  * as a chain. The first rank copies its vector into its window, the second one reduces into its
- * window, and the last one writes to its output only. The first two must store STORED bytes past
- * the caches, and the last one none. With TIMES the ranks scan so many times, and the first two
- * must store at least STORED bytes past the caches.
+ * window, and the last one writes to its output only. Each of the first two ranks must store STORED
+ * bytes past the caches, and the last rank none. With TIMES the ranks make that many scans, and
+ * each of the first two must store at least STORED bytes past the caches in all scans together.
  */
 #include <stdlib.h>
 

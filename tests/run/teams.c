@@ -187,9 +187,10 @@ static void long_calls(tutti_team *team, int calls, int n)
     must(tutti_barrier(team), "barrier");
 }
 
-/* Checks that long calls take memory only for the parts of their windows that they use, and only
- * once for each window: not for 32 windows of 128 KiB. The whole job takes little, too. Only
- * processes run this, because the memory of threads has no file that could be measured. */
+/* Checks the memory of the TT_WINDOWS long windows of a team, which have 128 KiB each. A call of 32
+ * KiB takes memory only for the part of a window that it uses, and later calls that use the same
+ * window take no more. A job without long calls takes little memory, too. Only processes run this,
+ * because the memory of threads has no file that could be measured. */
 static void windows(tutti_client *client, void *arg)
 {
     enum { KIB = 1024, CALLS = 4, BYTES = 32 * KIB };

@@ -17,8 +17,9 @@
 static bool ranks_are_threads;
 
 /* Returns whether the shape can be tried. A built-in operation can reduce numbers of one type only;
- * a user's operation can reduce structs, too. Only structs with a user's operation are tried with
- * large counts: they are read in slices, which must hold whole structs. */
+ * a user's operation can reduce structs, too. Counts above LARGE are tried only for structs that a
+ * user's operation reduces: with so many elements the call works in slices, which must hold whole
+ * structs. */
 static bool makes_sense(const struct shape *s)
 {
     enum { LARGE = 3000 };

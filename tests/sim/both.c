@@ -107,8 +107,8 @@ static void what_is_sent_slowly_comes_slowly(void **state)
 
 /* ---- Algorithms ---- */
 
-/* Checks that tw_both changes nothing if no rank sends and receives at the same time, and that
- * every byte takes tw_both if all ranks send and receive all the time. */
+/* Checks tw_both, the time of a byte at a rank that sends and receives at the same time: it changes
+ * nothing if no rank does so, and every byte takes tw_both if all ranks do so all the time. */
 static void trees_and_exchanges(void **state)
 {
     (void)state;

@@ -39,15 +39,17 @@ static int64_t time_ps(const char *coll, const char *algorithm, int p, struct co
 
 /* ---- Halving ---- */
 
-/* Returns the time that the method claims: (p-1)/p LENGTH times the sum of the time of a byte in
- * the first phase, the distribution, and that of a byte in the second phase (`collection`). */
+/* Returns the time that the method claims. The method has two phases, the distribution and the
+ * collection of the data. The claim is (p-1)/p LENGTH times the sum of two times: that of a byte in
+ * the first phase, and that of a byte in the second phase (`collection`). */
 static int64_t claimed(int p, struct cost c, int64_t collection)
 {
     return LENGTH / p * (p - 1) * (tt_max(c.gamma, c.both) + collection);
 }
 
-/* Returns the time of one slice, by which the simulation exceeds the claim: messages and reductions
- * of a step overlap with those of the next step, whose messages have half the size. */
+/* Returns the time by which the simulation exceeds the claim. This is at most the time of one slice
+ * of the first step: messages and reductions of a step overlap with those of the next step, whose
+ * messages have half the size. */
 static int64_t one_slice(int p, struct cost c, int64_t collection)
 {
     int64_t first = LENGTH / 2 / SLICES, last = LENGTH / p / SLICES;
@@ -56,8 +58,8 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
 }
 
 /* Checks the time and returns it. If messages have no start-up cost (ts), the time is exactly the
- * claim plus one slice. Otherwise it is longer by at most one start-up for each slice of each step.
- */
+ * claim plus what one_slice returns. Otherwise it is longer by at most one start-up for each slice
+ * of each step. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;
@@ -101,8 +103,8 @@ static void compare(int p, struct cost c)
     if (p >= 8 && c.both == 2 * BETA) assert_true(reduce >= 3LL * LENGTH * BETA);
     if (p >= 8 && c.both == 2 * BETA) assert_true(allreduce >= 6LL * LENGTH * BETA);
     assert_true(keeps_its_claim("allreduce", p, c, c.both) < allreduce);
-    /* With 2 or 4 ranks no rank of the tree is as busy as that, and the tree may be faster for a
-     * reduce. */
+    /* With 2 or 4 ranks, no rank of the tree has both a parent and two children, and the tree may
+     * be faster for a reduce. */
     bool tree = p <= 4 && up(p, c) < claimed(p, c, BETA);
     assert_int_equal(keeps_its_claim("reduce", p, c, BETA) > reduce, tree);
 }

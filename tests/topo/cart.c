@@ -173,7 +173,8 @@ static void no_block(void **state)
     struct tt_cart cart = {.n = 2, .dims = {4, 4}};
     struct tt_map map = {.p = 16, .nodes = 2, .node = node};
     for (int r = 0; r < 16; r++) node[r] = r < 7;
-    assert_int_equal(cut_of(&cart, &map), -1); /* nodes of 7 and 9 members get no blocks */
+    /* The nodes have 7 and 9 members, not equally many, so no member gets a place. */
+    assert_int_equal(cut_of(&cart, &map), -1);
     map.nodes = 4;
     for (int r = 0; r < 16; r++) node[r] = r / 4;
     map.p = 12;

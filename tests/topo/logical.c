@@ -156,8 +156,9 @@ static bool is_below(const struct tt_logical *tree, int k, int above)
     return k == above;
 }
 
-/* Checks that the nodes below each local root form a run of consecutive nodes that starts at
- * `begin`. The nodes below the global root may form two runs, on either side of the top's node. */
+/* Checks for each node that the node and the nodes below its local root are consecutive, and that
+ * `begin` of the tree holds the first of them. For the identified node, they may form two runs of
+ * consecutive nodes, on either side of the top's node. */
 static void subtrees_are_runs(const struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], home = tree->identified;
