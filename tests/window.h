@@ -22,7 +22,8 @@ static inline int64_t window_of_step(const struct tt_plan *plan, const struct tt
     return most;
 }
 
-/* Returns the greatest end of all ranges of the rank's own WIN; -1 if there is no memory. */
+/* Returns how many bytes of the rank's own window (WIN) the steps of the plan use, counted from the
+ * begin of the window to the last byte used; -1 if there is no memory to unroll the loops. */
 static inline int64_t window_unrolled(const struct tt_plan *plan)
 {
     int64_t most = 0;

@@ -70,7 +70,7 @@ static tutti_status call_once(const struct tt_bench *b, const char *input, char 
     }
 }
 
-/* ---- The same call on a derived type ---- */
+/* ---- The call of the case on a derived type ---- */
 
 enum { GAP = 0x6b };
 
@@ -116,7 +116,7 @@ static tutti_status call_with_gaps(const struct tt_bench *b, char *in, char *out
     return status;
 }
 
-/* ---- The same call as a persistent request; its plan names the algorithm that was chosen ---- */
+/* ---- The call of the case as a persistent request, whose plan names the chosen algorithm ---- */
 
 static tutti_status plan_reduction(const struct tt_bench *b, const void *in, char *out,
                                    tutti_request **request)

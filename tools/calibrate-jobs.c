@@ -112,9 +112,9 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job, and the number of the model that is set from the job's time. `least` is the number of the
- * model that is the lower limit of `number`. If both are the same, the limit is the value that was
- * measured in this process. */
+/* A job, and the number of the model (`number`, a cost) that is found from the job's time. The
+ * lower limit of this number is the number `least` of the model, or, if both are the same number,
+ * the value of it that was measured in this process. */
 struct fit {
     enum tt_machine_number number, least;
     const char *problem; /* the problem, without its number of ranks */
@@ -190,9 +190,10 @@ static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i,
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
 }
 
-/* Sets all numbers by the times of the jobs. Sets *wrong to the first job whose time no number
- * explains, or to FITS if there is none. With one processor, a barrier mainly measures the turns of
- * the ranks, so the number `call` stays as measured in this process. */
+/* Sets all numbers by the times of the jobs. Sets *wrong to the first job that was so fast that the
+ * model predicts a clearly longer time even with the lower limit of the job's number; to FITS if
+ * there is none. With one processor, a barrier mainly measures the turns of the ranks, so the
+ * number `call` stays as measured in this process. */
 static bool set_numbers(struct tt_machine *m, const struct small_jobs *jobs, int *wrong)
 {
     struct tt_machine before = *m;
@@ -239,8 +240,8 @@ static bool open_jobs(struct small_jobs *jobs)
     return true;
 }
 
-/* Writes to `why` that job i took less time than its measured parts alone would take by the model.
- * Returns false. */
+/* Writes to `why` that job i took less time than the model predicts for its steps, whose times were
+ * measured separately. Returns false. */
 static bool disagrees(struct tt_machine *m, const struct small_jobs *jobs, int i,
                       char why[TT_MACHINE_WHY])
 {

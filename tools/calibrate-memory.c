@@ -82,7 +82,8 @@ enum order {
  * own. */
 struct rig {
     struct {
-        /* counters; the helper is idle while order == done */
+        /* order: how many orders the helper has got; done: how many of them it has carried out. The
+         * helper is idle while both are equal */
         _Alignas(TT_LINE) _Atomic uint32_t order, done;
         enum order what;
         int64_t bytes, at, took_ns; /* at: the offset of the run in the helper's pools */
@@ -112,14 +113,15 @@ static struct {
 
 /* ---- Runs of blocks ---- */
 
-/* Returns the distance of blocks in a pool. It equals the distance of the buffers of `tutti
- * bench`. */
+/* Returns the bytes from the begin of one block in a pool to the begin of the next block. The
+ * buffers of `tutti bench` have the same distance. */
 static int64_t stride_of(int64_t bytes)
 {
     return tt_round_up(bytes + TT_LINE, TT_LINE);
 }
 
-/* Returns the distance of blocks that two processes exchange. */
+/* Returns the bytes from the begin of one block that two processes exchange to the begin of the
+ * next block. */
 static int64_t window_of(int64_t bytes)
 {
     return bytes <= SHORT ? APART : bytes <= WINDOW ? FAR_APART : bytes;
@@ -667,7 +669,7 @@ static void measure_lines(struct tt_machine *m)
 
 /* ---- All tables ---- */
 
-/* Lowers each time in the tables that is greater than the time for more bytes to that time: the
+/* If a time in the tables is greater than the time for more bytes, lowers it to the latter: the
  * measurement for the fewer bytes was disturbed. */
 static void straighten(struct tt_machine *m)
 {

@@ -3,7 +3,7 @@
  * Measures messages between two nodes by plans of two ranks, which take the same path as the plans
  * of collectives. Rank 0 measures:
  *
- *     wire_time      half of a round trip, without the step that waits for the message
+ *     wire_time      half of a round trip, minus the time of the step that waits for the message
  *     wire_send      the time that rank 0 works for each message of a stream that it sends
  *     wire_receive   the time that rank 0 works for a message in a round trip, minus wire_send
  *     wire_gap       the time of each further message of a stream
@@ -246,7 +246,7 @@ static void set_point(struct network *n, int i)
     wire[TT_MACHINE_wire_gap][i] = bounded(further / (messages - 1));
 }
 
-/* Raises each time that is less than the time for fewer bytes to that time. */
+/* If a time in the tables is less than the time for fewer bytes, raises it to the latter. */
 static void straighten(struct tt_machine_network *network)
 {
     for (int t = 0; t < TT_MACHINE_WIRES_N; t++)

@@ -247,8 +247,8 @@ static bool open_model(const char *output, struct tt_machine *machine, char path
     return writable;
 }
 
-/* Measures, and writes the model on rank 0. The rest of the file may have changed meanwhile, so it
- * is read again. Returns the exit code. */
+/* Measures the network, and writes the model on rank 0. The other parts of the model's file may
+ * have changed meanwhile, so the file is read again. Returns the exit code. */
 static int add_network(tutti_team *world, const char *path, struct tt_machine *machine)
 {
     char why[TT_MACHINE_WHY];

@@ -46,10 +46,11 @@ struct tt_command {
  * option with the most similar name. Pass ARGP_IN_ORDER in flags if the arguments of another
  * program follow. Changes argv. */
 void tt_arg_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
-/* Rewrites the arguments from argv[from] on, as tt_arg_parse does before it parses. A parser calls
- * this when it goes on after arguments of another program, which tt_arg_parse did not rewrite.
- * to_first_word: stops at the first word that is not an option, because the arguments after it
- * belong to another program. */
+/* Rewrites the arguments from argv[from] on, as tt_arg_parse does before it parses. The parser of a
+ * subcommand calls this when options of the subcommand follow the arguments of another program, as
+ * in `tutti run -n 2 ./a : -n 3 ./b`: tt_arg_parse has rewritten only the arguments before ./a.
+ * to_first_word: stops at the first word that is not an option, because it is again the name of
+ * another program. */
 void tt_arg_prepare(const struct argp_state *state, int from, bool to_first_word);
 /* Prints the help (ARGP_HELP_STD_HELP, ...) and ends the process. */
 void tt_arg_help(const struct argp_state *state, unsigned flags);

@@ -204,7 +204,7 @@ static void print_axes(const struct draw_costs *d, FILE *out)
 
 /* ---- Curves ---- */
 
-/* Writes the class of curve k in the style: curves of the same colour have different dashes. */
+/* Writes the CSS classes of curve k: curves of the same colour have different dashes. */
 static void print_class(int k, FILE *out)
 {
     fprintf(out, "route r%d d%d", k % COLOURS, k / COLOURS % 4);

@@ -58,7 +58,8 @@ static tutti_status print_made(const struct tt_draw *draw, struct tt_plan **plan
     return tt_plan_graph(plans, p, out);
 }
 
-/* Prints the plans as a graph or as GOAL. */
+/* Prints the plans as a graph, or as GOAL, the language of the simulator LogGOPSim
+ * (lab/draw/goal.h). */
 static tutti_status print_plans(const struct tt_draw *draw, FILE *out)
 {
     int p = draw->c->map.p;

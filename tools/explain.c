@@ -133,8 +133,8 @@ static bool collect(struct explanation *e)
     return true;
 }
 
-/* Finds the line of the wisdom file that decides the choice, if there is one. The library has
- * already read this line (tt_wisdom_load); the file shows its text and date. */
+/* Finds the line of the wisdom file that decides the choice, if there is one. The wisdom in memory
+ * lacks the text and date of the line, so the function reads the file again. */
 static void find_wisdom(struct explanation *e)
 {
     struct tt_call call = tt_case_given(&e->c);
@@ -337,8 +337,8 @@ static void add_ranks(const char *problem, int ranks, char *text, size_t n)
     snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
 }
 
-/* Returns the record of the oldest client of the job that all ranks have joined; NULL if there is
- * none. */
+/* Returns the record of the oldest of those clients that all ranks of the job have joined; NULL if
+ * there is none. */
 static const struct tt_common *client_of(const struct tt_job_page *page)
 {
     const struct tt_common *oldest = NULL;

@@ -75,9 +75,9 @@ static bool set_number(const char *name, int value)
     return setenv(name, text, 1) == 0;
 }
 
-/* Sets the program's own variables, duplicates the job's memory to a descriptor that exec leaves
- * open, and sets the variables that contain the number of this descriptor, the rank and the number
- * of ranks. */
+/* Sets the program's own variables, and duplicates the descriptor of the job's memory to one that
+ * exec leaves open. Sets the variables that contain the number of this duplicate, the rank and the
+ * number of ranks. */
 static bool set_environment(const struct tt_guard *g, int rank)
 {
     const struct tt_launch_program *program = tt_launch_program_of(g->options, rank);
@@ -100,8 +100,8 @@ static bool set_file(const struct tt_guard *g, int rank, int to, const char *end
     return fd >= 0 && dup2(fd, to) >= 0;
 }
 
-/* Redirects standard output and error to files if there is an output folder. The process prints no
- * errors after the fork, so its stderr may be a file already. */
+/* Redirects standard output and error to files if there is an output folder. The process may do so
+ * before exec, because it prints no errors itself (it reports them through a pipe). */
 static bool set_files(const struct tt_guard *g, int rank)
 {
     return g->folder < 0 ||
@@ -505,7 +505,7 @@ static void watch(struct tt_guard *g)
 static bool open_descriptors(struct tt_guard *g)
 {
     sigset_t all, child;
-    sigfillset(&all); /* the launcher passes on the signals to the whole process group */
+    sigfillset(&all); /* the launcher passes on signals that the whole process group gets */
     sigprocmask(SIG_BLOCK, &all, NULL);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -564,8 +564,9 @@ static void listen_to_user(struct tt_guard *g)
     g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Detaches the guard from the terminal, and closes its copies of pipes whose end other processes
- * wait for. */
+/* Detaches the guard from the terminal. Replaces its standard input by /dev/null, and also its
+ * standard output unless it writes the output of the ranks: they may be pipes, which end only when
+ * all processes have closed them. */
 static void step_back(struct tt_guard *g)
 {
     setsid();

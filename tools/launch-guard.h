@@ -100,7 +100,7 @@ const char *tt_launch_hint(int error);
  * command, also that version, which may be the reason. */
 void tt_launch_say_end(const struct tt_guard *g, int rank);
 /* tt_launch_names writes "rank 3" or "ranks 0-2,5": the ranks for which member(rank, like) returns
- * true. Returns false if there are none. */
+ * true. It does not use `like` itself. Returns false if there are none. */
 typedef bool tt_launch_member(const struct tt_launch_rank *rank, int like);
 bool tt_launch_names(const struct tt_guard *g, tt_launch_member *member, int like, char *text,
                      size_t n);

@@ -244,8 +244,9 @@ bool tt_output_start(struct tt_output *o)
     return o->started;
 }
 
-/* Makes the thread end when it has written all data that are in the pipes. The result becomes
- * readable then. Frees no memory, because the process is about to end. */
+/* Makes the thread end when it has written all data that are in the pipes. Returns a descriptor
+ * that becomes readable when the thread has done so. Frees no memory, because the process is about
+ * to end. */
 int tt_output_stop(struct tt_output *o)
 {
     if (!o->started) return -1;

@@ -148,9 +148,9 @@ static bool is_wanted(const struct list_arguments *a, const struct tt_algorithm 
 
 enum { WIDTH = 100, NAME_WIDE = 20, COST_WIDE = 42, APPLIES_WIDE = WIDTH - NAME_WIDE - COST_WIDE };
 
-/* Moves *text past the piece that fits into `width` characters and the blanks after it. The piece
- * ends before the last blank that fits, or after `width` characters if there is no blank. Returns
- * its length. */
+/* Takes the first piece of *text: all of it if it fits into `width` characters; otherwise the text
+ * before the last blank that fits, or `width` characters if there is no blank. Returns the length
+ * of the piece, and moves *text past the piece and the blanks that follow it. */
 static int take_piece(const char **text, int width)
 {
     const char *begin = *text;

@@ -227,7 +227,8 @@ static bool has_nodes(const struct tt_model_options *costs, const struct tt_case
 
 /* Checks --tw-both, the time of a byte while the rank also transfers in the other direction. It is
  * allowed with the simple model and one port for each rank, and must be from --tw to twice --tw.
- * Returns true if it is not given or allowed; otherwise prints the error. */
+ * Returns true if the option was not given or is right; otherwise prints the error and returns
+ * false. */
 static bool both_directions_fit(const struct tt_model *model, const char *command)
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
@@ -241,8 +242,8 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
 }
 
 /* Returns whether the simulated time surely fits in 64 bits, in which a simulation counts
- * picoseconds: the times of the bytes and of the start of a message, for all ranks together, must
- * be well below the limit. If not, prints the error. */
+ * picoseconds. Adds up all costs of the model for one message with all bytes of a rank, for each
+ * rank; the sum must be well below the limit. If it is not, prints the error. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {

@@ -95,9 +95,9 @@ static bool allows(enum tt_access access)
     return tt_setting_int("TUTTI_CMA") != 0 && !tt_cma_forbidden(access);
 }
 
-/* Fills in the nodes of the ranks: the nodes that the problem names, each of which counts as a
- * machine like this one, or else the nodes of TUTTI_NODES, with which ranks on this machine behave
- * as if they were on several nodes. */
+/* Fills in the nodes of the ranks. If the problem names nodes, each of them counts as a machine
+ * like this one. Otherwise the nodes are those of TUTTI_NODES, with which ranks on this machine
+ * behave as if they were on several nodes. */
 static tutti_status fill_nodes(struct tt_case *c)
 {
     int *node, nodes;
@@ -165,8 +165,8 @@ static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
     return tt_max(0, atomic_load(&job->must_match[which]) - 1);
 }
 
-/* Fills in the map that the world of a job has, from the job's record of a client. Returns false
- * after printing the error. */
+/* Fills in the map of the world of a client in a running job, from the record of this client in the
+ * job's memory (`common`). Returns false after printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
 {
     const struct tt_world_facts *world = &common->world;

@@ -241,9 +241,9 @@ static void read_hosts(const struct argp_state *state, struct wanted_run *run, c
 
 /* ---- A file of hosts ---- */
 
-/* A host in the file, which may have several lines. If any of its lines has a number of ranks
- * (`said`), `slots` is the sum of these numbers. Otherwise a host with several lines takes one rank
- * for each line, and a host with one line has no number. */
+/* A host of the file. Several lines of the file may name the same host. If at least one of these
+ * lines has a number of ranks (`said`), `slots` is the sum of their numbers. Otherwise a host with
+ * several lines takes one rank for each line, and a host with one line has no number. */
 struct host {
     char name[256];
     int slots, lines;

@@ -128,8 +128,8 @@ static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a,
     return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
 }
 
-/* Returns whether the algorithm with these parameters has other plans than each candidate with the
- * same algorithm. Compares only the plans of the first and of the last rank, which have different
+/* Returns whether the algorithm with these parameters has plans that no candidate with the same
+ * algorithm has. Compares only the plans of the first and of the last rank, which have different
  * places in most trees and rings. */
 static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
 {

@@ -17,11 +17,13 @@
  * nodes. Each list ends with NULL. */
 extern const char *const networks_whole[], *const networks_holed[];
 
-/* Parses the text. Fails the test if it is refused. */
+/* Returns the network that the text describes. An invalid text fails the test. */
 struct tt_net network(const char *text);
 void networks_each(const char *const *texts, void (*check)(const struct tt_net *net));
 
-/* Returns whether the dependencies of channels, over the routes of all pairs, have no cycle. */
+/* Returns whether the channels depend on each other without a cycle. Channel A depends on channel B
+ * if a route between two ranks uses B directly after A: a message may then hold A while it waits
+ * for B. */
 bool network_is_deadlock_free(const struct tt_net *net);
 
 #endif

@@ -69,7 +69,8 @@ static void routes_are_shortest(void **state)
     networks_each(networks_whole, leads_by_shortest_ways);
 }
 
-/* Checks that up/down routing with two channels finds shortest paths on these tori. */
+/* Checks that up/down routing with two virtual channels finds shortest paths on the tori below, in
+ * which nodes are missing. */
 static void routes_round_holes_are_shortest(void **state)
 {
     (void)state;

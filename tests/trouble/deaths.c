@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ranks that die, exit or leave, and the ranks that wait for them.
+ *
+ * HOW, an argument of some commands, is the way in which a rank departs: it dies by a signal (kill,
+ * abort), exits with code 0 (exit) or 3 (exit3), or calls tutti_finalize (finalize).
  */
 #include "rank.h"
 
@@ -37,9 +40,10 @@ static void depart(const char *how, tutti_client *client)
     if (strcmp(how, "finalize") == 0) tutti_finalize(client);
 }
 
-/* late HOW PROBLEM CALLS [first]: the last rank makes CALLS calls fewer than the other ranks. It
- * waits until these sleep, records the time and departs. The other ranks print how long afterwards
- * they were notified. With `first`, all ranks make a call before that. */
+/* late HOW PROBLEM CALLS [first]: all ranks but the last one make CALLS calls. When they sleep in a
+ * call that needs the last rank, the last rank records the time and departs. The other ranks print
+ * how long afterwards they were notified. With `first`, every rank, also the last one, makes a call
+ * before all this. */
 static int late(int argc, char **argv)
 {
     if (argc < 3) return 7;
@@ -54,8 +58,8 @@ static int late(int argc, char **argv)
         usleep(1200000);
         note_time("when");
         depart(argv[0], client);
-        usleep(4000000); /* stay alive after tutti_finalize for longer than the other ranks may
-                          * take */
+        usleep(4000000); /* after tutti_finalize, this process stays alive for longer than the other
+                          * ranks may take to get the error */
         return 0;
     }
     for (int i = 0; i < calls && status == TUTTI_OK; i++) status = call_run(world, c);
@@ -126,12 +130,11 @@ static void await_both(const char *first, const char *second)
     usleep(300000);
 }
 
-/* unmade HOW: all ranks but rank 1 make a last call, in which rank 2 waits for rank 1. Rank 1 waits
- * until rank 2 is in the call, and then drops out without having made it. Rank 0 has done its part
- * in the call, and makes no other call before it leaves. If rank 1 has ended in order, rank 0
- * learns from tutti_finalize that it made one call too many. (If rank 2 learned of the end of rank
- * 1 before its call, it would not make the call, and rank 0 would hear of the failure from rank
- * 2.) */
+/* unmade HOW: rank 1 departs instead of making the last call, while rank 2 waits for it in this
+ * call. Rank 0 has completed its part of the call by then, and makes no other call before it
+ * leaves. If HOW is exit or finalize, rank 0 learns from tutti_finalize that it made one call more
+ * than rank 1. (Rank 1 departs only when rank 2 is in the call: a rank 2 that had learned of the
+ * departure earlier would not make the call, and would let rank 0 know of the failure.) */
 static int unmade(int argc, char **argv)
 {
     if (argc < 1) return 7;
@@ -342,8 +345,9 @@ static void sum_some(tutti_client *client, void *arg)
 }
 
 /* Makes a job of threads: rank 0 brings one thread and the other ranks bring two, so that rank 1 of
- * the new job is a thread of the process that is rank 1 of the old job. The errors of the new job
- * name its own ranks, so the function returns the error of the next call on the world. */
+ * the new job is a thread of the process that is rank 1 of the old job. An error of the new job
+ * names a rank by its number in the new job. So the function also calls a barrier on the world, and
+ * if this fails, returns its error, which names the rank by its number in the old job. */
 static tutti_status bring_threads(tutti_team *world)
 {
     tutti_status inside = tutti_team_threads(world, tutti_rank(world) == 0 ? 1 : 2, sum_some, NULL);

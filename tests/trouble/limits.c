@@ -174,7 +174,8 @@ static tutti_status team_of(tutti_team *world)
     return tutti_team_free(part);
 }
 
-/* Makes calls with lists at the root, scans, and teams with neighbours. */
+/* Calls gatherv, scatterv, scans and a scatter, and creates teams of several kinds. Then calls
+ * `exchanges` on the world and on the teams with neighbours. */
 static tutti_status more_shapes(tutti_team *world)
 {
     static const int64_t counts[3] = {1, 2, 3}, displs[3] = {0, 1, 3};
@@ -293,8 +294,9 @@ static tutti_status alloc_without_files(tutti_client *client)
     return setrlimit(RLIMIT_FSIZE, &before) == 0 ? status : TUTTI_ERR_SYSTEM;
 }
 
-/* full: rank 1 has a limit on the size of files, and then the kernel reports that shared memory is
- * full. Its tutti_alloc fails both times, and everything else still works. */
+/* full: rank 1 calls tutti_alloc twice: while a resource limit forbids it to write to files, and
+ * while the kernel reports that shared memory is full (fallocate fails). Both calls fail, and
+ * everything else still works. */
 static int full(int argc, char **argv)
 {
     (void)argc;

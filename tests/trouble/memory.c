@@ -96,8 +96,9 @@ static int count_mappings(int pid, int *dumped)
     return n;
 }
 
-/* mapped: prints the mappings of the rank and of its guard. Each of these processes must have one,
- * and no core dump may contain it. */
+/* mapped: prints how many mappings of the job's memory the rank and its guard have, and how many of
+ * these mappings a core dump would contain. The rank and the guard must have one each, and a core
+ * dump must contain none of them. */
 static int mapped(int argc, char **argv)
 {
     (void)argc;

@@ -152,10 +152,10 @@ static int under_way(int argc, char **argv)
     return 0;
 }
 
-/* Starts an alltoallv, in which the last rank expects `more` elements more from rank 0 than rank 0
- * has for it, and a barrier. Waits for the barrier only, and finalizes. The last rank starts both
- * calls before rank 0 does, and then sleeps until rank 0 has gone on, so that nobody compares the
- * counts while the last rank waits. Returns the first error. */
+/* Starts an alltoallv and then a barrier, waits for the barrier only, and finalizes. In the
+ * alltoallv, the last rank expects `more` elements more from rank 0 than rank 0 has for it. The
+ * last rank starts both calls first and sleeps until rank 0 has started them, too, so that no rank
+ * compares the counts while the last rank waits for the barrier. Returns the first error. */
 static tutti_status finalize_after_barrier(tutti_client *client, int64_t more)
 {
     enum { LONG = 70000, MOST = 16, NAP_US = 20000 };
@@ -176,10 +176,11 @@ static tutti_status finalize_after_barrier(tutti_client *client, int64_t more)
     return status == TUTTI_OK ? ended : status;
 }
 
-/* behind-barrier TIMES: creates TIMES clients, one after the other, and leaves a mismatch under way
- * behind a barrier on each. Each rank prints how often it got the error. On a last client the calls
- * match, so no rank may get a mismatch there. A rank that waits for the barrier may get PEER there,
- * because rank 0 finalizes while the alltoallv is in flight. */
+/* behind-barrier TIMES: creates TIMES clients, one after the other. On each, the counts that rank 0
+ * and the last rank pass to an alltoallv do not match, and the ranks wait only for a barrier that
+ * they started after the alltoallv. Each rank prints how often it got the error. On one more client
+ * the counts match, so no rank may get a mismatch. But a rank that waits for the barrier may get
+ * TUTTI_ERR_PEER, because rank 0 finalizes while the alltoallv is in flight. */
 static int behind_barrier(int argc, char **argv)
 {
     int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -229,10 +230,10 @@ static tutti_status call_nth(tutti_team *team, int i, bool odd)
 }
 
 /* Makes a new team, and on it a call that differs at one rank. Returns the error of the call, or
- * else the status of tutti_finalize. No rank leaves the barrier before every rank has the new team.
- * The notice of a rank's failure may arrive before the end of the barrier, so the status of the
- * barrier is ignored. With `at_once` there is no barrier, so some ranks are still making the team
- * when others get the error. */
+ * else the status of tutti_finalize. Unless `at_once` is set, a barrier on the world precedes the
+ * call, so that every rank has the new team before the first rank makes the call. The status of the
+ * barrier is ignored, because a rank may learn before the end of the barrier that another rank has
+ * failed. With `at_once`, some ranks are still making the team when others get the error. */
 static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
 {
     tutti_team *world = tutti_world(client), *team;

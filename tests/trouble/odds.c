@@ -159,9 +159,9 @@ static void make_uneven(const struct a_case *k, struct lists *l)
     }
 }
 
-/* Returns whether the odd rank passes a count of what it sends to the other rank (`gives`), or of
- * what it expects from the other rank. In a gatherv or scatterv only the root and one other rank
- * exchange data. */
+/* Returns whether the odd rank passes a count of what it sends to the rank of other_of (if `gives`
+ * is true), or of what it expects from that rank. In a gatherv or scatterv only the root and one
+ * more rank exchange data. */
 static bool has_count(const struct a_case *k, bool gives)
 {
     const int root = 0;
@@ -426,8 +426,9 @@ static void play(const struct a_case *k, tutti_team *world, struct heard *h)
 
 static _Atomic int wrong, tried;
 
-/* Tries a case at one rank. tutti_threads returns the status of one rank only, so each thread makes
- * the comparison of tutti_finalize here, which includes teams that were freed. */
+/* Tries a case at one rank. tutti_threads returns the status of one rank only. So each thread here
+ * compares its last calls with those of the other ranks, as tutti_finalize does, also for teams
+ * that were freed. */
 static void in_thread(tutti_client *client, void *arg)
 {
     const struct a_case *k = arg;

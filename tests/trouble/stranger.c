@@ -8,7 +8,7 @@
  *     stranger pids PID...     tries to access and to signal these processes
  *     stranger sockets NAME... asks jobs that are starting for their shared memory, at these
  *                              abstract sockets
- *     stranger offer           offers a rank memory of its own
+ *     stranger offer           offers its own memory to a rank that asks for the job's memory
  *     stranger ports A:P ...   sends garbage to these ports, which do not check users: the job must
  *                              tolerate it
  *

@@ -30,8 +30,8 @@ static int64_t bits_in_bin(double value, int bin)
     return value < 0 ? -bits : bits;
 }
 
-/* Returns the lowest bin of the window, whose third bin holds the first bit of the largest
- * value. */
+/* Returns the lowest of the three bins in the exponent window of the sum of these values. The third
+ * bin holds the first bit of the largest value. */
 static int window_of(const double *values, int64_t n)
 {
     int highest = 2;
@@ -337,8 +337,9 @@ static int64_t extreme_bin(void)
     return below(3) ? (end > 0 ? end - near : end + near) / (1 + (int64_t)below(3)) : -near;
 }
 
-/* Returns a sum with any bins, also in the window of an infinity or a NaN. Its window is close to
- * the windows of other sums, or far from them, or one that no double has. */
+/* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. Many of
+ * these sums have the same window or adjacent windows, others have windows far away, and some have
+ * a window that no sum of doubles has. The larger `turn` modulo 5, the more of this occurs. */
 static tutti_binned any_words(int turn)
 {
     tutti_binned sum;
@@ -362,7 +363,7 @@ static void fill_with_hostile_sums(int turn)
     }
 }
 
-/* Checks that kernels merge the bits of any two sums, also of sums that no addition of values
+/* Checks that kernels merge sums whatever their bits are, also bits that no addition of values
  * gives. */
 static void kernels_merge_hostile_sums(void **state)
 {

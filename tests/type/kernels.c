@@ -60,8 +60,8 @@ static void put_f64(void *to, struct tt_random *random)
 }
 
 #if TT_HAS_F80
-/* Writes a random f80. This format, unlike the others, stores the first bit of a significand. In
- * some[] the bit is 0 only in the first two values, which are zero and a denormal number. */
+/* Writes a random f80. This format, unlike the others, stores the first bit of a significand, which
+ * is 0 only for zero and denormal numbers (here the first two values of some[]). */
 static void put_f80(void *to, struct tt_random *random)
 {
     static const struct {
@@ -210,8 +210,8 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
     }
 }
 
-/* Returns the number of elements with which check_pair tries a length of several blocks of the
- * kernels: as many as fit into 9001 bytes, but at least N. */
+/* Returns the number of elements of the vectors with which check_pair tries kernels that work in
+ * blocks: as many as fit into 9001 bytes, which are several blocks, but at least N. */
 static size_t elements(tutti_type type)
 {
     size_t in_blocks = 9001 / tutti_type_size(type);
@@ -283,10 +283,11 @@ static void check_situation(const struct situation *s)
     }
 }
 
-/* Tries all pairs of a number of operands and a length, half of them with aligned operands, and one
- * length of several blocks. Under sanitizers, which look for accesses outside the operands, one in
- * seven pairs is tried: each loop of a kernel depends on the number of operands or on the length,
- * and the sample has each number and each length. */
+/* Tries each number of operands in counts[] with each length in lengths[]. In half of these cases
+ * the operands are aligned. Under sanitizers, which look for accesses outside the operands, one in
+ * seven of the cases is tried: each loop of a kernel depends on the number of operands or on the
+ * length, and the sample has each number and each length. At last tries operands that are longer
+ * than the blocks in which a kernel folds many operands. */
 static void check_pair(tutti_type type, tutti_op op)
 {
     enum {

@@ -90,8 +90,9 @@ static void each_kind_packs_by_its_definition(void **state)
     typemap_free(&base);
 }
 
-/* Checks MPI's example for resized types: a lower bound and an extent that differ from those of the
- * data decide where the elements of the next type lie. */
+/* Checks MPI's example for resized types: the bounds of a type that is made of resized elements
+ * follow from the lower bound and the extent that tutti_type_resized has set, and not from those of
+ * the data. */
 static void bounds_enter_into_bounds(void **state)
 {
     (void)state;

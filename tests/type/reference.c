@@ -298,7 +298,8 @@ static void store_binned(char *to, const struct binned *sum)
     }
 }
 
-/* Returns the value of a sum in one bin of the scale. */
+/* Returns the content of bin number `bin` of the sum; 0 if this is not one of the three bins in the
+ * sum's window. */
 static int64_t binned_at(const struct binned *sum, int bin)
 {
     int k = bin - sum->window;

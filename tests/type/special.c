@@ -159,7 +159,8 @@ static void same_part(double got, double want)
     assert_int_equal(signbit(got) != 0, signbit(want) != 0);
 }
 
-/* Checks that a product of complex numbers is that of C, of one element and of vectors. */
+/* Checks that the product of A and B is WANT, the product that C computes: for one element, which
+ * uses scalar code, and for LONG elements, which use vectors. */
 #define CHECK_PRODUCT(F, TYPE, A, B, WANT)                                                         \
     do {                                                                                           \
         F left[LONG][2], right[LONG][2], out[LONG][2];                                             \
