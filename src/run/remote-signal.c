@@ -263,11 +263,11 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
     return TUTTI_OK; /* the caller finds the failure in the job's page */
 }
 
-/* Copies the signature into the packet; in a call with contents (TT_SIGNATURE_CONTENTS), also the
- * contents of the pieces of this rank and the member for each other. Such a call has made the
- * extension, with an entry for each member. In a neighbourhood collective the entry for a member
- * that is no neighbour may be left from an older call. `begun` shows this, and the contents are not
- * copied. */
+/* Copies the signature into the packet. In a call with contents (TT_SIGNATURE_CONTENTS), also
+ * copies the contents of the pieces that this rank and the member have for each other, if this
+ * rank's segment entry for the member is of execution `number`. In a neighbourhood collective, the
+ * entry for a member that is no neighbour is of an older call. A call with contents has made the
+ * extension, in which the entries are. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet)
 {
@@ -294,9 +294,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
 }
 
 /* Whether the member has left the team without making this call, and has also left the client or
- * failed, so that this rank would wait for the member in vain. A member that has left only this
- * team, because the team is broken, does not count: a notice, from that member or of a failure,
- * ends the wait. */
+ * failed, so that this rank would wait for the member in vain. False for a member that has left
+ * only this team, because the team is broken: a notice that the team is broken, or that a rank has
+ * failed, then ends the wait of this rank. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
@@ -534,8 +534,9 @@ static tutti_status post_finding(struct tt_team *t, struct tt_mirror *m, const c
     return remote_sent(t, m->rank, status);
 }
 
-/* Notifies the member that the team is broken, unless this was done before: sends why t->culprit
- * failed. The culprit may have failed on a team other than this one. */
+/* Notifies the member that the team is broken, unless this was done before. Sends what is recorded
+ * about the failure of rank t->culprit: its cause, the text of its error, and the team on which the
+ * error occurred, which may be another team than this one. */
 static void send_broken(struct tt_team *t, struct tt_mirror *m)
 {
     struct tt_failure failure = tt_common_failure(t->fabric->job, t->fabric->common, t->culprit);

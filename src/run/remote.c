@@ -51,9 +51,9 @@ static void close_slot(struct tt_team *t, struct tt_mirror *m, int slot)
     m->opening[slot] = NULL;
 }
 
-/* Stores in the mirror what the member calls in an execution that this rank has begun, and sets the
- * `shape` of `line` (team.h). Returns false if the slot belongs to a newer execution already.
- * `exec` is the execution that runs in the slot on this rank, or NULL. */
+/* Stores in the mirror what the member calls in an execution that this rank has begun: the
+ * signature and, in the mirror's signal line (`line`), the fingerprint. Returns false if a newer
+ * execution has the slot already. `exec` is what runs in the slot on this rank, or NULL. */
 static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet,
                  const struct tt_exec *exec, struct tt_signal_line *line)
 {
@@ -83,7 +83,7 @@ static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 /* Stores in the mirror what the member calls in an execution that this rank has begun, and compares
  * the call with this rank's. Returns false if the message is to be dropped: the slot belongs to a
  * newer execution, or the calls differ, which breaks the team. If the execution has ended on this
- * rank, the signal line of this rank still has the fingerprint of the execution. */
+ * rank, its fingerprint is still in this rank's signal line, for the comparison. */
 static bool admits(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_packet *packet)
 {
     uint64_t number = packet->head.number;
@@ -162,8 +162,8 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
 
 /* ---- Messages that arrive ---- */
 
-/* The payload of a message that arrives. A short message has it at `data` while its handler runs. A
- * long message has no data yet: they go where *receive or later tt_msg_receive(pending) says. */
+/* The payload of a message that arrives. A short one is at `data` while the handler runs. For a
+ * long one, the handler says where it goes: in *receive, or later by tt_msg_receive(pending). */
 struct payload {
     const void *data;
     int64_t bytes;
@@ -543,9 +543,9 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* Handles the status ARG of an operation. If the operation moves bytes of a buffer that the peer
- * opened, marks the operation as closed and returns true: the peer has failed or left in this
- * execution. Another message reports that, and until then the step stays incomplete. */
+/* An operation on a buffer that the peer opened gets ARG if the peer has failed or left in this
+ * execution, and so has closed the buffer. Marks such an operation as closed and returns true: its
+ * step stays incomplete until another message reports what happened to the peer. */
 static bool is_closed(struct tt_operation *x)
 {
     x->closed = x->exec && x->opened;
@@ -781,7 +781,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal; ranks that wait for its receiver notice the failure */
+        tt_operation_free(x); /* a signal: ranks that wait for its receiver notice if it failed */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,

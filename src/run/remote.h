@@ -60,7 +60,7 @@ uint32_t tt_remote_next_id(const struct tt_remote_teams *remote_teams); /* retur
 /* ---- Members of this node whose memory the system does not let others access (served.c) ---- */
 
 /* Lets other ranks ask for bytes of buffers that executions of the client's teams have opened.
- * `world` is one of these teams. */
+ * `world` is one of these teams, and leads to all of them (struct tt_team.ring). */
 void tt_served_open(struct tt_msg *msg, struct tt_team *world);
 /* Records that the system refused an access of a step of the lane: from now on the exec asks the
  * owners of the memory instead. Returns AGAIN: the step is to be tried again. Errors: MEMORY,
@@ -100,8 +100,8 @@ void tt_remote_end(struct tt_exec *exec);
 bool tt_remote_fail(struct tt_exec *exec);
 /* Releases the memory that the execution registered or fetched. */
 void tt_remote_release(struct tt_exec *exec);
-/* Detaches all operations from the execution, which the caller frees next, in whatever state the
- * execution is. */
+/* To be called before an exec is freed. Operations of the exec that are still under way will end
+ * without it. Releases the memory that the exec registered or fetched. */
 void tt_remote_forget(struct tt_exec *exec);
 /* Whether the execution waits for member `rank` to complete an operation, or to allow the next
  * message to it. Awaits and shared memory do not count. */
@@ -114,10 +114,11 @@ void tt_remote_send_call(struct tt_exec *exec);
  * noticing: a member on another node that expects nothing from this rank finds only later what this
  * rank sent to it. */
 bool tt_remote_has_pairs(const struct tt_team *t);
-/* Breaks the team if a member was asked which earlier call did not match (remote-compare.c), and
- * has not answered in time. */
+/* This rank asks a member of another node to compare the earlier calls of both (remote-compare.c)
+ * if it sees that some of them differ, but not which. tt_remote_end_doubt breaks the team if a
+ * member that was asked has left, or has not answered in time. */
 void tt_remote_end_doubt(struct tt_team *t);
-/* Whether a member was asked which earlier call did not match. */
+/* Whether a member was asked to compare the earlier calls. */
 bool tt_remote_doubts(const struct tt_team *t);
 /* Makes the last comparison (settle.h) with this remote rank, after this rank's last call on the
  * team: sends that call to the remote rank. The remote rank compares the call when it has made as

@@ -118,9 +118,9 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* `over`: no caller waits for the call, and it has not failed. Unless it belongs to a
-         * request under way (`owed`), it has then ended (`done` counts no call while an older one
-         * is under way), or it waits for nobody, such as tutti_team_free. */
+        /* `over`: the call has not failed, and no caller waits for it. If it is also of no request
+         * under way (`owed`), it has ended, even if `done` does not count it, as an older call is
+         * under way. Or it is a call that waits for nobody, such as tutti_team_free. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -632,7 +632,7 @@ struct group {
     /* how long the ranks have waited, or have been outside the library; most_ns -1: not known */
     int64_t least_ns, most_ns;
     bool waits;  /* the ranks of the group wait */
-    bool others; /* the ranks of the group wait for more ranks than `awaited` has */
+    bool others; /* the group waits for more ranks than its activity lines can name */
 };
 
 static const char *text_of(const struct group *g, int rank)

@@ -45,8 +45,9 @@ struct tt_roll_team {
      *
      *   completed     1 + the number of the last completed call; 0: there is none, or no slot has
      *                 one any more
-     *   last          that call, if has_last is true: no later call has taken its slot
-     *   now           the oldest call in a slot whose request is under way, if has_now is true
+     *   last          the last completed call, if has_last is true: its slot still holds it
+     *   now           the oldest call that a slot still holds and whose request is under way, if
+     *                 has_now is true
      *   failed        the last call that failed
      *   newest        the call that the rank has begun last; is_in: the rank has not returned from
      *                 it; owes_newest: it belongs to a request under way */

@@ -13,8 +13,8 @@
  *                    was begun continues at the byte where it was refused, since it may have
  *                    overwritten an operand up to that byte
  *     put, get       complete when the answer comes
- *     recv           of a long message: when the address has come, the receiver asks the sender for
- *                    the bytes
+ *     recv           of a long message: when the address of the data has come, the receiver asks
+ *                    the sender for the bytes
  *
  * Why the owner answers: the owner is in the same execution, or will be. The owner ends the
  * execution only after a signal that the asking rank gives when it has what it needs, or, as a
@@ -36,7 +36,10 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     if (!exec->team->remote_teams)
         return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
-    exec->depth = 0; /* set anew at the next start: the exec may write segment entries then */
+    /* 0: the next start computes the depth again (set_depth in exec.c). An exec that asks by
+     * messages may write segment entries. These exist once for each window, so fewer executions
+     * than there are slots may be under way. */
+    exec->depth = 0;
     if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
 }

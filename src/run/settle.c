@@ -28,14 +28,14 @@
  *
  * Calls under way. The above does not need that execution N - 1 has ended, only that it has begun.
  * While execution N - 1 waits for a slot, this rank advances earlier executions, and compares
- * nothing yet. Meanwhile a member whose calls match can use the data of this rank to end its own
- * calls. This makes the wait of this rank no longer: the same time limit applies. The fingerprint
- * does not contain the counts that two ranks have for each other in a v-collective. One of the two
- * ranks compares these counts before it ends the execution: the rank that begins the execution
- * later, or in a gatherv or scatterv the rank that gets a piece. So the functions of this file have
- * to compare the counts of each execution that this rank or the member has not ended. The slots of
- * both ranks still hold these counts: this rank has made no call after the last one, and a member
- * uses a slot again only after it has ended the execution that used the slot before.
+ * nothing yet. Members whose calls match can meanwhile end their own calls with the data of this
+ * rank. The time limit of the wait counts during this phase, too. The fingerprint does not contain
+ * the counts that two ranks have for each other in a v-collective. One of the two ranks compares
+ * these counts before it ends the execution: the rank that begins the execution later, or in a
+ * gatherv or scatterv the rank that gets a piece. So the functions of this file have to compare the
+ * counts of each execution that this rank or the member has not ended. The slots of both ranks
+ * still hold these counts: this rank has made no call after the last one, and a member uses a slot
+ * again only after it has ended the execution that used the slot before.
  *
  * A member that finds a difference breaks the team before it leaves the job. Its counts may be gone
  * when another rank compares them, so a rank that has compared everything checks once more whether

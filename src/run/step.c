@@ -14,9 +14,10 @@
 
 /* ---- Channels ---- */
 
-/* The queue of messages of an end, and the two ends of a byte ring (channel.h). Positions count
- * bytes from the beginning of the channel and never wrap. Every message begins at a multiple of 8
- * bytes, so the end of the ring's memory never splits an address. */
+/* A channel (channel.h) has two ends: the sender's and the receiver's. Each end has a queue of
+ * messages, and both use one byte ring. Positions count bytes from the beginning of the channel and
+ * never wrap. Every message begins at a multiple of 8 bytes, so an address in the ring is never
+ * split where the memory of the ring ends. */
 
 #define RING_BYTES (32 << 10)
 #define WORD 8
@@ -171,9 +172,9 @@ static tutti_status take_length(struct tt_end *end, struct tt_message *m)
                    (unsigned long long)length, end->peer, (long long)m->left);
 }
 
-/* Leaves the address of the data to the owner of the end, which asks the sender for the data. The
- * position goes back to the address, which stays in the ring until the data have arrived, because
- * the send is complete when the receiver's position is past the address. */
+/* Keeps the address of the data in m->from, for a request to the sender to send them
+ * (tt_served_receive). Moves the receiver's position back, to where the ring has the address: the
+ * send is complete once this position is past the address, so not before the data have come. */
 static tutti_status ask_for(struct tt_end *end, struct tt_message *m, tt_address from)
 {
     m->asked_for = true;
@@ -333,8 +334,8 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
-/* Returns a number for the execution that member r has begun last in the slot: the upper half of
- * the base of that execution (tt_team_base). */
+/* Returns k / W + 1 for the execution k that member r has begun last in the slot, where W is the
+ * number of windows (tt_team_base). This number rises with each execution in the slot. */
 static uint64_t begun_last(const struct tt_team *t, int slot, int r)
 {
     const struct tt_signal_line *line = tt_team_line(t, r, slot);
@@ -553,10 +554,11 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
     return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* Whether a later execution, which uses the same window, has replaced the entries of this rank and
- * member r for each other. The slots may still hold the calls of this execution at that time. One
- * of the two ranks has compared the entries in this execution, which both have ended before the
- * later execution began. A mirror always holds the entry that came with the call in its slot. */
+/* Whether a later execution has replaced the entries that this rank and member r have for each
+ * other. There is an entry for each window, but a call for each slot, so the slots may still hold
+ * the calls of this execution. Both ranks have ended this execution before the later one began, and
+ * one of them has compared the entries. A mirror has an entry for each slot, so a remote member's
+ * entry is not replaced before its call is. */
 static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -817,9 +819,9 @@ static inline tutti_status straight_step(struct tt_exec *exec, uint32_t lane,
                                     : do_step_traced(exec, lane, &plain);
 }
 
-/* straight_steps (for a plan without loops and exchanges) and unrolled_steps (for any other plan)
- * do up to `most` steps of lane i, which has not ended, until a step cannot be done yet. They
- * return the number of steps done; *status is the status of the last step. */
+/* straight_steps (for a plan without loops and without TT_EXCHANGE) and unrolled_steps (for any
+ * other plan) do up to `most` steps of lane i, which has not ended, until a step cannot be done
+ * yet. They return the number of steps done; *status is the status of the last step. */
 static inline int straight_steps(struct tt_exec *exec, uint32_t i, int most, tutti_status *status)
 {
     struct tt_iter *iter = &exec->lane[i].iter;
@@ -848,9 +850,9 @@ static int unrolled_steps(struct tt_exec *exec, uint32_t i, int most, tutti_stat
     return done;
 }
 
-/* Handles the error of a step. If the system refused an access of a plain exec (`plain` in exec.h),
- * the exec asks the owners of the memory for the bytes from now on, and AGAIN is returned. Returns
- * other errors as they are. */
+/* Handles the error of a step. UNSUPPORTED in an exec whose steps take the fast path (exec->plain)
+ * means that the system refused an access. From now on the exec then asks the owners of the memory
+ * for the bytes, and AGAIN is returned. Returns other errors as they are. */
 static tutti_status after_error(struct tt_exec *exec, uint32_t lane, tutti_status status)
 {
     bool refused = status == TUTTI_ERR_UNSUPPORTED && exec->plain;

@@ -227,8 +227,8 @@ static void find_short_window(struct tt_team *t, int rank)
 }
 
 /* Sets the views of all members. The view of a member of this node is its block, whose offset is in
- * blocks[]. The view of a member on another node is the empty mirror, until the first message comes
- * from that member or goes to it. */
+ * blocks[]. All members on other nodes have the same view at first, an empty mirror. A member gets
+ * a mirror of its own when the first message comes from it or goes to it. */
 static tutti_status view_members(struct tt_team *t, const int *job_rank, const int64_t *blocks)
 {
     struct tt_block mirror = layout_of_mirror(t->map.p);
@@ -254,8 +254,9 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks)
     }
 }
 
-/* Publishes TUTTI_ALGORITHM. If the text is too long, leaves out the last entry that does not fit
- * as a whole: a part of an algorithm's name could be the name of another algorithm. */
+/* Publishes TUTTI_ALGORITHM. If the text is too long, leaves out the entries from the first one
+ * that does not fit as a whole: a part of an algorithm's name could be the name of another
+ * algorithm. */
 static void publish_algorithm(struct tt_world_facts *world)
 {
     const char *algorithm = tt_setting("TUTTI_ALGORITHM");
@@ -488,8 +489,8 @@ static bool hear_error(struct tt_team *t)
     return false;
 }
 
-/* If the failed rank reported why it cannot go on, appends that reason to `text`, which contains
- * the cause of its failure. */
+/* `text` says that a rank has failed. If the rank has failed because of an error for which another
+ * member may be at fault (has_reason), appends the text of the error. */
 static void add_reason(const struct tt_failure *failure, char *text, size_t n)
 {
     size_t used = strlen(text);
@@ -617,7 +618,8 @@ static void look_for_failed(struct tt_team *t)
     for (int r = 0; r < t->map.p; r++)
         if (t->job_rank[r] == first) look_at(t, r);
     for (int r = 0; r < t->map.p; r++) look_at(t, r);
-    /* Also notifies the other nodes of ranks that failed after the team broke. */
+    /* Ranks may have failed after the team broke. This sends the other nodes notices of these
+     * failures, too. */
     if (first >= 0) tt_watch_notify(t->fabric);
 }
 
@@ -643,8 +645,9 @@ void tt_team_revoke(struct tt_team *t, int by)
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }
 
-/* Watches the members that this rank waits for. If no execution is in flight, a rank that waits
- * long waits for all members, so it watches all members. */
+/* Watches the members that this rank waits for. If no execution is in flight, this rank waits
+ * outside of executions, for example in tt_team_settle or in an agreement. It may then wait for any
+ * member, so it watches all members. */
 static void watch_others(struct tt_team *t)
 {
     bool any = t->queue != NULL;
@@ -665,8 +668,8 @@ bool tt_team_check(struct tt_team *t, bool long_wait)
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {
         t->failures = failures;
-        /* All messages that the failed rank sent before it failed have arrived. Perhaps this rank
-         * waits for nothing else, so its executions are advanced first. */
+        /* All messages that the failed rank sent before it failed have arrived. They may be all
+         * that this rank waits for, so it advances the executions before it handles the failure. */
         tt_team_advance(t);
         look_for_failed(t);
     }

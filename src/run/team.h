@@ -269,7 +269,7 @@ struct tt_team {
     bool left;           /* some member has left the team or the job */
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
     uint64_t events;     /* events on `context` that advancing this team has handled */
-    uint32_t looks;      /* how often a waiting caller has looked in vain */
+    uint32_t looks;      /* how often tt_team_check was called, for waits without progress */
     uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];

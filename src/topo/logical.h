@@ -25,13 +25,13 @@
  *  - Operations that do not commute need operands in rank order. For these, each local root's own
  *    node and the nodes below it are adjacent in rank order, so that the local root can combine
  *    their operands into one. The nodes on either side of the identified node are cut into runs of
- *    adjacent nodes. There are at most as many runs as all receivers together may have children; if
- *    all nodes may be children, each run is one node. The largest node of a run becomes a child,
- *    and among equally large ones the one nearest to the middle of the run; the other nodes of the
- *    run are attached to the receivers of this child in the same way. No receiver takes more than
- *    TT_LOGICAL_CHILDREN. A caller's root that is not on the identified node may lie on a node
- *    between other nodes. The global root then sends it two operands: one for the nodes before it,
- *    and one for the nodes after it.
+ *    adjacent nodes. There are at most as many runs as the receivers of the identified node
+ *    together may have children. If they may have all these nodes as children, each run is one
+ *    node. The largest node of a run becomes a child, and among equally large ones the one nearest
+ *    to the middle of the run; the other nodes of the run are attached to the receivers of this
+ *    child in the same way. No receiver takes more than TT_LOGICAL_CHILDREN. A caller's root that
+ *    is not on the identified node may lie on a node between other nodes. The global root then
+ *    sends it two operands: one for the nodes before it, and one for the nodes after it.
  *
  * Source: docs/hierarchy.md.
  */

@@ -36,9 +36,10 @@ struct tt_map {
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
     /* How long it takes to read 64 KiB directly from another rank's memory, as a multiple of the
      * time to move them through windows: 1 if reading takes less than three quarters of that time,
-     * and otherwise at least 2. If plain stores to memory that another rank has read are slow
-     * (TT_STORES_SLOW), the time that the owner needs to store to this memory again is added, and
-     * read_cost is at least TT_VERY_DEAR unless TUTTI_FILL=0. */
+     * and otherwise at least 2. On some machines, plain stores to memory that another rank has read
+     * take more than TT_STORES_SLOW times as long as stores past the caches. There, the time for
+     * reading includes the extra time of the owner's next stores to this memory, and read_cost is
+     * at least TT_VERY_DEAR, unless TUTTI_FILL=0 makes ranks fill windows by plain stores. */
     int read_cost;
     int nodes;
     const int *node;

@@ -18,11 +18,12 @@
 
 enum { MOST = 1 << 13 }; /* the most vertices: the memory grows with the square of their number */
 
-/* The state of a search. `order` is the position of each vertex in `list`; -1: it was not reached.
- * `list` has the n vertices that were reached, in the order in which they were reached; `measure`
- * uses it for pairs (vertex, state). `distance` is the number of links from each such pair to the
- * destination; -1: unknown. The remaining links of vertex v lead to to[first[v]] .. to[first[v + 1]
- * - 1], by the ports in `port`. The coordinates of v begin at coordinate[v * TT_NET_CUBE]. */
+/* The state of a search. In search(), `list` has the n vertices that were reached, in the order in
+ * which they were reached; `order` is the position of each vertex in `list`, or -1 if it was not
+ * reached. In measure(), `list` has pairs (vertex, state) instead, and `distance` is the number of
+ * links from each pair to the destination, or -1 if it is not known. The links of vertex v, without
+ * those to missing nodes, lead to to[first[v]] .. to[first[v + 1] - 1], by the ports in `port`. The
+ * coordinates of v begin at coordinate[v * TT_NET_CUBE]. */
 struct search {
     const struct tt_net *net;
     int *order, *list, *distance, n;

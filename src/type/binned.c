@@ -15,8 +15,8 @@ enum {
     MANTISSA = 52,    /* bits of a double's mantissa that are stored */
     EXPONENTS = 2047, /* the exponent of infinities and NaN */
     LOWEST = -1074,   /* bit 0 of the scale stands for 2^LOWEST */
-    /* if the lowest bit of a mantissa is at most this bit of the window, the mantissa does not
-     * reach beyond the window */
+    /* the highest bit of the window at which the lowest bit of a mantissa may be: the 53 bits of
+     * the mantissa then end with the highest of the 84 bits of the window */
     MOST = 31
 };
 #define BIN ((UINT64_C(1) << TT_BINNED_BITS) - 1) /* the bits of one bin */
@@ -125,8 +125,8 @@ static inline void add_bits(struct tt_bins *sum, uint64_t mantissa, int at, bool
 {
     if (at < -MANTISSA) return;
     uint64_t low = at >= 0 ? mantissa << at : mantissa >> -at;
-    /* `high` are the bits from bin 1 on. The mantissa has 53 bits, so shifting it by 3 loses
-     * none. */
+    /* `high` are the bits from bin 1 on. The mantissa has 53 bits, so shifting it left by MOST -
+     * TT_BINNED_BITS = 3 loses none. */
     uint64_t high = MOST - at < 64 ? mantissa << (MOST - TT_BINNED_BITS) >> (MOST - at) : 0;
     int64_t sign = -(int64_t)negative;
     sum->bin[0] += ((int64_t)(low & BIN) ^ sign) - sign;

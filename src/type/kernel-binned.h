@@ -90,8 +90,9 @@ static inline struct binned_words move_up(struct binned_words sum, i64 by)
                                  0};
 }
 
-/* Returns a word of the result. If the result is an infinity or a NaN (`special`), the word holds a
- * part of the window's number and no bin. */
+/* Returns a word of the result: `sum`, unless an operand is an infinity or a NaN (`special`), or
+ * the result is a NaN (`nan`). Then the word holds a part of the window's number and no bin. `high`
+ * is the word of the operand with the higher window. */
 static inline i64 result_word(i64 special, i64 nan, i64 high, i64 sum)
 {
     i64 word = select_i64(special, high & TT_BINNED_MASK, sum);

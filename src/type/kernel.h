@@ -334,9 +334,9 @@ HALF_KERNEL(max_bf16, bf16, max_f32)
 
 /* Defines the product of complex numbers C with parts of type F, as C defines it (C11, annex
  * G.5.1): if both parts of the textbook formula are NaN although a factor, or a product of two
- * parts, is infinite, the result is infinite. To find its direction, a factor with infinite parts
- * gets 1 for these parts and 0 for its other part, and any NaN besides these counts as 0; all of
- * these parts keep their signs. */
+ * parts, is infinite, the result is infinite. It is then infinity times the textbook product of two
+ * simpler factors: in a factor with an infinite part, infinite parts become 1 and a part that is
+ * not infinite becomes 0; in any other factor, a NaN becomes 0. All parts keep their signs. */
 #define COMPLEX_PRODUCT(C, F)                                                                      \
     static inline bool infinite_##C(F x)                                                           \
     {                                                                                              \

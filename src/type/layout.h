@@ -95,9 +95,9 @@ struct tt_layout *tt_layout_hold(tutti_type type);
  * table is full (LIMIT), drops the layout. */
 tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type);
 
-/* Returns a number that a call has in the place of its type if its plan moves packed bytes, as
- * elements of one byte. No type has this number. It is equal for layouts that pack n elements to
- * the same sequence of basic types. */
+/* Returns the number that stands for the type in a call whose plan moves packed bytes, as elements
+ * of one byte. No type has this number. It is equal for layouts that pack n elements to the same
+ * sequence of basic types. */
 tutti_type tt_layout_sequence(const struct tt_layout *layout, int64_t n);
 /* Returns a hash of the sequence of basic types in n elements. Equal sequences have equal hashes,
  * however they are divided into elements. Takes constant time if the layout has one basic type

@@ -6,8 +6,8 @@
  * give equal operations equal numbers.
  *
  * A bound operation has its own entry in the table: a copy of the operation's entry with another
- * argument. The place of a bound operation need not be equal on all ranks, so the search for a free
- * entry goes on where the last search ended.
+ * argument. The place of a bound operation need not be equal on all ranks, so any free entry will
+ * do. The search for one begins where the last search ended.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -101,7 +101,8 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
 
 /* ---- User-defined operations ---- */
 
-/* the most bytes of a block, unless a single element is larger: a block has at least one element */
+/* the operands are folded block by block; a block has at most this many bytes, or else is a single
+ * element */
 enum { BLOCK_BYTES = TUTTI_OP_BLOCK };
 
 /* Returns whether `out` is the same memory as an operand other than the first two. If all operands

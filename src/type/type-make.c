@@ -202,9 +202,10 @@ static tutti_status check_subarray(int n, const int64_t *sizes, const int64_t *p
     return TUTTI_OK;
 }
 
-/* Replaces the base's layout by the layout of a part of an array, dimension by dimension. An
- * element of a dimension is the part of the array in all faster dimensions, whose indices vary
- * faster in memory. Its extent is that of the whole array in these dimensions. */
+/* Replaces *l, the layout of the base, by the layout of a part of an array. Goes through the
+ * dimensions, beginning with the one whose index varies fastest in memory. After each dimension, an
+ * element of *l is the part of the array in the dimensions so far, and its extent is that of the
+ * whole array in them. So the elements for the next dimension have the right distance. */
 static tutti_status make_subarray(int n, const int64_t *sizes, const int64_t *parts,
                                   const int64_t *starts, tutti_order order, struct tt_layout **l)
 {

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* ---- Names (type.c, op.c): as in problem strings, "f64", "sum" ---- */
+/* ---- Names (type.c, op.c), such as "f64" and "sum" ---- */
 
 /* Returns the name; "packed" for the number of a derived type or of packed bytes; "?" for a number
  * that is no type. */

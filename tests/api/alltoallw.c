@@ -124,8 +124,8 @@ static tutti_status call(struct alltoallw_rank *x, enum alltoallw_form form,
                                 request);
 }
 
-/* Overwrites the lists after the call or while a request exists: the library keeps its own
- * copies. */
+/* Overwrites the lists of counts, displacements and types after the call, or while a request
+ * exists: the library keeps its own copies. */
 static void spoil(struct alltoallw_side *s)
 {
     memset(s->counts, -1, sizeof s->counts);

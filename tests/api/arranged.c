@@ -42,8 +42,8 @@ static void try_dup(tutti_team *world)
     int64_t mine = me, sum = 0;
     must(tutti_team_dup(world, &copy), world, "dup");
     check(tutti_rank(copy) == me && tutti_size(copy) == p, world, "a copy has the same ranks");
-    /* A call on the copy is in flight during a call on the world. If the copy were the world
-     * itself, these two calls would not match. */
+    /* A call on the copy is in flight during a call on the world. The two calls must not disturb
+     * each other. */
     tutti_request *request;
     must(tutti_iallreduce(copy, &mine, &sum, 1, TUTTI_I64, TUTTI_SUM, &request), world, "start");
     must(tutti_barrier(world), world, "barrier");

@@ -17,8 +17,8 @@
 enum { RANKS = 5, PIECE = 3000, ROOM = 2 * RANKS * PIECE, ROUNDS = 3 };
 enum gatherv_form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
-/* A rank with its buffers. Its lists are the same as those of all other ranks, but a rank that is
- * not the root does not pass them. */
+/* A rank with its buffers, and with the lists of the counts and displacements of all ranks. All
+ * ranks have the same lists, but only the root passes them. */
 struct gatherv_rank {
     tutti_team *team;
     int p, me, root;

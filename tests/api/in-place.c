@@ -44,7 +44,8 @@ static int64_t value(int round, int from, int to, int64_t i)
     return 100000 * (100 * round + 10 * from + to) + i;
 }
 
-/* Writes the input and the lists. The pieces of an alltoallv lie in reverse order, with gaps. */
+/* Writes the input, the counts and the displacements. The pieces of an alltoallv lie in reverse
+ * order, with gaps. */
 static void fill(struct in_place_rank *x, int round)
 {
     memset(x->in, -1, sizeof x->in);

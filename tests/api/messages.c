@@ -177,8 +177,8 @@ static void put_it_off(tutti_context *c, const tutti_message *message, tutti_rec
     receive->put_off = 1;
 }
 
-/* Checks that a message whose receive its handler has put off can still be received after
- * tutti_message_receive has refused wrong arguments. */
+/* Lets the handler of a message put off the receive. Checks that the message can still be received
+ * after tutti_message_receive has refused wrong arguments. */
 static void test_receive(void **state)
 {
     static double sent[2] = {3, 4};

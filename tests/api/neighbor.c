@@ -74,7 +74,8 @@ static bool has_lists(const struct neighbor_rank *x)
     return x->kind != ALLGATHER && x->kind != ALLTOALL;
 }
 
-/* Sets the lists of both sides. Pieces of calls with lists lie in reverse order, with gaps. */
+/* Sets the counts, displacements and types for all destinations and all sources. In calls that pass
+ * such lists, the pieces lie in reverse order, with gaps. */
 static void set_lists(struct neighbor_rank *x)
 {
     int64_t unit = x->kind == ALLTOALLW ? 8 : 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Calls with counts that are made again: with equal counts, with other counts in turn, with other
- * displacements, with another root, while requests of equal counts are under way, and on a team
- * that is freed. Each result is checked. Then calls are made again with wrong buffers, which are
- * errors. repeated.sh counts the plans that are made.
+ * displacements, with another root, while requests of equal counts are under way, and on a second
+ * team, which is then freed. Each result is checked. Then calls are made again with wrong buffers,
+ * which are errors. repeated.sh counts the plans that are made.
  */
 #include <stdbool.h>
 #include <stdio.h>

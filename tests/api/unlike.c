@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two ranks, of which one expects pieces that differ from those that the other sends, in the
- * collectives in which each piece may have a type of its own: neighbourhood collectives, alltoallw,
+ * Calls of two ranks in which one rank sends other pieces than its partner expects. The collectives
+ * are those in which each piece may have a type of its own (neighbourhood collectives, alltoallw),
  * and alltoallv of derived types. Both ranks get an error that names the counts and types of the
  * user. Pieces whose basic types are the same match, whatever types the ranks use.
  */

@@ -132,7 +132,8 @@ static void one_rank(tutti_client *client, void *arg)
     of_arguments(client);
     if (tutti_rank(world) == 0) waiter = pthread_self();
     for (int i = 0; i < 3; i++) {
-        int first = i == 1 ? 7 : 300; /* a wait spins more than 7 and less than 300 times */
+        /* The hook first runs after 7 looks, while a wait spins, or after 300, when it does not. */
+        int first = i == 1 ? 7 : 300;
         if (tutti_rank(world) == 0)
             EXPECT(tutti_client_hook(client, hook, &waiter, first, 32) == TUTTI_OK);
         EXPECT(tutti_client_sleep(client, sleeps_us[i]) == TUTTI_OK);

@@ -133,8 +133,8 @@ static void network_is_optional(void **state)
     assert_memory_equal(&m, &again, sizeof m);
 }
 
-/* Checks that a message between nodes cannot be faster than any machine, or slower than a model can
- * say. */
+/* Checks that a model is refused if a message between nodes takes less time than on any real
+ * machine, or more than a model can hold. */
 static void network_is_credible(void **state)
 {
     (void)state;

@@ -55,9 +55,9 @@ static void ranks_take_turns(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* Checks that `composed`, which uses a part of a window in each stage, gets no short window for
- * more bytes than one part of it holds. With a short window, `composed` would copy such bytes part
- * by part, in a loop. */
+/* Checks the window of `composed`, which has a part for each stage. If the bytes of a call do not
+ * fit in one part of a short window, `composed` gets a long window: with a short one, it would copy
+ * the bytes in several pieces, in a loop. */
 static void stages_share_short_windows(void **state)
 {
     (void)state;

@@ -39,7 +39,8 @@ static const char *const problems[] = {"barrier/p3", "bcast/u8/8/p3", "bcast/u8/
 enum { PROBLEMS = sizeof problems / sizeof *problems, SHAPES = 3 };
 
 /* Makes a choice for each problem with the rankings `all`, and checks that it is the same as
- * without any rankings. Returns how many entries of rankings had to be computed. */
+ * without any rankings. Returns how many entries of rankings had to be computed. An entry is an
+ * algorithm in a ranking; it is computed when a call first needs it (base/rankings.h). */
 static uint32_t choose_all(const struct tt_map *map)
 {
     uint32_t before = all.computed;
@@ -163,8 +164,8 @@ static void other_origins_are_ignored(void **state)
         tt_rankings_keep(&m, &all);
         expect_lines(&m, SHAPES, SHAPES);
     }
-    forge(text, "cores=", "2"); /* a forged file with the same value is used, so the checksums are
-                                 * right */
+    forge(text, "cores=", "2"); /* the true value, so the lines are used: this shows that the
+                                 * forged checksums are right */
     expect_lines(&m, SHAPES, SHAPES);
     tt_free(text);
 }

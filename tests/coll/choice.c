@@ -201,9 +201,9 @@ static void processors_share_the_work(void **state)
 }
 
 /* Checks the choice for a long alltoall on ranks that have a processor each. On few ranks,
- * algorithms in which a rank copies from its own buffer are faster, because its caches hold this
- * buffer more often than those of other ranks. On up to eight ranks, exchanges in pairs do not
- * hinder each other. */
+ * algorithms in which a rank copies from its own buffer are faster, because its caches hold its own
+ * buffer more often than the buffers of other ranks. On up to eight ranks, exchanges in pairs do
+ * not hinder each other. */
 static void long_alltoalls_depend_on_the_ranks(void **state)
 {
     (void)state;
@@ -481,8 +481,8 @@ static void long_allreduces_share_the_traffic(void **state)
 }
 
 /* Checks that between four nodes an allreduce is divided into ten parts only from 4 MiB on, because
- * the messages of more than eight parts take long. Between two nodes it is divided at 512 KiB, if
- * the ranks of a node are adjacent. */
+ * the messages of more than eight parts take long. Between two nodes, an allreduce of 512 KiB is
+ * already divided, if the ranks of a node are adjacent. */
 static void many_parts_are_for_longer_allreduces(void **state)
 {
     (void)state;

@@ -484,9 +484,9 @@ static int64_t by_fours(int64_t p)
     return 3 * (tt_log2_up((int)p) / 2);
 }
 
-/* The source of an algorithm states these numbers, for each p with ranks(p), about the rank that
- * has the most to do: how many messages it has, and how many units it sends and reduces. NULL: the
- * source states nothing. */
+/* What the source of an algorithm states about the rank that has the most to do: how many messages
+ * it has, and how many units it sends and reduces. The statement is for the numbers p of ranks for
+ * which the function `ranks` returns true. NULL: the source states nothing. */
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);
