@@ -87,7 +87,7 @@ extern struct tt_mpi_setting tt_mpi_setting;
     X(LEFT_FOREIGN, "left: ranks of another world")                                                \
     X(LEFT_TEAM, "left: no team could be made")                                                    \
     X(LEFT_EARLY, "left: one of the first calls")                                                  \
-    X(LEFT_SLOWER, "left: Tutti is not faster")                                                     \
+    X(LEFT_SLOWER, "left: Tutti is not faster")                                                    \
     X(LEFT_OPERATION, "left: type or operation")                                                   \
     X(LEFT_WRONG, "left: a wrong argument")
 #define TT_MPI_CHOICE(NAME, TEXT) TT_MPI_##NAME,
