@@ -50,11 +50,11 @@ int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct t
  * returns UNSUPPORTED for a collective with a plan file. */
 tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
 /* If the ranks have to exchange something before the plan of the call is made (tt_algorithm.first),
- * sets *first to the algorithm that tt_choose sets, else to NULL. The ranks exchange it in other
+ * sets *first to the algorithm that tt_choose sets, else to NULL. The exchange consists of other
  * collectives, with the signatures TT_SIGNATURE_COUNTING, TT_SIGNATURE_GATHERV and
- * TT_SIGNATURE_SCATTERV. If *first is the algorithm `forward` of the alltoallv, tt_choose also
- * chooses `forward` for the allgather and the alltoall of the exchange, so that their messages take
- * the same paths. Errors: MEMORY as in tt_choose. */
+ * TT_SIGNATURE_SCATTERV. If *first is `forward`, which sends the data of an alltoallv along the
+ * links of a network, tt_choose also chooses `forward` for the allgather and the alltoall of this
+ * exchange, so that the exchange uses only these links, too. Errors: MEMORY as in tt_choose. */
 tutti_status tt_choose_first(const struct tt_call *call, const struct tt_map *map,
                              const struct tt_algorithm **first);
 /* Overrides TUTTI_ALGORITHM. `text` is a list such as "allreduce=ring,bcast=flat"; a name alone

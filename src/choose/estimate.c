@@ -10,8 +10,9 @@ enum { ALGORITHMS = 0 TT_ALGORITHMS(COUNT) };
 #undef COUNT
 _Static_assert((int)ALGORITHMS < (int)TT_NOTHING_RANKED, "indices + 1 fit");
 
-/* Returns the class of the call's bytes (tt_size_class). The bytes of an allgatherv are the mean
- * over the ranks, and those of a reduce_scatter are the sum. */
+/* Returns the logarithm to the base 2 of the call's bytes, rounded up (tt_size_class). In an
+ * allgatherv these are the mean bytes of a rank, and in a reduce_scatter the bytes of all ranks
+ * together. */
 static int size_of(const struct tt_call *call, int p)
 {
     bool lists = call->coll == TT_COLL_allgatherv && call->out_counts;
@@ -33,7 +34,8 @@ struct shares {
     int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
 };
 
-/* Gives the call equal counts if it has counts. */
+/* If the collective has a count for each rank, gives the call equal counts. (In a reduce_scatter
+ * they may differ by one.) */
 static void share(struct tt_call *call, struct shares *shares, int p)
 {
     int64_t n = call->n, at = 0;
@@ -97,9 +99,9 @@ static void insert(struct ranked *r, int index, int64_t time_ps)
     r->time_ps[at] = time_ps;
 }
 
-/* The algorithms that apply, in the order of the lengths of their plans. Short plans come first
- * because they are predicted soonest, and the least of their times bounds how far long plans have
- * to be followed. */
+/* The algorithms that apply, in the order of the lengths of their plans. The times of short plans
+ * are predicted first, because this takes least. The prediction of a longer plan then stops as soon
+ * as its time is known to exceed a limit, which depends on the least time so far (rank_all). */
 struct runners {
     int n, index[ALGORITHMS];
     int64_t steps[ALGORITHMS];
@@ -230,8 +232,8 @@ static struct tt_ranking *find_ranking(struct tt_rankings *kept,
     return &kept->ranking[i];
 }
 
-/* Counts an entry of a ranking that this process has computed, if a file may keep it, that is, if
- * all ranks are on one node. */
+/* Adds 1 to the numbers of entries that this process has computed, in all rankings and in this one.
+ * Counts only rankings for ranks on one node, because a file keeps no others. */
 static void count(struct tt_rankings *kept, struct tt_ranking *ranking)
 {
     if (ranking->shape.nodes != 0) return;

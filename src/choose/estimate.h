@@ -22,8 +22,9 @@
 
 /* Returns the first of the ranked algorithms that applies to the call; NULL: no time can be
  * predicted (predict.h), none of the ranked algorithms applies, or memory was short
- * (tt_memory_lacks). What was computed while memory was short is not kept. `kept` keeps rankings
- * under the model of the map, for any teams of the process; NULL: nothing is kept. */
+ * (tt_memory_lacks). What was computed while memory was short is not kept. `kept` holds the
+ * rankings that were computed before under the machine model of this map, for any teams of the
+ * process, and gets what is computed now; NULL: nothing is kept. */
 const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
                                        const struct tt_map *map);
 /* Adds to the n candidates the other algorithms whose predicted time for this call is less than

@@ -11,8 +11,8 @@
 #include "run/signature.h"
 
 /* MARGIN: by how many per cent another candidate must be faster than the algorithm that is chosen
- * without measuring; smaller differences are mostly noise. WARM: the first calls that do not
- * count. */
+ * without measuring; smaller differences are mostly noise. WARM: how many of the first calls of
+ * each candidate are left out of its time. */
 enum { MARGIN = 5, WARM = 1 };
 
 static struct tt_call without_place(const struct tt_call *call)
@@ -99,7 +99,8 @@ static int64_t median_ns(const struct tt_trial *t, int candidate)
     return ns[(TT_TRIAL_ROUNDS - WARM) / 2];
 }
 
-/* Writes "NAME:1.23,NAME:1.31" for the candidates other than the best one. */
+/* Writes the names and times, in microseconds, of the candidates other than the best one:
+ * "NAME:1.23,NAME:1.31". */
 static char *print_others(const struct tt_trial *t, char text[TT_WISDOM_OTHERS])
 {
     size_t used = 0;

@@ -60,9 +60,10 @@ bool tt_trial_is_over(const struct tt_trial *trial, int *n);
 /* Decides which candidate is the fastest. trial->ns must hold the maxima over the ranks. Logs the
  * result on rank 0. */
 void tt_trial_decide(struct tt_trial *trial, const struct tt_team *team);
-/* Sets *prepared to the plan for this call: the plan of the next candidate, of which the caller
- * owns a use, or, when the trial is decided, the plan of the fastest candidate, which the cache
- * then owns. Errors: those of tt_prepare. */
+/* Sets *prepared to the plan for this call. Before the trial is decided, this is the plan of the
+ * next candidate, and the caller gives it up after the call (tt_prepared_drop). Afterwards it is
+ * the plan of the fastest candidate, which the cache owns, so the caller does not give it up.
+ * Errors: those of tt_prepare. */
 tutti_status tt_trial_plan(struct tt_trial *trial, struct tt_cache *cache, struct tt_team *team,
                            const struct tt_call *call, struct tt_prepared **prepared);
 /* Record that a timed call begins, and that it has ended. */

@@ -66,8 +66,9 @@ static bool takes_files(enum tt_coll coll)
     return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);
 }
 
-/* Returns NULL, or why the path is refused. Every rank reads the file, so all ranks must get the
- * same bytes without waiting. */
+/* Returns NULL, or why the path is refused: it is the standard input, a pipe or a device. Every
+ * rank reads the file itself. From a pipe, each byte would reach only one rank, and the others
+ * would wait. */
 static const char *refuse_path(const char *path)
 {
     struct stat is;

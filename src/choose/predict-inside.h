@@ -51,13 +51,16 @@ struct tt_posted {
 /* A started send or receive that a wait step may wait for. */
 struct tt_under_way {
     struct tt_follow_channel *channel; /* NULL: the send or receive is complete */
-    int index, posted; /* posted: for a receive, its number in the rank's list `posted`; else -1 */
+    /* index: the number of its message in the channel; posted: for a receive, its number in the
+     * rank's list `posted`; else -1 */
+    int index, posted;
 };
 
 struct tt_follow_lane {
     struct tt_iter iter;
     struct tt_plain step;
-    struct tt_under_way *started; /* TT_IN_FLIGHT entries for each id of the lane */
+    struct tt_under_way *started; /* for each step of the lane that starts sends or receives: the
+                                   * TT_IN_FLIGHT that it has started last */
     void *memory;
     bool has_step, ended;
 };
@@ -69,8 +72,8 @@ struct tt_follow {
     int64_t bytes[TT_BUFFERS]; /* the bytes of each of its buffers; 0 for its window */
     struct tt_follow_lane *lane;
     struct tt_posted *posted;
-    int posted_n, posted_room, posted_taken; /* posted_taken: how many at the beginning of the list
-                                              * have been taken */
+    int posted_n, posted_room, posted_taken; /* posted_taken: how many receives at the beginning of
+                                              * the list `posted` have got their messages */
     int me, core, call;
     bool in_call, over;
     int64_t ready_ps; /* when the rank may be able to go on; TT_PREDICT_NEVER: only after another
@@ -108,7 +111,8 @@ struct tt_wire_flag {
 enum { TT_LAST_SENT = 4 };
 /* The state of all ranks when the leader began an earlier turn of its loop. The leader is the rank
  * whose turns are compared (struct tt_predictor). If a later state equals this one except for a
- * shift, the predictor skips the turns that repeat (predict-repeat.c). */
+ * shift in time, turns and flag values, the predictor skips the turns that repeat
+ * (predict-repeat.c). */
 struct tt_saved {
     int64_t now_ps, steps;
     uint32_t turns;
@@ -139,7 +143,7 @@ struct tt_predictor {
     struct tt_follow_channel *channel; /* one for each pair of ranks and lane; NULL: no plan has
                                         * messages */
     int p, cores, lanes, calls, slots;
-    int host_cores; /* how many processors each machine has, with and without ranks */
+    int host_cores; /* how many processors each machine has, counting also those without ranks */
     uint8_t core_of[TT_PREDICT_RANKS];
     struct tt_follow *on[TT_PREDICT_RANKS]; /* the ranks, ordered by their processors */
     int ended;                              /* how many calls all ranks have ended */

@@ -20,8 +20,8 @@
  *       stay as they are.
  *     - The values that a rank awaits grow as fast as the values to which the flag is raised.
  *       Otherwise the rank would come to await a value that is not there yet.
- *     - Ranges that rotate begin at the same place as in the earlier state, and steps whose length
- *       varies have the same length.
+ *     - Ranges that return to their first place after some turns (tt_rotating in plan.h) begin at
+ *       the same place as in the earlier state, and steps whose length varies have the same length.
  *
  * One property is not checked, but assumed, and the tests check it for all algorithms: a range that
  * moves on with the turns stays in the cache, or out of it (predict-step.c), as it was.
@@ -32,7 +32,9 @@
 
 enum {
     FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first turns */
-    PERIOD = 4 /* the fewest turns of a period that is looked for; longer periods are found later */
+    /* A saved state is compared with the states after the next PERIOD turns, and then replaced. The
+     * later a state is saved, the more turns it is kept, so that longer periods are found, too. */
+    PERIOD = 4
 };
 
 /* ---- The state ---- */
@@ -178,7 +180,8 @@ static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
     return turn >= FIRST_TURNS;
 }
 
-/* Returns how many periods the lane can pass; 0: none, or the states differ. */
+/* Returns how many periods the rank's lane can pass; 0: none, or its states differ. (Turns are
+ * skipped only in plans with one lane.) */
 static int64_t lane_periods(const struct tt_predictor *s, int rank)
 {
     const struct tt_follow_lane *now = s->rank[rank].lane, *was = &s->saved.rank[rank].lane;

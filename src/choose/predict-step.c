@@ -9,7 +9,8 @@
 enum {
     CACHE_BYTES = 512 << 10,  /* the largest buffer that stays in the cache after a call has touched
                                * it */
-    BOUNCE_BYTES = 128 << 10, /* the system reads an operand in pieces of this many bytes */
+    BOUNCE_BYTES = 128 << 10, /* an operand that plain loads do not reach is read in pieces of up to
+                               * this many bytes (run/access.c) */
     MILLE = 1000
 };
 
@@ -37,9 +38,9 @@ static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct 
 
 /* Whether the bytes are in the cache. Bytes of the program are in no cache until the call has
  * touched them, and then stay in the cache if the buffer is small. Scratch is used in every call,
- * so it is in the cache, too. A buffer of a cache line mostly lies among other data that the
- * program has just used, or that the processor fetches ahead of the calls, so it counts as in the
- * cache. */
+ * so it is in the cache, too. A buffer that is no longer than a cache line mostly lies among other
+ * data that the program has just used, or that the processor fetches ahead of the calls, so it
+ * counts as in the cache. */
 static bool is_near(const struct tt_follow *r, const struct tt_range *range, int64_t len)
 {
     const struct tt_touched *t = &r->touched[range->buf];

@@ -53,12 +53,15 @@ static int first_of(const struct tt_predictor *s, int rank)
     return first;
 }
 
-/* Sets s->link_ps. A link limits messages if a stream of them takes longer than the processors of
- * both ends work, by more than an eighth. Other programs can make a stream slower, so the fastest
- * streams count. */
+/* Sets s->link_ps. A link limits messages if a stream of them takes longer, by more than an eighth,
+ * than the busier of the processors at both ends works for it. Both times are the least per byte
+ * among the measured lengths of messages from 64 KiB on, because other programs can only have made
+ * a measurement slower. */
 static void find_link(struct tt_predictor *s)
 {
-    enum { LEAST = 5 }; /* the index of 64 KiB, from which on messages consist of little but data */
+    /* The index of 64 KiB in tt_machine_bytes: in messages of this length or more, nearly all of
+     * the time is that of their data. */
+    enum { LEAST = 5 };
     const struct tt_machine_network *network = &s->machine->network;
     int64_t link = INT64_MAX, work = INT64_MAX;
     for (int i = LEAST; i < TT_MACHINE_POINTS; i++) {
@@ -81,9 +84,9 @@ static int64_t wire_eager(const struct tt_predictor *s)
     return tt_max(TUTTI_IMMEDIATE_BYTES, tt_min(s->eager_most, MOST));
 }
 
-/* A launcher gives the ranks of a machine processors in turn. The processors of a job on several
- * machines are divided evenly. If the nodes are containers of one machine, their ranks share its
- * processors. */
+/* Assigns the processors of a machine to its ranks in turn, as launchers do. The processors of a
+ * job on several machines are divided evenly among the machines. If the nodes are containers of one
+ * machine, their ranks share its processors. */
 void tt_wire_place(struct tt_predictor *s)
 {
     int cores = (int)tt_max(1, s->map->cores), placed = 0;

@@ -11,7 +11,8 @@
 #include "run/team.h"
 
 enum {
-    STEPS_FEW = 2000,     /* a call with more steps uses its windows several times */
+    STEPS_FEW = 2000,     /* if a call has more steps, on all ranks together, it is assumed to use
+                           * its windows several times */
     LEAST_TURNS = 8,      /* no turns of a shorter loop are skipped */
     LOOK_STEPS = 256,     /* after every LOOK_STEPS steps, the time is compared with most_ps */
     STEPS_SOME = 20000,   /* after this many steps, the prediction ends when all ranks have ended
@@ -20,7 +21,8 @@ enum {
     CALLS = 6,            /* calls in a row that are followed; the first WARM of them do not
                            * count */
     WARM = 2,
-    WORK_MARGIN = 16, /* takes_more subtracts 1/WORK_MARGIN from the work for a call */
+    WORK_MARGIN = 16, /* takes_more divides the work for a call by WORK_MARGIN, and subtracts the
+                       * quotient from it as a margin */
     ROUNDS = 3        /* if a root runs ahead and ranks take turns, ROUNDS times as many calls are
                        * followed as there are slots */
 };
@@ -298,8 +300,8 @@ static int calls_of(const struct tt_predictor *s, const struct tt_core *core)
     return calls + (calls < s->calls);
 }
 
-/* Returns the time that the processor with the most work has worked for each call, counting its
- * call under way as ended. */
+/* Returns the work for one call: the greatest, over all processors, of the times that a processor
+ * has worked on average for a call. A call under way counts as ended. */
 static int64_t work_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
@@ -335,12 +337,12 @@ static int warm_calls(const struct tt_predictor *s)
     return s->calls > CALLS ? s->slots : WARM;
 }
 
-/* Whether no rank can begin the call after the next one before all ranks have ended this one. A
- * call then takes at least half of the time from its begin on the first rank to its end on the
- * last. The function returns true only for calls of many steps, in two cases. Either a rank ends
- * the collective only after all ranks have begun it, as in most collectives. Or the data pass
- * through windows: a call of many steps uses each window several times, so no rank can run further
- * ahead. */
+/* Whether no rank can begin call k + 2 before all ranks have ended call k. Each call then takes at
+ * least half of the time between its begin on the first rank and its end on the last rank. The
+ * function returns true only for calls of many steps, in two cases. Either a rank ends the
+ * collective only after all ranks have begun it, as in most collectives. Or the data pass through
+ * windows: a call of many steps uses each window several times, so a rank that fills windows has to
+ * wait for the ranks that read them. */
 static bool calls_follow(const struct tt_predictor *s)
 {
     int begun = 0;
@@ -376,7 +378,7 @@ static bool takes_more(const struct tt_predictor *s, int64_t now)
     return time / (s->calls - warm) > s->most_ps;
 }
 
-/* Skips turns that repeat, but none after which the prediction may end. */
+/* Skips turns that repeat, but not beyond the number of steps at which the prediction may end. */
 static void skip(struct tt_predictor *s, int64_t now)
 {
     int64_t most = s->ended < 2 ? STEPS_MOST : STEPS_SOME;
@@ -564,9 +566,9 @@ static void open_turns(struct tt_predictor *s)
     for (int c = s->places - 1; c >= 0; c--) tt_follow_ready(s, c, s->ready_ps[c]);
 }
 
-/* Returns how many calls a rank may have under way: the slots of the team, or its windows if the
- * call uses long ones. In a large team fewer slots are assumed, because ROUNDS times as many calls
- * as slots would have too many steps to follow. */
+/* Returns how many calls a rank may have under way: as many as the team has slots, or, if the call
+ * uses long windows, as many as a member of the team has long windows. In a large team fewer slots
+ * are assumed, because ROUNDS times as many calls as slots would have too many steps to follow. */
 static int slots_for(const struct tt_predictor *s)
 {
     enum { STEPS_OF_CALL = 4 };

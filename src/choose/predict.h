@@ -41,8 +41,8 @@ tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_ca
 tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, int64_t most_ps,
                               struct tt_prediction *prediction);
-/* Predicts the time if the calls of all ranks are known, as those of a problem are: call[r] is the
- * call of rank r, with its own counts. */
+/* Predicts the time if the calls of all ranks are known, as in a tool that gets the whole problem
+ * as text: call[r] is the call of rank r, with its own counts. */
 tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, struct tt_prediction *prediction);
 const char *tt_spent_text(enum tt_spent spent);

@@ -7,10 +7,9 @@
  *     rank 1  IN -> WIN ==/\==> pieces 0 and 2 to OUT ...
  *
  * There is one round if the pieces fit the window. Longer pieces go in slices through its two
- * halves. Before a rank fills a half again, it has awaited the flags of all ranks for the slice in
- * the other half. Each rank raises this flag only after it has read the slice before, so no rank
- * still reads the half that is filled. Pieces of different lengths end in the same turn: shorter
- * pieces begin later.
+ * halves. Each rank raises its flag for slice k + 1 only after it has read slice k. So a rank that
+ * has awaited the flags of all ranks for slice k + 1 may fill the half of slice k again. Pieces of
+ * different lengths end in the same turn: shorter pieces begin later.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"

@@ -38,10 +38,10 @@ static struct tt_slices whole(const struct tt_halving *h)
 
 /* ---- Rounds of the allgather phase ---- */
 
-/* Before round t a place has a part of the vector, in s slices. The place had the first of these
- * slices before round t-1: first_slices returns their number. It got the others in round t-1, in
- * groups of one slice from each partner: turn_slices returns the number of slices in a group. If t
- * is 0, both return 1: the reduction before the phase makes one slice after the other. */
+/* Before round t a place has s slices of the vector. first_slices returns how many of them the
+ * place had before round t-1 already. It got the others in round t-1, in each turn of that round
+ * one slice from each partner: turn_slices returns how many came in one turn. If t is 0, both
+ * return 1, because the reduction before the rounds finishes one slice after the other. */
 static int first_slices(const struct tt_halving *h, int t)
 {
     return t == 0 ? 1 : h->s / (tt_halving_partners(h, step_of(h, t - 1)) + 1);

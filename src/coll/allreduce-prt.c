@@ -3,8 +3,8 @@
  * Allreduce `prt`, the pipelined tree: slices go up a binary (k-ary) tree to rank 0, and the result
  * comes down again. L is the length of the vector in bytes.
  *
- *         0            in and out of an inner rank: 3 L up, 3 L down
- *       /   \
+ *         0            on the way up, an inner rank receives 2 L bytes and sends L;
+ *       /   \          on the way down, it receives L and sends 2 L
  *      1     4         the baseline that `halving` is measured against
  *     2 3   5 6
  *

@@ -9,9 +9,9 @@
  *     WIN@1    [ input ]  [  sum  ]  [ input ]    two rounds of signals for each slice
  *     WIN@2    [ input ]  [ input ]  [  sum  ]
  *
- * Slices alternate between the halves of WIN. Before a rank fills a half again, it has awaited the
- * flags of all ranks for the first round of the slice in the other half. Each rank raises this flag
- * only after it has read the half that is filled. The algorithm needs no access to user buffers,
+ * Slices alternate between the halves of WIN. Each rank raises its flag for the first round of
+ * slice k + 1 only after it has read slice k in all windows. So a rank that has awaited these flags
+ * of all ranks may fill the half of slice k again. The algorithm needs no access to user buffers,
  * and makes two copies beyond the reduction.
  * Source: reduce-scatter and allgather (Rabenseifner 2004) through shared memory.
  */

@@ -6,8 +6,9 @@
  *     p = 4    step 0:  0 <=[1 3]=> 1     2 <=[1 3]=> 3     from 0 to 1: the blocks for 1 and 3
  *              step 1:  0 <=[2 2]=> 2     1 <=[3 3]=> 3     from 0 to 2: 0's and 1's block for 2
  *
- * There are log2(p) steps of p / 2 blocks. It is meant for small blocks, since each block is sent
- * log2(p) / 2 times on average.
+ * The brackets hold the destinations of the blocks that the rank on the left sends. There are
+ * log2(p) steps of p / 2 blocks. It is meant for small blocks, since each block is sent log2(p) / 2
+ * times on average.
  * Source: Grama et al., Introduction to Parallel Computing, section 4.5.
  */
 #include "coll/grid.h"

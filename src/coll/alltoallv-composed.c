@@ -10,8 +10,8 @@
  *
  * A row is what a rank sends, ordered by receiver, or what it receives, ordered by sender; both in
  * the order in which struct tt_nodes lists the ranks. So all pieces of a row for one node lie side
- * by side, and a message between nodes is a part of each row. The algorithm is meant for short
- * pieces: each byte crosses the network once, but passes through the memory of two leaders.
+ * by side, and a message between nodes consists of one part of each row. The algorithm is meant for
+ * short pieces: each byte crosses the network once, but passes through the memory of two leaders.
  *
  * A leader has to know the lengths of the pieces of its node. So the ranks exchange all counts
  * before: in each call, or once for a persistent request.

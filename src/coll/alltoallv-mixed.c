@@ -15,8 +15,8 @@
  * Where reading is very dear, long blocks go through the two halves of their part of the window,
  * slice by slice. In turn j a rank fills the halves for slice j of all its blocks, raises its flag
  * to 2 j + 1, copies slice j of the blocks from other ranks, and raises its flag to 2 j + 2 if one
- * of these ranks needs a half again. A rank takes part in as many turns as its longest block has
- * slices.
+ * of these ranks has a slice j + 2 to send to it, which goes into the same half as slice j. A rank
+ * takes part in as many turns as its longest block has slices.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */
 #include "coll/coll-util.h"
@@ -44,7 +44,7 @@ static int64_t usual(const struct tt_map *map)
 struct mixed_way {
     struct tt_parts parts;
     int part;                     /* the number of the receiver's part in the sender's window */
-    int64_t at;                   /* where in that window a short block lies; -1: the block is
+    int64_t at;                   /* where in the sender's window a short block lies; -1: it is
                                    * long */
     struct tt_part_slices slices; /* the slices of a long block */
 };

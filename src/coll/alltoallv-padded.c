@@ -57,7 +57,8 @@ static void pack(struct tt_builder *b, const struct padded_round *r, int64_t blo
 }
 
 /* Returns what all rounds with this radix cost, in bytes: the bytes of the blocks that a rank
- * sends, plus START bytes for each message. START is t_s / t_w in `tutti sim`. */
+ * sends, plus START bytes for each message. START is t_s / t_w (coll.h) with the costs that `tutti
+ * sim` assumes. */
 static int64_t cost_of(int p, int radix, int64_t block)
 {
     enum { START = 1000, LONG = 1 << 30 };

@@ -3,8 +3,8 @@
  * Barrier `logical`: signals go up the logical tree of unequal nodes (topo/logical.h), and down
  * again.
  *
- *     [ 0 <- 1 2 3 ]      first 1 2 3 await 4 6 7; then 0 awaits 1 2 3, and the signals go back
- *            ^ ^ ^
+ *     [ 0 <- 1 2 3 ]      first 4 awaits 5; then 1 2 3 await 4 6 7; then 0 awaits 1 2 3, and the
+ *            ^ ^ ^        signals go back
  *        [4 5][6][7]
  *
  * Between nodes there is one signal in each direction for every node but one.

@@ -162,7 +162,8 @@ struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_ma
 {
     /* A message of more than FEW bytes begins after the first TT_WIN_LINE bytes of WIN, at a cache
      * line. A shorter one begins at 0, because the first bytes travel with the signal. OVERLAPPED
-     * is the length of a slice where ranks can work at the same time. */
+     * is the length of a slice if there is a processor for each rank, so that the ranks can work at
+     * the same time. */
     enum { FEW = 1024, OVERLAPPED = 32 << 10 };
     *base = bytes > FEW && map->win_bytes - TT_WIN_LINE >= 2 * unit ? TT_WIN_LINE : 0;
     int64_t room = map->win_bytes - *base;

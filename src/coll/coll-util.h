@@ -170,12 +170,12 @@ void tt_window_drain(struct tt_builder *b, const struct tt_slices *s, int root,
  * all other ranks that they have read the slice in that half. */
 void tt_window_await_read(struct tt_builder *b, const struct tt_slices *s, int p, int root);
 /* Appends the steps of one turn of rank `me` where reductions go from window to window. `before`
- * names n other ranks, less than TT_OPERANDS, in rank order. The rank awaits them, and combines its
- * IN, in rank order, with what they have in their windows. It puts the result into its own window
- * `win` for the rank `next`, and in turn j raises its flag to 2 j + 1. If `next` is -1, it puts the
- * result into its OUT. The caller raises the flag to 2 j + 2 when nobody reads slice j in the
- * windows of the ranks `before` any more; only after that do these ranks fill this half of their
- * windows again. */
+ * names n other ranks, less than TT_OPERANDS, in rank order. The rank awaits their signals, and
+ * combines its IN with what they have in their windows, in rank order. It puts the result into its
+ * own window `win`, for the rank `next`, and in turn j raises its flag to 2 j + 1. If `next` is -1,
+ * it puts the result into its OUT. Before the ranks `before` fill the same half of their windows
+ * again, they await that the flag of `me` is 2 j + 2. The caller raises the flag to this value when
+ * `me` no longer reads slice j in their windows. */
 void tt_window_pass(struct tt_builder *b, const struct tt_slices *s, struct tt_range win, int me,
                     const int *before, int n, int next);
 

@@ -41,7 +41,7 @@ struct tt_composition;
  * and the other rank gives it. In the plans, the rank that gets a piece, even an empty one, first
  * awaits a signal of the rank that gives the piece, and only then accesses memory of that rank. At
  * the signal, the rank that gets the piece compares the counts of the two ranks; the rank that
- * gives the piece compares nothing. */
+ * gives the piece compares them only if it, too, awaits a signal of the other rank. */
 enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {

@@ -256,8 +256,8 @@ static int slice_phases(const struct tt_composition *how, const struct tt_stage_
     return phases;
 }
 
-/* If the vector is cut into slices, the plan has one phase, because a phase comprises all lanes;
- * build_slices then begins the phases of each lane itself. */
+/* If the vector is cut into slices, the function returns 1, so that tt_composition_build is called
+ * once for all lanes. Then build_slices begins the phases of each slice in the slice's lane. */
 int tt_composition_phases(const struct tt_composition *how, const struct tt_call *call,
                           const struct tt_map *map)
 {

@@ -29,7 +29,8 @@ struct tt_stage_team {
     struct tt_nodes nodes;
     int *leader;              /* the leader of each node: the root on the root's node, else the
                                * first rank */
-    int *peer;                /* the member of each node in a stage of tt_stage_peers */
+    int *peer;                /* the rank of each node in a stage that has one rank of each node
+                               * (tt_stage_peers) */
     int *apart;               /* the numbers 0, 1, 2 ..., as map.node for a stage with one rank of
                                * each node, in which rank k is on node k */
     int64_t *counts, *displs; /* counts and displacements in elements, for each node or for each
@@ -101,8 +102,8 @@ void tt_composition_build(const struct tt_composition *how, struct tt_builder *b
  * node's windows, the last one uses the other half. The call is the team's, but with the node's
  * leader as the root. */
 void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct tt_stage *stage);
-/* Sets *stage to a stage within the node that reduces `bytes` of the inputs into the leader's OUT,
- * or, if tt_stage_is_wide, into the OUT of every rank of the node. */
+/* Sets *stage to a stage within the node that reduces the first `bytes` bytes of the inputs into
+ * the leader's OUT, or, if tt_stage_is_wide, into the OUT of every rank of the node. */
 void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struct tt_stage *stage);
 /* Whether each rank of this node should reduce a part of the vector: the node has many ranks, the
  * message has many bytes, and the windows have room for the parts. */

@@ -3,7 +3,7 @@
  * Gather `binomial`: the gather phase of reduce `halving` on its own. Pieces go to the root along a
  * binomial tree, and each rank passes on all it has.
  *
- *     1>0  3>2  5>4  7>6      ranks counted from the root: i ^ root
+ *     1>0  3>2  5>4  7>6      the number i stands for rank i ^ root
  *     2>0       6>4
  *     4>0
  *
@@ -55,8 +55,8 @@ static struct tt_range begin(struct tt_builder *b, const struct tt_halving *h, c
 }
 
 /* Returns the time if p is a power of two and the radix is 2, else -1. In round t, 2^t pieces reach
- * the root in s slices, or in fewer slices if they have fewer than s elements. The ranks that pass
- * pieces on copy their own piece meanwhile. */
+ * the root. They are cut into h.s slices (halving.h), or into fewer if they have fewer elements,
+ * and each slice is a message. The ranks that pass pieces on copy their own piece meanwhile. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

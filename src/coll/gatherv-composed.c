@@ -8,8 +8,8 @@
  *      0 <===== 4 <- 5            a leader receives the pieces of its node, and sends all of them
  *      0 <=========== 6
  *
- * A scatterv is the same backwards. The pieces of a node, in the order of its ranks, are its run. A
- * run that lies in one place at the root is not copied there.
+ * A scatterv is the same backwards. The pieces of a node, in the order of its ranks, are its run.
+ * If the pieces of a run lie side by side in the root's buffer, the root does not copy them.
  *
  * A leader has to know the lengths of the pieces of its node. So the root sends its counts to all
  * ranks before: in each call, or once for a persistent request.

@@ -9,11 +9,12 @@
  *     3  IN ================================/   the window is too short
  *
  * If ranks put their pieces into the root's buffer, the root's first signal says that its buffer is
- * open. The root gives this signal in any case, so that a rank that wrongly expects to put its
- * piece goes on and compares its counts. Each other rank raises its flag to 1 + j when its piece,
- * or slice j of it, is in place. No rank but the root knows the counts of the others, so the root
- * takes slice j of all pieces before any slice j + 1, and then raises its flag to 2 + j. The root
- * also awaits the ranks whose pieces are empty, because it compares the counts with each rank
+ * open. The root gives this signal in every call: if the counts of a rank and of the root differ,
+ * the rank may await the signal although the root expects no rank to put a piece. At the signal the
+ * rank compares the counts, and finds the error. Each other rank raises its flag to 1 + j when its
+ * piece, or slice j of it, is in place. No rank but the root knows the counts of the others, so the
+ * root takes slice j of all pieces before any slice j + 1, and then raises its flag to 2 + j. The
+ * root also awaits the ranks whose pieces are empty, because it compares the counts with each rank
  * before it reads anything.
  * Source: the shared buffer of shared-memory collectives; single copy by cross-memory attach.
  */

@@ -120,9 +120,10 @@ int tt_halving_partners(const struct tt_halving *h, int k)
 }
 
 /* Returns the place that gets the g-th of the parts that place i gives in step k. A step does up to
- * w halvings, and each halving is a bit of g: the first one is the highest bit. The bit is 0 if the
- * part goes to the other half in this halving, and 1 if it goes to a place in the same half as
- * place i. So the parts that go to the other half in the first halving are given first. */
+ * w halvings, each of which divides the places into two halves. Each halving is a bit of g, and the
+ * first halving is the highest bit. The bit is 0 if the halving separates place i from the place
+ * that gets the part, and 1 if both are in the same half. So the parts for places that the first
+ * halving separates from place i are given first. */
 int tt_halving_partner(const struct tt_halving *h, int i, int k, int g)
 {
     int from = halvings(h, k), n = depth(h, k) - from;
@@ -251,8 +252,8 @@ void tt_halving_held(const struct tt_halving *h, int i, int t, int n, struct tt_
 
 /* ---- Operands ---- */
 
-/* Returns the span of the vector that rank r reduces, now or later. A rank of a pair reduces one
- * half. */
+/* Returns the span of the vector that contains all that rank r reduces in the reduce-scatter phase:
+ * at a rank of a pair, the half that it reduces; at other ranks, what the place keeps in step 0. */
 static struct tt_span area(const struct tt_halving *h, int r)
 {
     int i = tt_halving_place(h, r);

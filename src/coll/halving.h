@@ -184,8 +184,9 @@ struct tt_flow {
     struct tt_turn now; /* the turn that has started */
     tt_started sent[TT_HALVING_RADIX], received[TT_HALVING_RADIX];
 };
-/* Returns a flow in which no turn has started. Turns with the step STRAIGHT send from `at` and
- * receive to `at`. */
+/* Returns a flow in which no turn has started. A flow is a series of turns, in each of which slices
+ * travel while those of the turn before are reduced. Turns with the step STRAIGHT send from `at`
+ * and receive to `at`. */
 struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, struct tt_range at);
 /* Appends the whole reduce-scatter phase by messages, except that its last slice has still to be
  * reduced: the caller goes on with other turns, or with tt_flow_end. */

@@ -289,7 +289,8 @@ static void take(struct tt_builder *b, const struct logical_part *part, struct o
 }
 
 /* Whether this rank sends its input from where it lies, because it is alone on its node and has no
- * children. The signal to its own lane 1 then says that the slice before has been sent. */
+ * children. In turn i, its lane 0 then signals lane 1 that slice i - 1 has been sent, because the
+ * rank waits for each send one turn later. */
 static bool sends_input(const struct logical_part *part)
 {
     return part->local && part->others == 0 && part->at.children == 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pieces that go up and down the logical tree. A rank that passes pieces on keeps them in scratch,
- * in the order of the walk (pieces.h), so a message to or from a child is a part of it.
+ * in the order of the walk (pieces.h). So the pieces of a message to or from a child lie side by
+ * side in the scratch.
  */
 #include "coll/pieces.h"
 

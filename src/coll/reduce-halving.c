@@ -8,7 +8,7 @@
  *     p = 4; two # are one block:
  *     step 0   0<>1  2<>3    [########]  each rank reduces two of the four blocks
  *     step 1   0<>2  1<>3    [####]      each rank reduces one of these two
- *     gather   2>0   3>1     [####]      places counted from the root's: i ^ root
+ *     gather   2>0   3>1     [####]      i stands for place i ^ r (r: the root's place)
  *              1>0           [########]  the root has all four blocks
  *
  * By messages the gather goes along a binomial tree (with radix k a rank receives from k - 1 others

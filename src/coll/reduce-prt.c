@@ -4,8 +4,8 @@
  * Each inner rank waits for slice i of its children, reduces it with its own, and sends it on while
  * slice i+1 arrives. L is the length of the vector in bytes.
  *
- *         0            in and out of an inner rank: 3 L
- *       /   \          reduced there: 2 L
+ *         0            an inner rank receives 2 L bytes, and sends L
+ *       /   \          it reduces 2 L bytes
  *      1     4         the baseline that `halving` is measured against
  *     2 3   5 6
  *

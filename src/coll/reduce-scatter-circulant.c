@@ -4,7 +4,7 @@
  * that it still reduces to rank r + s, and adds what comes from rank r - s to the lower half, where
  * s is the skip of the round.
  *
- *     rank r of 5, skip 3    r r+1 r+2 | r+3 r+4     sends 2 blocks to r+3, and adds 2 to the first
+ *     rank r of 5, skip 3    r r+1 r+2 | r+3 r+4     sends 2 blocks to r+3, adds 2 to blocks r r+1
  *                  skip 2    r r+1 | r+2             sends 1 block to r+2
  *                  skip 1    r | r+1                 sends 1 block to r+1
  *                            r                       the result

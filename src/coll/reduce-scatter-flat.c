@@ -10,11 +10,10 @@
  *     WIN@2    [ input ]  [ input ]  [       ]
  *
  * There is one round if all blocks fit the window. Otherwise slices of every block go through the
- * two halves of the window. A rank fills a half again only after it has awaited the flags of the
- * slice in the other half from all ranks; each rank raises that flag after it has read the slice
- * before. Blocks of different lengths end in the same turn. In place with unequal blocks, the
- * result could overwrite input that is still needed; so the result is kept in scratch until the
- * end.
+ * two halves of the window. Each rank raises its flag for slice k + 1 only after it has read slice
+ * k. So a rank that has awaited the flags of all ranks for slice k + 1 may fill the half of slice k
+ * again. Blocks of different lengths end in the same turn. In place with unequal blocks, the result
+ * could overwrite input that is still needed; so the result is kept in scratch until the end.
  * Source: the first half of allreduce `window` (Rabenseifner 2004, through shared memory).
  */
 #include "coll/coll-util.h"

@@ -56,8 +56,8 @@ static void lead(struct tt_builder *b, const struct tt_call *call, const struct 
 }
 
 /* Appends the steps of a rank other than rank 0; the `last` rank sends nothing. The rank waits for
- * each send in the next turn. In an exscan, which sends from the two halves of scratch in turn, it
- * writes to the same half again only after that. */
+ * each send in the next turn. An exscan sends from the two halves of scratch in turn, so this wait
+ * comes before the rank writes to the same half again. */
 static void pass(struct tt_builder *b, const struct tt_call *call, const struct tt_slices *s,
                  int me, bool last)
 {

@@ -34,8 +34,8 @@ static struct run_of_pieces divide(struct run_of_pieces *run)
     return other;
 }
 
-/* Receives the pieces of the run. Returns where the piece of rank 0 would be if it were in the same
- * buffer. */
+/* Receives the pieces of the run. Returns the place from which their offsets count: the piece of
+ * rank r begins r * bytes behind it. This place may lie before the beginning of the buffer. */
 static struct tt_range receive(struct tt_builder *b, const struct run_of_pieces *run, int from,
                                int64_t bytes)
 {

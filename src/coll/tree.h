@@ -28,8 +28,8 @@ struct tt_tree {
  * if that is a tree; on another network it numbers the tree breadth first. In both cases the ranks
  * of a subtree are not adjacent. In tt_tree_in_order the ranks of a subtree are adjacent, and some
  * of the children come before their parent in rank order. In tt_tree_chain each rank has one child,
- * the next rank (mod p). But in a reduce in rank order, two chains lead to the root: that of the
- * ranks below it, and that of the ranks above it. */
+ * the next rank (mod p). But in a reduce in rank order, two chains lead to the root: one of the
+ * ranks with lower numbers, and one of the ranks with higher numbers. */
 typedef struct tt_tree tt_tree_fn(const struct tt_call *call, const struct tt_map *map, int base,
                                   int me);
 tt_tree_fn tt_tree_binomial, tt_tree_radix, tt_tree_in_order, tt_tree_network, tt_tree_chain;
@@ -45,9 +45,9 @@ void tt_tree_reduce(struct tt_builder *b, const struct tt_call *call, const stru
                     int me, tt_tree_fn *shape, int64_t slice);
 void tt_tree_bcast(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                    int me, int base, tt_tree_fn *shape, int64_t slice);
-/* Append the same steps for the bytes `part` of the message only, in the tree with the root `base`.
- * In a reduce, `base` then sends the result to the root of the collective, if that is another
- * rank. */
+/* Append the steps of tt_tree_reduce and of tt_tree_bcast for the bytes `part` of the message only,
+ * in the tree with the root `base`. In a reduce, `base` then sends the result to the root of the
+ * collective, if that is another rank. */
 void tt_tree_reduce_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                          int me, int base, tt_tree_fn *shape, struct tt_span part, int64_t slice);
 void tt_tree_bcast_part(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,

@@ -265,7 +265,7 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written);
  * how they end: if this rank watches the others itself (f->watch is not NULL), the function returns
  * at once. Otherwise it returns when the end of the rank is recorded or the rank has left the
  * client, or after 10 seconds. If the process still has its memory, or the guard (its parent) has
- * collected it without a record, it returns after one second. */
+ * reaped the process without a record, the function returns after one second. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank);
 
 /* tt_fault_wrap, tt_trace_wrap and tt_tally_wrap put a wrapper in front of f->ops if TUTTI_FAULT,
@@ -302,11 +302,12 @@ struct tt_cost {
      * past the caches (tt_stream), whichever is faster. */
     int percent;
     bool streams; /* tt_stream is faster than plain stores */
-    /* Whether tt_stream fills the windows, and not plain stores. If TUTTI_FILL does not decide
-     * this, it is so if plain stores take more than three times as long as tt_stream. Where the
-     * difference is smaller, plain stores fill most windows faster. The block that is measured is
-     * still in the caches of the process that has read it, whereas windows are filled in turn, and
-     * most of them have left these caches when their turn comes. */
+    /* Whether tt_stream fills the windows, and not plain stores. TUTTI_FILL decides this. If it is
+     * not set, tt_stream fills them if plain stores take more than three times as long as
+     * tt_stream. If the difference is smaller, plain stores fill most windows faster, although they
+     * were slower when measured: the block that is measured is still in the caches of the process
+     * that has read it, whereas windows are filled in turn, and most of them have left these caches
+     * when their turn comes. */
     bool stores_slow;
 };
 /* The ns that another process took to copy 64 KiB that were written by plain stores, and by
