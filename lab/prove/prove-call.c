@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * This file describes a call to the prover: its buffers and their first contents, the ranges that a
- * rank may touch, and the contents that the buffers must have at the end.
+ * Gives the prover what it must know of the collective call whose plans it proves: the buffers with
+ * their first contents, the ranges that a rank may touch, and the contents that the buffers must
+ * have at the end.
  */
 #include "prove/prove-inside.h"
 

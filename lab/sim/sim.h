@@ -105,10 +105,10 @@ struct tt_sim_result {
  * longer than this, either. */
 #define TT_SIM_LONGEST (INT64_MAX / 2)
 
-/* Simulates all phases of all ranks to the end. Returns TUTTI_OK, and then tt_sim_free frees the
- * result. Errors: TUTTI_ERR_LIMIT if the time exceeds TT_SIM_LONGEST or a sum of bytes does not fit
- * in 63 bits; ERR_ARG if ranks wait for ever or a plan has an unknown step (tutti_error() names the
- * rank and the step); ERR_MEMORY, also when `plan` returns NULL. */
+/* Simulates all phases of all ranks (job->phases) to the end. Returns TUTTI_OK, and then
+ * tt_sim_free frees the result. Errors: TUTTI_ERR_LIMIT if the time exceeds TT_SIM_LONGEST or a sum
+ * of bytes does not fit in 63 bits; ERR_ARG if ranks wait for ever or a plan has an unknown step
+ * (tutti_error() names the rank and the step); ERR_MEMORY, also when job->plan returns NULL. */
 tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result);
 void tt_sim_free(struct tt_sim_result *result);
 

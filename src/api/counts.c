@@ -60,9 +60,11 @@ static uint64_t number(int from, int to, struct counts_piece piece)
     return tt_random_next(&random);
 }
 
-/* Returns this rank's balance: the sum of the numbers (see `number`) of the pieces that it sends,
- * minus the sum for the pieces that it expects. If every rank expects what is sent to it, the
- * balances of all ranks add up to 0. If not, they add up to 0 only with a probability of 2^-64. */
+/* Returns this rank's balance. Each piece has a pseudorandom number, which depends on the sender,
+ * the receiver, the length and the hash of the types (0 for an empty piece). The balance is the sum
+ * of the numbers of the pieces that this rank sends, minus the sum of the numbers of the pieces
+ * that it expects. If every rank expects what is sent to it, the balances of all ranks add up to 0.
+ * If not, they add up to 0 only with a probability of 2^-64. */
 static uint64_t balance_of(const struct tt_call *call, int p, int me)
 {
     uint64_t balance = 0;

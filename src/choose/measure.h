@@ -15,9 +15,10 @@
  *   in the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
  *   trial, of which a team has TT_TRIALS at most, follows from that order, too;
  * - only calls that block are measured. A rank may prepare a request, or begin one, before or
- *   after another rank has come to the call that decides, and it must not wait there. So each
- *   request gets a plan of its own, as without measuring (tt_call.steady). A rank that begins a
- *   request where another one makes a call that blocks gets MISMATCH if their algorithms differ.
+ *   after another rank has come to the call that decides, and it must not wait there. So requests
+ *   take no part in trials: each gets a plan of its own, not the cached plan, and its algorithm is
+ *   chosen as if nothing were measured (tt_call.steady). A rank that begins a request where another
+ *   one makes a call that blocks gets MISMATCH if their algorithms differ.
  *
  * If a rank fails before the exchange, it breaks the team, as in any other call.
  *

@@ -34,8 +34,9 @@ struct tt_direction {
     struct tt_range tmp[2];
 };
 
-/* Returns a direction with these members, upwards (step 1) or downwards (step -1), and takes its
- * scratch. */
+/* Returns the direction with the given values of the members of struct tt_direction: `step` (1:
+ * upwards, -1: downwards), `n`, `last` and `last_off`. Allocates its two scratch buffers in the
+ * plan that `b` builds. */
 struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_line *line, int step,
                                     int n, int64_t last, int64_t last_off);
 /* Copies to the scratch the blocks that are to be sent, which lie in the buffer `from`. If `from`

@@ -117,7 +117,10 @@ struct tt_fabric {
     bool *same_process;
     /* what reading costs, the same number on all ranks (`times` of struct tt_cost, below) */
     int read_cost;
-    /* `stored_times` and `percent` of struct tt_cost (below), as measured on this node */
+    /* What reading costs, as measured on this node. read_stored_cost: the time of reading as a
+     * multiple of the time to move the bytes through shared memory that plain stores fill.
+     * read_percent: the time of reading in per cent of the time to move them through shared memory
+     * in the faster way (`stored_times` and `percent` of struct tt_cost, below). */
     int read_stored_cost, read_percent;
     bool streams, stores_slow; /* the members of struct tt_cost with these names */
     /* the machine model of rank 0, which all ranks of the job use */

@@ -100,8 +100,9 @@ struct tt_wire_ops {
                               struct tt_port **port);
     /* Advances a port whose links are closed, and receives no more packets. True: there is nothing
      * left to wait for. A port that is closed before port_drain has returned true may cut
-     * connections that its peers are still setting up. If a process has several ports that peers
-     * wait for, drain them in turn. */
+     * connections that its peers are still setting up. If a process has several ports, peers may
+     * wait for any of them: call port_drain for each port once, and repeat this until it has
+     * returned true for all of them. */
     bool (*port_drain)(struct tt_port *port);
     /* the links of the port must be closed before; does not wait */
     void (*port_close)(struct tt_port *port);

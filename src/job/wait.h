@@ -76,7 +76,8 @@ struct tt_wait_policy {
     int cores;        /* processors that the ranks of the node can keep busy */
     int64_t sleep_ns; /* the longest sleep */
     struct tt_wait_hook hook;
-    /* the lock of the client, which waits release; NULL: threads do not share the client */
+    /* the lock of the client: a thread releases it while it waits. NULL: threads do not share the
+     * client */
     struct tt_lock *lock;
     /* a wait makes all its yields, even if other programs seem to want the processors */
     bool exact;

@@ -23,7 +23,8 @@ bool tt_leave_advance(tutti_context *context);
 
 /* Posts work, whose node the caller has allocated. Any thread may call this function. */
 void tt_work_post(tutti_context *context, struct tt_work *work);
-/* Runs the work that was posted, in the order of posting; returns how many nodes there were. */
+/* Runs the work that was posted, in the order of posting. Returns how many items of work there
+ * were. */
 int tt_work_do(tutti_context *context);
 /* Drops the work that was posted and not run. */
 void tt_work_drop(tutti_context *context);

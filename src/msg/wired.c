@@ -532,8 +532,8 @@ static bool is_drained(const tutti_context *c)
     return !c->port || c->msg->ops->port_drain(c->port);
 }
 
-/* Closes the links of all contexts, and then drains the ports of the contexts in turn, since
- * another rank that closes its links may wait for any of these ports. */
+/* Closes the links of all contexts, and then drains the ports of the contexts, each a little in
+ * every round, since another rank that closes its links may wait for any of these ports. */
 void tt_wired_close_links(struct tt_msg *msg)
 {
     int64_t end = tt_clock_ns() + TT_PARTING_NS;

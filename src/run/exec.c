@@ -497,9 +497,9 @@ void tt_exec_owe(struct tt_exec *exec)
     count_request(exec->team, 1);
 }
 
-/* Clears `owed` of the slot (struct tt_opening) only if `owed` still has the number of this
- * execution: a newer execution may have the slot now, and may have stored its own number. An
- * execution that failed may have had no slot. */
+/* The roll call reads in `owed` of a slot (struct tt_opening) for which execution the program has
+ * not completed the request yet. This function clears `owed` only if it still has the number of
+ * this execution: a newer one may have the slot now. An execution that failed may have had none. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;

@@ -301,10 +301,12 @@ void tt_operation_unlist(struct tt_operation *x);
  * the operation completes later. Other errors: those of tt_msg_transfer. */
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
                                const struct tt_remote_packet *packet, size_t header_bytes);
-/* Handles the status that the attempt to start the operation returned. If the start failed, the
- * operation ends, or stays listed as closed (struct tt_operation). Returns OK if the operation was
- * started, or if other code reports the failure, as for a lost rank (PEER); else returns the
- * status. */
+/* Handles the status that the attempt to start the operation returned. After an error the operation
+ * ends, with one exception: ARG for a buffer that the peer opened says that the peer has failed or
+ * left and so has closed the buffer. Then the operation gets `closed` and stays in the list of its
+ * execution, until the execution ends because of the lost peer. Returns OK if the operation was
+ * started, in the case of the exception, and for PEER, because other code reports lost ranks; else
+ * returns the status. */
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status);
 /* The completion callback of operations; `arg` is the operation. */
 void tt_remote_moved(tutti_context *context, void *arg, tutti_status status);

@@ -45,7 +45,8 @@ static int64_t value(int from, int to, int64_t i)
 
 struct forward_lists {
     int64_t counts[2][RANKS], displs[RANKS]; /* counts[0]: sent, counts[1]: received */
-    /* the piece that expect_mismatch announces with `huge` is longer than each of these buffers */
+    /* With `huge` (see expect_mismatch), rank 2 sends rank 6 a piece that is longer than each of
+     * these buffers: the library must find the mismatch before it moves this piece. */
     int64_t out[RANKS * MOST], in[RANKS * MOST];
 };
 
