@@ -24,13 +24,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "boot/directory.h"
-#include "boot/notice.h"
-#include "boot/question.h"
+#include "boot/inboxes.h"
 #include "boot/records.h"
 #include "boot/share.h"
 #include "boot/watch-net.h"
@@ -51,9 +49,6 @@ struct machines_member {
      * fences for the names of the leaders' sockets. shown: this rank has begun the fence for the
      * address records of its last client. */
     bool has_names, shown;
-    int inbox;      /* the inbox of this node's ranks; -1: the job has one node */
-    uint64_t token; /* the token of the inbox, set on the rank that made the inbox; else 0 */
-    struct tt_inbox *inbox_of; /* the inbox of each node, once the nodes have agreed */
 };
 
 /* NEVER: this process has joined no job by PMIx or by an allgather. IN: it has joined one, and has
@@ -162,14 +157,6 @@ static int shared_of(const struct machines_member *m)
     return m->nodes > 1 ? 2 : 1;
 }
 
-static tutti_status open_inbox(struct machines_member *m)
-{
-    if (m->nodes < 2) return TUTTI_OK;
-    TT_TRY(tt_inbox_open(&m->inbox));
-    if (getrandom(&m->token, sizeof m->token, 0) == sizeof m->token) return TUTTI_OK;
-    return tt_fail_errno(TUTTI_ERR_SYSTEM, "cannot draw a random number");
-}
-
 /* Waits until all ranks have come to the fence. Returns an error if a rank has died, or does not
  * come within TUTTI_BOOT_TIMEOUT. */
 static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
@@ -228,7 +215,7 @@ static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
 {
     struct tt_job_page *job = tt_segment_page(segment);
     int64_t until = boot_deadline();
-    const int fds[TT_SHARE_MOST] = {segment->fd, m->inbox};
+    const int fds[TT_SHARE_MOST] = {segment->fd, tt_inboxes_held()};
     TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name)));
     TT_TRY(bring_names(m));
     for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
@@ -247,7 +234,7 @@ static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],
                          struct tt_segment *segment)
 {
     struct tt_share share;
-    TT_TRY(open_inbox(m));
+    if (m->nodes > 1) TT_TRY(tt_inboxes_open());
     TT_TRY(tt_segment_create_on(segment, m->size, m->node, m->nodes, m->rank));
     for (int r = 0; r < m->size; r++)
         memcpy(tt_segment_page(segment)->rank[r].host, host[r], TT_JOB_HOST);
@@ -280,7 +267,7 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
                        "rank %d published an invalid name for the socket of the job's memory",
                        m->first);
     TT_TRY(tt_share_take(name, m->rank, boot_deadline(), fds, shared_of(m)));
-    m->inbox = fds[1];
+    tt_inboxes_hold(fds[1]);
     return tt_segment_attach(segment, fds[0], m->rank);
 }
 
@@ -349,8 +336,7 @@ static tutti_status join(struct machines_member *m, struct tt_segment *segment)
     char(*host)[TT_JOB_HOST] = tt_alloc((size_t)m->size * sizeof *host);
     int *leader = tt_alloc((size_t)m->size * sizeof *leader);
     m->node = tt_alloc((size_t)m->size * sizeof *m->node);
-    m->inbox_of = tt_calloc((size_t)m->size, sizeof *m->inbox_of);
-    tutti_status status = host && leader && m->node && m->inbox_of
+    tutti_status status = host && leader && m->node && tt_inboxes_make(m->size)
                               ? place(m, host, leader)
                               : tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", m->size);
     if (status == TUTTI_OK) status = get_segment(m, host, segment);
@@ -371,17 +357,16 @@ static tutti_status give_up(struct machines_member *m, tutti_status status)
     snprintf(text, sizeof text, "%s", tutti_error());
     send_error(m, status);
     tt_directory()->close();
-    if (m->inbox >= 0) close(m->inbox);
+    tt_inboxes_close();
     tt_free(m->node);
-    tt_free(m->inbox_of);
-    *m = (struct machines_member){.inbox = -1};
+    *m = (struct machines_member){0};
     return tt_fail(status, "%s", text);
 }
 
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank)
 {
     struct machines_member *m = &joined.member;
-    *m = (struct machines_member){.inbox = -1};
+    *m = (struct machines_member){0};
     TT_TRY(tt_directory()->open(&m->rank, &m->size));
     *rank = m->rank;
     tutti_status status = join(m, segment);
@@ -418,9 +403,8 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .read_cost = f->read_cost,
                          .stamp = f->job->stamp,
                          .kernel = tt_host_kernel(),
-                         .ranks = f->job->arenas,
-                         .token = joined.member.token,
-                         .inbox = tt_inbox_port(joined.member.inbox)};
+                         .ranks = f->job->arenas};
+    tt_inboxes_describe(&t);
     t.addresses = (uint8_t)tt_host_addresses(t.address);
     snprintf(t.version, sizeof t.version, "%s", tutti_version());
     t.machine = f->machine;
@@ -547,7 +531,7 @@ static tutti_status compare_all(struct tt_fabric *f, const struct tt_terms *mine
         int leader = leader_of(f->job, node);
         TT_TRY(terms_from(f, leader, &theirs));
         TT_TRY(compare(mine, &theirs, f->job->rank[leader].host));
-        tt_inbox_of_terms(&joined.member.inbox_of[node], &theirs);
+        tt_inboxes_learn(node, &theirs);
         if (node != f->job->rank[f->me].node) tt_warnings_add(&f->warnings, &theirs.warnings);
         add_use(&all, &theirs);
         f->everywhere &= theirs.accesses;
@@ -616,68 +600,4 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
     tutti_status shown = tt_records_put(f->client, &record);
     tutti_status met = fence(f);
     return met != TUTTI_OK ? met : shown;
-}
-
-/* ---- Notices ---- */
-
-/* Returns whether some rank of the node has neither left nor failed. */
-static bool has_living(const struct tt_fabric *f, int node)
-{
-    for (int r = 0; r < f->size; r++)
-        if (f->job->rank[r].node == node && tt_common_state(f->job, f->common, r) < TT_RANK_LEFT)
-            return true;
-    return false;
-}
-
-void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice)
-{
-    const struct machines_member *m = &joined.member;
-    int here = f->job->rank[f->me].node;
-    for (int node = 0; node < m->nodes; node++)
-        if (tt_notice_goes(here, node, m->nodes) && has_living(f, node))
-            tt_notice_send(&m->inbox_of[node], notice, tt_peer_timeout());
-}
-
-int tt_machines_inbox(const struct tt_fabric *f)
-{
-    return tt_directory_serves(f->job) && joined.member.inbox_of ? joined.member.inbox : -1;
-}
-
-void tt_machines_take_notices(struct tt_fabric *f)
-{
-    struct tt_notice notice;
-    int asker;
-    const struct machines_member *m = &joined.member;
-    /* Without the nodes' terms this rank has no token of the inbox yet, and takes no notices. */
-    if (m->inbox < 0 || !tt_directory_serves(f->job) || !m->inbox_of[m->node[m->rank]].port) return;
-    while (tt_inbox_take(m->inbox, m->inbox_of[m->node[m->rank]].token, &notice, &asker)) {
-        if (!notice.asks)
-            tt_notice_note(f->job, &notice);
-        else if (f->answer_roll)
-            f->answer_roll(f, asker);
-        else
-            close(asker);
-    }
-    (void)tt_notice_advance();
-}
-
-bool tt_machines_ask(struct tt_fabric *f, int64_t until_ns, tt_answer_fn *fn, void *arg)
-{
-    const struct machines_member *m = &joined.member;
-    int here = f->job->rank[f->me].node;
-    struct tt_notice notice = {
-        .client = (uint32_t)f->client, .from = f->me, .about = f->me, .asks = true};
-    if (tt_machines_inbox(f) < 0) return false;
-    struct tt_question *questions = tt_calloc((size_t)m->nodes, sizeof *questions);
-    if (!questions) return false;
-    for (int node = 0; node < m->nodes; node++)
-        if (node != here && has_living(f, node)) questions[node].to = &m->inbox_of[node];
-    tt_question_ask(questions, m->nodes, &notice, until_ns);
-    for (int node = 0; node < m->nodes; node++) {
-        const struct tt_question *q = &questions[node];
-        if (node != here) fn(arg, node, q->to != NULL, q->answered ? q->text : NULL);
-        tt_free(q->text);
-    }
-    tt_free(questions);
-    return true;
 }

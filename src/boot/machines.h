@@ -38,21 +38,4 @@ tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
  * addresses, `port` and the network address `wire` (bytes 0: none). Errors: BOOT, LIMIT, MEMORY. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
 
-/* tt_machines_notify starts to send a notice (notice.h) to the other nodes.
- * tt_machines_take_notices records in the job's page the notices that have come, and answers the
- * questions that have come. For a client on several nodes. */
-void tt_machines_notify(struct tt_fabric *f, const struct tt_notice *notice);
-void tt_machines_take_notices(struct tt_fabric *f);
-/* Returns the descriptor of this node's inbox, which becomes readable when a notice has come; -1:
- * there is none. */
-int tt_machines_inbox(const struct tt_fabric *f);
-
-/* Asks all other nodes that have living ranks what their ranks do, and waits for the answers until
- * until_ns (tt_clock_ns). Calls `fn` for each other node in order, with the text of the node's
- * answer, or NULL; `asked`: the node was asked, because it has living ranks. Returns false and
- * calls nothing if this is no job on several nodes, the nodes have not met yet, or there is no
- * memory. */
-typedef void tt_answer_fn(void *arg, int node, bool asked, const char *text);
-bool tt_machines_ask(struct tt_fabric *f, int64_t until_ns, tt_answer_fn *fn, void *arg);
-
 #endif

@@ -46,7 +46,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "boot/machines.h"
+#include "boot/inboxes.h"
 #include "boot/records.h"
 #include "boot/notice.h"
 #include "boot/directory.h"
@@ -352,7 +352,7 @@ void tt_watch_look(struct tt_fabric *f)
     struct tt_watch *w = f->watch;
     if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
     if (pthread_mutex_trylock(&w->lock) != 0) return;
-    tt_machines_take_notices(f);
+    tt_inboxes_take(f);
     for (struct peer **at = &w->active, *p; (p = *at) != NULL;) {
         look_at(f, p);
         if (p->state != DONE) {
@@ -489,7 +489,7 @@ static void send_notice(struct tt_fabric *f, int rank)
                                .code = failure.code,
                                .team = failure.team};
     if (failure.why) snprintf(notice.why, sizeof notice.why, "%s", failure.why);
-    tt_machines_notify(f, &notice);
+    tt_inboxes_notify(f, &notice);
 }
 
 static bool is_unnoticed(const struct tt_fabric *f, int rank)
@@ -525,11 +525,11 @@ void tt_watch_leave(struct tt_fabric *f)
     if (!f->watch || f->job->nodes < 2) return;
     struct tt_notice notice = {
         .client = (uint32_t)f->client, .from = f->me, .about = f->me, .left = true};
-    tt_machines_take_notices(f);
+    tt_inboxes_take(f);
     if (tt_common_state(f->job, f->common, f->me) == TT_RANK_FAILED)
         tt_watch_notify(f);
     else
-        tt_machines_notify(f, &notice);
+        tt_inboxes_notify(f, &notice);
     tt_notice_flush(tt_clock_ns() + LEAVE_FOR);
 }
 
@@ -630,9 +630,9 @@ static void unlist(const struct tt_watch *w)
 static void *answer_all(void *arg)
 {
     struct tt_fabric *f = arg;
-    struct pollfd p[2] = {{.fd = tt_machines_inbox(f), .events = POLLIN},
+    struct pollfd p[2] = {{.fd = tt_inboxes_fd(f), .events = POLLIN},
                           {.fd = f->watch->stop, .events = POLLIN}};
-    while (poll(p, 2, -1) < 0 || !p[1].revents) tt_machines_take_notices(f);
+    while (poll(p, 2, -1) < 0 || !p[1].revents) tt_inboxes_take(f);
     return NULL;
 }
 
@@ -651,7 +651,7 @@ static bool begin_thread(struct tt_fabric *f)
 void tt_watch_answer(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
-    if (!w || !f->watchdog_ns || tt_machines_inbox(f) < 0) return;
+    if (!w || !f->watchdog_ns || tt_inboxes_fd(f) < 0) return;
     w->stop = eventfd(0, EFD_CLOEXEC);
     if (w->stop < 0 || begin_thread(f)) return;
     close(w->stop);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "boot/machines.h"
+#include "boot/inboxes.h"
 #include "boot/question.h"
 
 /* ---- Reading ---- */
@@ -832,7 +832,7 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
     char *text = NULL;
     size_t n = 0;
     all.out = f && f->job->nodes > 1 ? open_memstream(&text, &n) : NULL;
-    bool several = all.out && tt_machines_ask(f, tt_clock_ns() + ANSWER_NS, print_answer, &all);
+    bool several = all.out && tt_inboxes_ask(f, tt_clock_ns() + ANSWER_NS, print_answer, &all);
     if (several) p->node = f->job->rank[f->me].node;
     if (several) print_host(p->page, p->node, out);
     print_part(p, out);
