@@ -300,12 +300,12 @@ static tutti_status advance(tutti_context *c)
         tt_peer_look_for_lost(c);
     uint64_t news = atomic_load_explicit(&c->mailbox->news, memory_order_relaxed);
     if (tt_unlikely((news & ~(uint64_t)TT_MAILBOX_IN_USE) || c->announced))
-        status = tt_inbox_adopt(c);
+        status = tt_rings_adopt(c);
     if (tt_unlikely(c->losing && status == TUTTI_OK)) {
-        status = tt_inbox_read_last(c);
+        status = tt_rings_read_last(c);
         lose_peers(c);
     }
-    if (tt_likely(status == TUTTI_OK && c->inlets > 0)) status = tt_inbox_read(c);
+    if (tt_likely(status == TUTTI_OK && c->inlets > 0)) status = tt_rings_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
     bool pulls = c->ranges || atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0;
     if (tt_unlikely(pulls)) tt_pull_advance(c);

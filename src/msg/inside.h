@@ -430,11 +430,11 @@ void tt_receive_drop(struct tt_peer *peer);
 /* ---- Packet rings that peers write (receive.c) ---- */
 
 /* Opens the packet rings that peers have announced. Errors: MEMORY. */
-tutti_status tt_inbox_adopt(tutti_context *context);
+tutti_status tt_rings_adopt(tutti_context *context);
 /* Handles the packets in the rings. Errors: MEMORY (the next packet stays in its ring). */
-tutti_status tt_inbox_read(tutti_context *context);
+tutti_status tt_rings_read(tutti_context *context);
 /* Handles all packets of the peers that are `going`. Errors: MEMORY. */
-tutti_status tt_inbox_read_last(tutti_context *context);
+tutti_status tt_rings_read_last(tutti_context *context);
 
 /* ---- Regions (region.c) ---- */
 

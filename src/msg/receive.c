@@ -584,7 +584,7 @@ static tutti_status adopt_one(tutti_context *c, int64_t offset, int64_t *next)
 
 /* Adopts all rings in the list in the mailbox. c->announced is the rest of a list that was taken
  * from the mailbox before. If there is no memory for a ring now, the next advance adopts it. */
-tutti_status tt_inbox_adopt(tutti_context *c)
+tutti_status tt_rings_adopt(tutti_context *c)
 {
     while (true) {
         if (c->announced == 0) {
@@ -620,7 +620,7 @@ static tutti_status read_one(tutti_context *c, int i, uint64_t mark)
     return TUTTI_OK;
 }
 
-tutti_status tt_inbox_read_last(tutti_context *c)
+tutti_status tt_rings_read_last(tutti_context *c)
 {
     uint64_t mark;
     for (int i = 0; i < c->inlets; i++)
@@ -629,7 +629,7 @@ tutti_status tt_inbox_read_last(tutti_context *c)
     return TUTTI_OK;
 }
 
-tutti_status tt_inbox_read(tutti_context *c)
+tutti_status tt_rings_read(tutti_context *c)
 {
     uint64_t mark;
     for (int i = 0; i < c->inlets; i++)
