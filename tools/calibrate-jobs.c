@@ -29,7 +29,7 @@ enum { REPEATS = 3, TOLERATED = 4 };
 
 /* ---- A step ---- */
 
-/* stands for plans that belong to no collective */
+/* the call signature of the plans that are measured here, which belong to no collective */
 static const struct tt_call_signature steps_signature = {.coll = -1};
 
 static struct tt_plan *make_copies(int n)
@@ -112,9 +112,9 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job, and the number of the model (`number`, a cost) that is found from the job's time. The
- * lower limit of this number is the number `least` of the model, or, if both are the same number,
- * the value of it that was measured in this process. */
+/* A job, and the number of the model that is found from the time of the job: `number`, a cost. The
+ * number is not set below a lower limit. This limit is the model's number `least`; but if `least`
+ * is the same as `number`, the limit is the value of it that was measured in this process. */
 struct fit {
     enum tt_machine_number number, least;
     const char *problem; /* the problem, without its number of ranks */
@@ -190,10 +190,11 @@ static bool set_line(struct tt_machine *m, const struct small_jobs *jobs, int i,
     return set_number(m, TT_MACHINE_line, PS_OF_NS, jobs, i, agrees);
 }
 
-/* Sets all numbers by the times of the jobs. Sets *wrong to the first job that was so fast that the
- * model predicts a clearly longer time even with the lower limit of the job's number; to FITS if
- * there is none. With one processor, a barrier mainly measures the turns of the ranks, so the
- * number `call` stays as measured in this process. */
+/* Sets all numbers by the times of the jobs. Sets *wrong to the index of the first job that took
+ * clearly less time than the model predicts, although the number that is found from this job
+ * (struct fit) is at its lower limit; to FITS if there is no such job. With one processor, a
+ * barrier mainly measures the turns of the ranks, so the number `call` stays as measured in this
+ * process. */
 static bool set_numbers(struct tt_machine *m, const struct small_jobs *jobs, int *wrong)
 {
     struct tt_machine before = *m;

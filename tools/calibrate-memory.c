@@ -370,8 +370,9 @@ static int64_t in_order(struct times *times, int place)
     return times->ns[place] * PS_OF_NS;
 }
 
-/* Returns a time in ps minus the time of settle(), but at least one ps for each byte: a processor
- * may copy a few bytes in the time that settle() takes anyway. */
+/* Returns a time in ps minus the time that settle(), which waits until all bytes are stored, takes
+ * alone. Returns at least one ps for each byte: a processor may copy a few bytes in the time that
+ * settle() takes anyway. */
 static int64_t without_settling(int64_t ps, int64_t bytes)
 {
     return tt_max(bytes, ps - calibration.settle_ps);

@@ -22,7 +22,7 @@
 
 enum { PS_OF_NS = 1000, ACK = 8 };
 
-/* stands for plans that belong to no collective */
+/* the call signature of the plans that are measured here, which belong to no collective */
 static const struct tt_call_signature network_signature = {.coll = -1};
 
 /* How often messages of a size are sent in a plan, and how often the plan is executed. */

@@ -8,8 +8,8 @@
 #include "api/api.h"
 
 /* Measures the network of the model between the two ranks of `world`, which are on two nodes.
- * Collective; the result is for rank 0 only, whose model `machine` already has all numbers of one
- * node. Errors: those of collectives. */
+ * Collective; the result is for rank 0 only, whose model `machine` already has everything but the
+ * network. Errors: those of collectives. */
 tutti_status tt_calibrate_network(tutti_team *world, struct tt_machine *machine);
 
 #endif

@@ -19,9 +19,11 @@ enum { CHUNK = 4 << 20 };
 
 struct output {
     const char *name;
-    int fd;         /* -1 if it is not open */
-    int32_t apart;  /* each rank writes its own part; if not, rank 0 writes all parts */
-    int64_t *sizes; /* p sizes of parts, then the three lists of struct fetch */
+    int fd;        /* -1 if it is not open */
+    int32_t apart; /* each rank writes its own part; if not, rank 0 writes all parts */
+    /* the p sizes of the parts, and after them memory for the lists `send`, `recv` and `none` of
+     * struct fetch, p numbers each */
+    int64_t *sizes;
 };
 
 /* Writes all bytes: in order, or at `offset` if that is not negative. */

@@ -178,10 +178,11 @@ void tt_stream(void *to, const void *from, size_t n);
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the least and the most TUTTI_RADIX */
 
-/* While the program runs, each rank of a team measures plain stores and tt_stream. It begins to
- * fill windows by tt_stream if plain stores take at least TT_STORES_SLOW times as long, and it
- * returns to plain stores when these are faster (run/filling.c). TUTTI_FILL overrides the
- * measurement. tt_stream is used for pieces of at least TT_STREAM_LEAST bytes. */
+/* While the program runs, each rank of a team measures plain stores, and the stores of tt_stream,
+ * which bypass the caches. The rank begins to fill windows by tt_stream if plain stores take at
+ * least TT_STORES_SLOW times as long, and it returns to plain stores when these are faster
+ * (run/filling.c). TUTTI_FILL overrides the measurement. tt_stream is used for pieces of at least
+ * TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */

@@ -51,7 +51,8 @@ struct tt_file_change {
     /* Returns whether a line of the old file stays. `line` is not empty and has no newline. The
      * function may record the contents of the line in `arg`. */
     bool (*stays)(const char *line, void *arg);
-    void (*add)(FILE *out, void *arg); /* prints the new lines, which follow those that stay */
+    /* prints the new lines, which the file has after the old lines that stay */
+    void (*add)(FILE *out, void *arg);
     void *arg;
 };
 /* Changes a file of lines, and makes it and its folder if they do not exist. The folder is locked

@@ -60,8 +60,8 @@ static bool read_numbers(const char *text, int64_t *to, int n)
     return *text == '\0';
 }
 
-/* Reads n numbers as read_numbers does, and returns false also if one of them is no possible
- * time. */
+/* Reads n times. Returns false unless the text consists of exactly n whole numbers, each of which
+ * is a possible time. */
 static bool read_times(const char *text, int64_t *to, int n)
 {
     bool good = read_numbers(text, to, n);

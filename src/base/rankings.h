@@ -56,8 +56,8 @@ struct tt_rankings {
      * rankings that were replaced later */
     uint32_t computed;
     uint32_t forgotten; /* how many times a new ranking replaced an older one */
-    /* for each collective, with and without shared buffers: 1 + the index of the ranking that was
-     * found last; 0: no ranking was found yet */
+    /* for each collective two entries, for shapes whose `shared` is 0, and whose `shared` is 1: 1 +
+     * the index of the ranking that was found last for such a shape; 0: none was found yet */
     uint8_t last[TT_RANKINGS_KINDS];
     struct tt_ranking ranking[TT_RANKINGS_MOST];
 };

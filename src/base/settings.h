@@ -113,7 +113,8 @@ struct tt_known_setting {
     const char *name; /* such as "TUTTI_LOG" */
     enum tt_setting_kind kind;
     int64_t least, most; /* the range of a NUMBER or of SECONDS */
-    const char *words;   /* the list for a WORD or WORDS, separated by spaces */
+    /* the words that a setting of kind WORD or WORDS accepts, separated by spaces */
+    const char *words;
     enum tt_setting_rule rule;
     const char *otherwise, *does;
 };

@@ -25,7 +25,9 @@ enum tt_reach_word {
  * an enum tt_reach_word. choose/wisdom.c defines the meanings of `coll`, `type`, `op` and
  * `algorithm`, and ignores a line with a number that has no meaning. */
 struct tt_wise {
-    int64_t bytes; /* the bytes that a rank contributes, as in a problem string */
+    /* the bytes that a rank contributes; in an alltoall, scatter, reduce_scatter or
+     * reduce_scatter_block: to each rank */
+    int64_t bytes;
     /* slice: bytes of a slice; radix: branching of trees; 0: the algorithm's own value */
     int64_t slice;
     int32_t radix;

@@ -80,7 +80,7 @@ struct tt_notice {
     int32_t cause, code;
     /* the team on which `about` got the error `code`; TT_NO_TEAM: it failed for another cause */
     uint64_t team;
-    /* the text of the error on that team; "": there is none */
+    /* the text of the error that `about` got on the team `team`; "": there is none */
     char why[TT_FINDING_TEXT];
 };
 

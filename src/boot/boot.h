@@ -38,8 +38,8 @@ tutti_status tt_boot_show(struct tt_fabric *f, const void *address, size_t bytes
  * tt_boot_address or tt_boot_context_address. */
 struct tt_asked {
     struct tt_reply *reply;
-    /* the time by which the job's server must answer; after this time the rank's host counts as cut
-     * off */
+    /* the time by which the launcher's server must answer; if it has not answered by then, the rank
+     * that this request is about is marked as failed */
     int64_t until_ns;
     /* the time at which to ask again for an address that the server does not know yet */
     int64_t again_ns;
@@ -49,18 +49,20 @@ struct tt_asked {
     int64_t pause_ns; /* the last pause before asking again */
     bool refused;     /* there is no address, and no further request is made */
 };
-/* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the job's
- * server and gives it a moment to answer; later calls check for the answer. AGAIN: there is no
- * answer yet. Errors: PEER (the rank has no address, or the server has not answered for
+/* Stores the address of another rank in address[TT_WIRE_ADDRESS]. The first call asks the
+ * launcher's server and gives it a moment to answer; later calls check for the answer. AGAIN: there
+ * is no answer yet. Errors: PEER (the rank has no address, or the server has not answered for
  * TUTTI_PEER_TIMEOUT; in the second case the rank is marked as failed). */
 tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *asked, void *address,
                              size_t *bytes);
-/* Publishes the address of a context of this rank's client, but not of context 0. Does nothing on
- * one node. Errors: BOOT. */
+/* Publishes the address of a context of this rank's client. The context is not context 0, whose
+ * address tt_boot_show publishes. Does nothing in a job on one node, and where other ranks cannot
+ * ask for the address (tt_records_put_context). Errors: BOOT. */
 tutti_status tt_boot_show_context(const struct tt_fabric *f, int context, const void *address,
                                   size_t bytes);
-/* Does what tt_boot_address does, for any context of another rank but context 0. AGAIN: the server
- * has not answered, or does not know the context yet. */
+/* Stores the address of a context of another rank, other than context 0, in
+ * address[TT_WIRE_ADDRESS], and its length in *bytes. AGAIN: the server has not answered, or does
+ * not know the context yet. No other error is returned. */
 tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int context,
                                      struct tt_asked *asked, void *address, size_t *bytes);
 /* Cancels a request to the server. */

@@ -69,8 +69,8 @@ struct tt_gather {
 /* Makes the caller's allgather the provider of this process. A later call replaces the function and
  * its argument. */
 void tt_directory_gather(const struct tt_gather *gather);
-/* tt_directory_is_gathered returns whether tt_directory_gather was called; tt_directory_differs
- * returns whether it was called with another rank or size. */
+/* tt_directory_is_gathered returns whether tt_directory_gather was called. tt_directory_differs
+ * returns whether the rank or the size in `gather` differs from that of the last such call. */
 bool tt_directory_is_gathered(void);
 bool tt_directory_differs(const struct tt_gather *gather);
 

@@ -383,7 +383,7 @@ static struct tt_reply *ask(int rank, const char *key, bool anew)
 /* ---- The session ---- */
 
 /* Fails because this process was given a rank that is not in the job. The other ranks get the error
- * in their first call. */
+ * in their first call of the allgather. */
 static tutti_status refuse_rank(void)
 {
     char text[WHY];

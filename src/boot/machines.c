@@ -80,8 +80,8 @@ static void set_stage(enum stage stage)
 }
 
 /* Waits for the value that the rank has published under the key. Stores its length in *n, and its
- * bytes in to[], which has room for `room` bytes. `anew`: asks the server itself (directory.h).
- * Errors: BOOT. */
+ * bytes in to[], which has room for `room` bytes. If `anew` is true, an older value that the PMIx
+ * library has kept does not count, and the PMIx server is asked (directory.h). Errors: BOOT. */
 static tutti_status await_value(int rank, const char *key, bool anew, void *to, size_t room,
                                 size_t *n)
 {

@@ -34,8 +34,9 @@ tutti_status tt_machines_return(void);
  * read_cost, cores and policy (the wait policy) for the whole job, and one_kernel. Errors: BOOT,
  * VERSION, MISMATCH, PEER (the ranks of another node cannot go on). */
 tutti_status tt_machines_agree(struct tt_fabric *f, tutti_status status);
-/* Collective, after tt_machines_agree: publishes this rank's address record, with the host's
- * addresses, `port` and the network address `wire` (bytes 0: none). Errors: BOOT, LIMIT, MEMORY. */
+/* Collective, after tt_machines_agree: publishes this rank's address record. Besides the host's
+ * addresses, it has `port`, at which other ranks watch this rank until it leaves the client, and
+ * the network address `wire`, of `bytes` bytes (0: there is none). Errors: BOOT, LIMIT, MEMORY. */
 tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wire, size_t bytes);
 
 #endif

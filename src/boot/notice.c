@@ -19,7 +19,8 @@ enum {
     /* seconds after which the kernel gives a connection to this process even if its record has not
      * arrived */
     DATA_S = 5,
-    /* milliseconds that this process then waits for the record */
+    /* milliseconds that this process waits for the record of a connection that the kernel has given
+     * to it */
     DATA_MS = 10,
     LOOK_MS = 1
 };
@@ -140,8 +141,8 @@ void tt_notice_flush(int64_t until_ns)
 
 /* ---- The inbox ---- */
 
-/* With TCP_DEFER_ACCEPT, accept returns a connection only when its record has arrived, so no rank
- * has to wait for a record. */
+/* With TCP_DEFER_ACCEPT, accept returns a connection only when its record has arrived, or after
+ * DATA_S seconds. So a rank seldom has to wait for a record. */
 tutti_status tt_inbox_open(int *fd)
 {
     uint16_t port;

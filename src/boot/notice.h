@@ -91,8 +91,9 @@ tutti_status tt_inbox_open(int *fd);
  * inbox. */
 uint16_t tt_inbox_port(int fd);
 /* Takes the next notice that has come to the inbox. Returns false if there is none. Discards
- * records that are no notices. If the record is a question (notice->asks), *asker is the connection
- * over which to answer, which the caller closes; else *asker is -1. */
+ * records that are no notices, or do not carry the inbox's `token` (struct tt_inbox). If the record
+ * is a question (notice->asks), *asker is the connection over which to answer, which the caller
+ * closes; else *asker is -1. */
 bool tt_inbox_take(int fd, uint64_t token, struct tt_notice *notice, int *asker);
 
 #endif

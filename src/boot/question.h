@@ -20,7 +20,7 @@ struct tt_question {
     /* the inbox of the node to ask; NULL: this question is not sent, and its node gives no
      * answer */
     const struct tt_inbox *to;
-    char *text;    /* set by tt_question_ask; freed by the caller with tt_free */
+    char *text;    /* the answer; set by tt_question_ask, freed by the caller with tt_free */
     size_t n;      /* the length of the text received so far, without the final 0 */
     bool answered; /* the text is complete */
     /* the connections that are being made; once `sent`, the connection over which the answer

@@ -119,8 +119,9 @@ tutti_status tt_records_end(int client, struct tt_reply *reply, int rank,
  * as for later clients. */
 
 /* Asks for the address records of a rank, and stores them in `room` and their length in record->n.
- * `*anew`: asks the server itself (directory.h). Before until_ns, returns AGAIN if there are no
- * records yet, or if they are older than the client; sets *anew in the second case only. */
+ * If `*anew` is true, older records that the PMIx library has kept do not count, and the PMIx
+ * server is asked (directory.h). Before until_ns, returns AGAIN if there are no records yet, or if
+ * they are older than the client; sets *anew in the second case only. */
 static tutti_status ask_for_records(int client, int rank, uint8_t *room, struct kept *record,
                                     bool *anew, int64_t until_ns)
 {

@@ -40,9 +40,10 @@ tutti_status tt_records_end(int client, struct tt_reply *reply, int rank,
  * setting. Errors: BOOT, MEMORY. */
 tutti_status tt_records_detach(const struct tt_fabric *f);
 
-/* tt_records_put_context publishes the address of a context of the job's first client, but not of
- * context 0; tt_records_ask_context asks for this address. The contexts of later clients are not
- * published. */
+/* tt_records_put_context publishes the address of a context other than context 0, if the client is
+ * the job's first one, values need no fence (`at_once`), and this rank has not left PMIx; otherwise
+ * it does nothing. tt_records_ask_context asks for this address; NULL: the address cannot be asked
+ * for. */
 tutti_status tt_records_put_context(const struct tt_fabric *f, int context, const void *wire,
                                     size_t bytes);
 struct tt_reply *tt_records_ask_context(const struct tt_fabric *f, int rank, int context);

@@ -23,7 +23,8 @@ static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const str
     return a;
 }
 
-/* Checks that the ranks share the reduction of a reproducible sum, which takes long. */
+/* Checks the choice for a long reproducible sum, whose reduction takes long: an algorithm in which
+ * each rank does a part of the reduction. */
 static void long_sums_are_shared(void **state)
 {
     (void)state;
@@ -284,10 +285,10 @@ static void cheap_reading_is_no_reason_to_read_all(void **state)
     }
 }
 
-/* Checks that two ranks choose an algorithm with a single copy for long calls, also if reading
- * costs somewhat more than storing. In a gather or scatter through windows, the root would make one
- * of the two copies of all data. In a bcast with a single copy, each of the two ranks copies half.
- */
+/* Checks that for long calls two ranks choose an algorithm that copies each byte once, also if
+ * reading another rank's memory costs somewhat more than storing. Through windows each byte would
+ * be copied twice, and in a gather or scatter the root alone would make one of the two copies of
+ * all data. In a bcast with a single copy, each of the two ranks copies half of the data. */
 static void two_ranks_share_a_copy(void **state)
 {
     (void)state;
@@ -321,7 +322,8 @@ static void two_ranks_share_a_copy(void **state)
 }
 
 /* Checks that containers of one machine (map.one_kernel) are distinguished from nodes on a network:
- * if their ranks take turns, the logical tree is chosen up to larger sizes. */
+ * between containers whose ranks take turns on the processors, the logical tree is chosen up to
+ * larger sizes than between nodes on a network. */
 static void few_nodes_are_distinguished_from_containers(void **state)
 {
     (void)state;
@@ -480,9 +482,10 @@ static void long_allreduces_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
 }
 
-/* Checks that between four nodes an allreduce is divided into ten parts only from 4 MiB on, because
- * the messages of more than eight parts take long. Between two nodes, an allreduce of 512 KiB is
- * already divided, if the ranks of a node are adjacent. */
+/* Checks that between four nodes an allreduce is cut into ten parts only from 4 MiB on, because
+ * each part takes messages of its own, and for a shorter vector so many messages take too long.
+ * Between two nodes, an allreduce of 512 KiB is already cut into parts, if the ranks of a node are
+ * adjacent. */
 static void many_parts_are_for_longer_allreduces(void **state)
 {
     (void)state;
@@ -549,8 +552,8 @@ static void the_crossover_on_hypercubes_is_found(void **state)
     }
 }
 
-/* Checks that for an allgatherv or a reduce_scatter the mean of the counts decides, as the count
- * does for an allgather or a reduce_scatter_block. */
+/* Checks that the mean of the counts decides which algorithm does an allgatherv or a
+ * reduce_scatter, as the count does for an allgather or a reduce_scatter_block. */
 static void means_of_counts_choose(void **state)
 {
     (void)state;
@@ -575,7 +578,8 @@ static void means_of_counts_choose(void **state)
     }
 }
 
-/* Checks that between nodes, too, the mean of the counts of an allgatherv decides. */
+/* Checks that between nodes, too, the mean of the counts decides which algorithm does an
+ * allgatherv. */
 static void means_of_counts_choose_between_nodes(void **state)
 {
     (void)state;

@@ -64,7 +64,8 @@ static struct tt_count least(const struct tt_call *c, int p, int me)
     return (struct tt_count){.received = in * c->sz, .sent = out * c->sz};
 }
 
-/* Returns the number of elements of one rank's vector that are reduced. */
+/* Returns how many elements each rank contributes to a reduction; 0 if the collective reduces
+ * nothing. */
 static int64_t vector(const struct tt_call *c, int p)
 {
     if (!tt_coll_has_op(c->coll)) return 0;
@@ -197,7 +198,8 @@ static int check_sizes(const struct tt_algorithm *a, struct tt_map *map, int64_t
     return done;
 }
 
-/* Checks long vectors with direct access, with messages, and in short slices. */
+/* Checks plans for long vectors: in short slices, if the ranks may access each other's memory; in
+ * slices of the usual length and in short slices, if they send messages. */
 static int check_long(const struct tt_algorithm *a, int p)
 {
     struct tt_map map = plans_map(p);
@@ -485,12 +487,15 @@ static int64_t by_fours(int64_t p)
 }
 
 /* What the source of an algorithm states about the rank that has the most to do: how many messages
- * it has, and how many units it sends and reduces. The statement is for the numbers p of ranks for
- * which the function `ranks` returns true. NULL: the source states nothing. */
+ * it has, and how many units (see `shares`) it sends and reduces. The statement is for the numbers
+ * p of ranks for which the function `ranks` returns true. If one of the other functions is NULL,
+ * the source does not state this cost. */
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);
-    bool shares; /* the vector consists of p units, one for each rank; otherwise of one unit */
+    /* true: the vector consists of p units, one for each rank. false: a unit is the whole vector,
+     * or, in a collective in which each rank has a block of its own, such a block */
+    bool shares;
     int64_t (*messages)(int64_t p), (*sent)(int64_t p), (*reduced)(int64_t p);
 } statements[] = {
     {&tt_bcast_binomial, any, false, rounds, rounds, NULL},
@@ -569,9 +574,9 @@ static int digits(int number, int radix)
     return n;
 }
 
-/* Checks the costs of TuNA (Fan et al. 2024). Distances between ranks are written as digits in the
- * base `radix`. For each digit of the distances below p and each value of this digit but 0, a rank
- * sends one message. A block travels once for each digit of its distance that is not 0. All blocks
+/* Checks the costs of TuNA (Fan et al. 2024). The distances between ranks, 1 to p - 1, are written
+ * as numbers in the base `radix`. A rank sends one message for each distance that has exactly one
+ * digit other than 0. A block is sent once for each digit of its distance that is not 0. All blocks
  * are as long as the longest one. */
 static void a_radix_takes_fewer_bytes_for_more_rounds(void **state)
 {
@@ -622,9 +627,9 @@ static void the_radix_suits_the_blocks(void **state)
     assert_int_equal(radix_cost(64, 0, 2000), radix_cost(64, 64, 2000));
 }
 
-/* Checks calls of `padded`, in which all blocks are as long as the longest piece, on which the
- * ranks have agreed. A call is refused if one of its pieces is longer than that, or if there is no
- * memory for so long blocks. */
+/* Checks calls of `padded`, which makes all blocks as long as call.longest, the length of the
+ * longest piece of all ranks. A call is refused if one of its pieces is longer than call.longest,
+ * or if there is no memory for so long blocks. */
 static void pieces_fit_into_blocks(void **state)
 {
     (void)state;

@@ -120,8 +120,8 @@ static void memory_goes_with_the_ranks(void **state)
 }
 
 /* Returns the call of an alltoallv at rank `me` that gathers: each rank sends the same counts[me]
- * elements, from offset `where` on, to all ranks, and the results are in rank order. `room` holds
- * the 4 p numbers of the four lists. */
+ * elements, from offset `where` on, to all ranks, and the results are in rank order. `room` is
+ * memory for the counts and displacements of the input and of the output, p numbers each. */
 static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t where, int64_t *room)
 {
     struct tt_call call = {.coll = TT_COLL_alltoallv, .type = TUTTI_F64, .commutes = true, .sz = 8};
@@ -141,7 +141,8 @@ static struct tt_call gathering(int p, const int64_t *counts, int me, int64_t wh
     return call;
 }
 
-/* Proves gathers of the first segment of the input and of later ones. */
+/* Proves alltoallv calls in which all ranks get the first segment of each rank's input, and calls
+ * in which they get a later segment. */
 static void allgather_from_any_segment(void **state)
 {
     (void)state;

@@ -23,8 +23,8 @@ static struct plans made(const char *name, enum tt_coll coll, int p, int64_t n, 
     return all;
 }
 
-/* The most bytes that a rank sends and receives together, and the most bytes that a rank
- * reduces. */
+/* moved: the most bytes that a rank has to send and to receive, added up. reduced: the most bytes
+ * that a rank reduces. */
 struct worst {
     int64_t moved, reduced;
 };

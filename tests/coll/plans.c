@@ -58,7 +58,7 @@ struct tt_map plans_nodes(int p, int which, int node[PLANS_RANKS])
     assert_in_range(p, 1, PLANS_RANKS);
     switch (which) {
     case 0: cut_nodes(p, 1, node); break; /* small nodes, most of one rank */
-    case 1: cut_nodes(p, 5, node); break; /* as 8, 5, 2, 2, 1, 1, 1 for p = 20 */
+    case 1: cut_nodes(p, 5, node); break; /* p = 20: nodes of 8, 5, 2, 2, 1, 1 and 1 ranks */
     case 2: cut_nodes(p, 6, node); break; /* each node has half of the ranks that are left */
     case 3: cut_nodes(p, 9, node); break; /* one large node and a few small ones */
     case 4: draw_nodes(p, true, node); break;

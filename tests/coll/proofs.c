@@ -13,15 +13,18 @@
 #include "plans.h"
 #include "topo/logical.h"
 
-/* A brief run proves only one problem in SPREAD. Where `tutti check all` proves similar problems,
- * `rarely` is FEWER, and every run, brief or not, proves fewer problems by this factor; elsewhere
- * `rarely` is 1. Neither number has a factor in common with the lengths of the loops over the
- * parameters of a problem, so a sample contains every value of each parameter. */
+/* A brief run (brief.h) proves only one problem in SPREAD. `rarely` is FEWER in the test whose
+ * problems `tutti check all` proves in a similar form; there every run, brief or not, proves only
+ * one problem in FEWER of those that it would otherwise prove. In all other tests `rarely` is 1.
+ * Neither SPREAD nor FEWER has a factor in common with the lengths of the loops over the parameters
+ * of a problem, so the problems that are proven have all values of each parameter. */
 enum { SPREAD = 11, FEWER = 5 };
 static int rarely = 1;
 
 static struct tt_prover *prover;
-static int proven; /* problems of the current algorithm, including those that a sample leaves out */
+/* the number of problems to which the current algorithm applies, both those that are proven and
+ * those that are left out because only a sample is proven */
+static int proven;
 
 /* Proves two executions of which the second starts before the first has ended. */
 static void prove(const struct plans *all, const struct tt_map *map)
