@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) void tt_lex_missing(struct tt_lex *in, con
 bool tt_lex_take(struct tt_lex *in, const char *text);
 void tt_lex_need(struct tt_lex *in, const char *text);
 /* Reads a word of the list and returns its index in the list; 0 after an error. Here and in the
- * next functions, error messages name what was expected by `what`. */
+ * next functions, `what` is the text that error messages have for the thing that was expected. */
 int tt_lex_word(struct tt_lex *in, const struct tt_words *words, const char *what);
 /* Reads any word of letters, digits, - and _, of at most size - 1 characters. */
 void tt_lex_name(struct tt_lex *in, char *name, size_t size, const char *what);

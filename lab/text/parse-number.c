@@ -131,8 +131,8 @@ static int64_t calculated(struct tt_parser *to, enum operator op, int64_t a, int
     return result;
 }
 
-/* Reads and returns the next operator if its level is at least `level`. Otherwise reads nothing and
- * returns OPERATORS, which stands for no operator. */
+/* Reads and returns the next operator if its precedence (its level in the table `operators`) is at
+ * least `level`. Otherwise reads nothing and returns OPERATORS, which stands for no operator. */
 static enum operator take_operator(struct tt_parser *to, int level)
 {
     struct tt_lex before = to->in;

@@ -69,8 +69,8 @@ struct tt_plan *tt_parse_for_call(const struct tt_lex *at, const struct tt_call 
 void tt_parse_variable(struct tt_parser *to, const char *name, int64_t value);
 struct tt_variable *tt_parse_find(struct tt_parser *to, const char *name);
 /* Parses a number within [min, max], or an expression with that value; returns min after an error.
- * A sum has to be in parentheses, because a + or - may follow a number in a step. Error messages
- * name what was expected by `what`. */
+ * A sum has to be in parentheses, because a + or - may follow a number in a step. `what` is the
+ * text that error messages have for the thing that was expected. */
 int64_t tt_parse_number(struct tt_parser *to, int64_t min, int64_t max, const char *what);
 /* Parses a number or an expression like tt_parse_number, in places where a * or % may follow it. So
  * an expression with any operator has to be in parentheses. */

@@ -277,8 +277,8 @@ static void fill_node(int node, int size, void *arg)
     for (int k = 0; k < size && f->r < f->p; k++) f->node[f->r++] = node;
 }
 
-/* Assigns the next rank (f->r) to the node if the node has room, that is, if it takes more than the
- * f->row ranks that it has already. */
+/* Assigns the next rank (f->r) to the node if the node has room, that is, if its size is above
+ * f->row, the number of ranks that it has already. */
 static void deal(int node, int size, void *arg)
 {
     struct skew_filling *f = arg;

@@ -189,7 +189,8 @@ static bool is_to_come(struct tt_fabric *f, struct peer *p)
     return p->reply;
 }
 
-/* Asks again if the answer was an address record from before this client. */
+/* The answer had address records, but older ones than that of the present client: asks for the
+ * records anew, or, if the timeout is over, marks the rank as failed. */
 static void ask_anew(struct tt_fabric *f, struct peer *p)
 {
     if (in_time(f, p))
@@ -199,7 +200,8 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
 }
 
 /* Reads the address record when the answer has come, and begins to connect. If the answer is an
- * error, the server has noticed that the process has ended. */
+ * error, the rank has left the client (PEER), or the PMIx server has noticed that the rank's
+ * process has ended. */
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (!p->comes && is_to_come(f, p)) {
@@ -498,8 +500,8 @@ static bool is_unnoticed(const struct tt_fabric *f, int rank)
            !atomic_load(&f->common->rank[rank].noticed);
 }
 
-/* Sends notices about the ranks that have failed. A rank is marked as noticed only when the notices
- * about it were sent, or NOTIFY_FOR is over. */
+/* Sends notices about the ranks that have failed. Marks such a rank as noticed when all notices are
+ * sent, or NOTIFY_FOR after they were begun. */
 static void notify_locked(struct tt_fabric *f)
 {
     bool *notifying = f->watch->notifying, any = false;

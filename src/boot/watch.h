@@ -45,8 +45,8 @@ void tt_watch(struct tt_fabric *f, int rank);
  * client before, it also watches the processes of this rank's share of the ranks of other nodes. To
  * be called again and again while this rank waits, and only while one thread uses the client. */
 void tt_watch_comers(struct tt_fabric *f);
-/* Does what tt_watch_comers does, but watches only `rank`, even if `rank` is in the share of
- * another rank of this node. */
+/* Does what tt_watch_comers does, but watches only `rank`, even if tt_watch_comers lets another
+ * rank of this node watch it. */
 void tt_watch_comer(struct tt_fabric *f, int rank);
 /* Ends the watches of ranks of other nodes that tt_watch_comers and tt_watch_comer have begun. To
  * be called when these ranks have come, or when this rank waits no longer. */

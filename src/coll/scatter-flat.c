@@ -6,9 +6,10 @@
  *     root   IN -> WIN [to 0][to 1][to 2] ====> OUT of 1
  *                                         ====> OUT of 2 ...
  *
- * There is one round, and no rank answers the root. If the window is too small for all pieces
- * together, they go in slices through its two halves: a half holds the same slice of each piece.
- * The root refills a half when every rank has signalled that it has read that half.
+ * If the window has room for all pieces together, there is one round, and no rank answers the root.
+ * Otherwise the pieces go in slices through the two halves of the window: a half holds the same
+ * slice of each piece. The root refills a half when every rank has signalled that it has read that
+ * half.
  * Source: the shared buffer of shared-memory collectives.
  */
 #include "coll/coll-util.h"

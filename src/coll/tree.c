@@ -73,9 +73,9 @@ static int cut_run(int lo, int hi, int parts, int k, struct ordered_run *to)
     return n;
 }
 
-/* Cuts a run without its head into at most k runs, each of which lies on one side of the head.
- * There is at least one run on each side that has ranks, even if k is 1. Stores the runs in to[] in
- * rank order, and returns their number. */
+/* Cuts the ranks of a run, except its head, into at most k runs, none of which has ranks on both
+ * sides of the head. There is at least one run on each side that has ranks, even if k is 1. Stores
+ * the runs in to[] in rank order, and returns their number. */
 static int runs_below(const struct ordered_run *run, int k, struct ordered_run *to)
 {
     int64_t before = run->head - run->lo, rest = run->hi - run->lo - 1;
@@ -311,8 +311,9 @@ struct full {
     int64_t depth, q, k, message, bytes;
 };
 
-/* Fills in *f. Returns false if the tree is not full, its slices are not equal, or the formulas do
- * not cover the costs. */
+/* Fills in *f. Returns false if the formulas of times below do not hold: if the tree is not full,
+ * its slices are not equal, a rank can send several messages at a time (c->all_ports), or a rank
+ * that sends and receives at once is slower at both. */
 static bool full(const struct tt_call *call, const struct tt_map *map, const struct tt_costs *c,
                  int base, tt_tree_fn *shape, int64_t slice, struct full *f)
 {
@@ -328,17 +329,17 @@ static bool full(const struct tt_call *call, const struct tt_map *map, const str
     if (shape == tt_tree_chain && is_two_chains(call) && base > 0 && base < map->p - 1)
         return false;
     if (shape == tt_tree_in_order && f->k * base % (map->p - 1) != 0) return false;
-    /* With several slices a rank sends and receives at once. The formulas cover this only if it is
-     * no slower (t_w' = t_w). */
+    /* With several slices a rank sends and receives at once. The formulas hold only if a byte then
+     * takes no longer than at a rank that only sends or only receives (tw_both equal to tw). */
     bool full_duplex = s.turns == 1 || c->tw_both == c->tw;
     return n == map->p && s.tail == s.len && !c->all_ports && full_duplex;
 }
 
 /* Returns the time of a reduce. A rank receives one slice from each child, and reduces these while
- * it receives the next ones. If messages start side by side, t_s counts once for the slices of all
- * children. After the first turn, each turn takes as long as the slowest of three activities: the
- * parent receives the bytes of all children, a child starts and sends its next message, or the
- * parent reduces. */
+ * it receives the next ones. If several messages to a rank can start at the same time
+ * (c->starts_side_by_side), the start-up time counts once for the slices of all children. After the
+ * first turn, each turn takes as long as the slowest of three activities: the parent receives the
+ * bytes of all children, a child starts and sends its next message, or the parent reduces. */
 int64_t tt_tree_reduce_time_ps(const struct tt_call *call, const struct tt_map *map,
                                const struct tt_costs *c, tt_tree_fn *shape, int64_t slice)
 {

@@ -26,8 +26,10 @@ static int nodes_of(const struct numbered *t)
     return t->by == HEADED ? t->m - 1 : t->m;
 }
 
-/* number_of returns the number of a node, and node_of the node that has a number. Node 0 stands for
- * the parent of the tree's top: the root, whose number is 0, or, if HEADED, number 1. */
+/* Each place in the tree *t has two numbers: `node` is the number of the same place in the first
+ * tree, and `number` stands for the rank at this place (struct numbered). number_of returns the
+ * number for a node, and node_of the node for a number. Node 0 stands for the parent of the tree's
+ * top: its number is 0, which is the root's, or, in a HEADED tree, 1. */
 static int number_of(const struct numbered *t, int node)
 {
     if (node == 0) return t->by == HEADED;
@@ -53,8 +55,8 @@ static int node_of(const struct numbered *t, int number)
 
 /* ---- The trees ---- */
 
-/* Returns the neighbours of a node among nodes 1 .. n; its parent is 0 at the top. Node 0 has the
- * top as its child. */
+/* Returns the neighbours of a node in the first tree of the nodes 1 .. n. Node 0 is above this
+ * tree: it is the parent of the top, and the top is its child. */
 static struct tt_tree nodes_around(int n, int node)
 {
     int bit = node & -node;

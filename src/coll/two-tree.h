@@ -35,7 +35,8 @@ tt_tree_fn tt_two_tree_first, tt_two_tree_second;
 /* The directions in which the data goes through the trees; with both, first up and then down. */
 enum tt_two_tree_ways { TT_TWO_UP = 1, TT_TWO_DOWN = 2 };
 
-/* Appends the steps of rank `me`; `ways` has the bits of enum tt_two_tree_ways. */
+/* Appends the steps of rank `me`. `ways` says in which directions the data goes (bits of enum
+ * tt_two_tree_ways). */
 void tt_two_tree_build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                        int me, unsigned ways);
 

@@ -113,10 +113,11 @@ static int rounded(int64_t whole, int64_t other)
     return at_least_1((4 * whole + 3 * other) / (4 * other), MOST);
 }
 
-/* Returns `times` of struct tt_cost, if reading takes `whole` ns and moving the bytes through
- * windows takes `window` ns. Where whole / window was between 0.75 and 1.5, algorithms that use
- * windows were faster. So the result is 1 only below 0.75: with a limit inside this range, noise in
- * the measurement would decide between the two kinds of algorithms. */
+/* Returns the cost of reading, compared with windows, as a whole number (`times` of struct
+ * tt_cost). Reading takes `whole` ns, and moving the bytes through windows takes `window` ns. Where
+ * whole / window was between 0.75 and 1.5, algorithms that use windows were faster. So the result
+ * is 1 only below 0.75: with a limit inside this range, noise in the measurement would decide
+ * between the two kinds of algorithms. */
 static int beside_windows(int64_t whole, int64_t window)
 {
     return 4 * whole < 3 * window ? 1 : (int)tt_max(2, rounded(whole, window));

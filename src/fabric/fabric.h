@@ -115,14 +115,19 @@ struct tt_fabric {
     /* In a nested job, for each rank: whether it is a thread of this process, so that plain loads
      * reach its buffers. NULL in other jobs. Owned by the fabric. */
     bool *same_process;
-    /* what reading costs, the same number on all ranks (`times` of struct tt_cost, below) */
+    /* How many times as long it takes to read bytes from another rank's memory by a system call as
+     * to move them through the windows; the same number on all ranks (`times` of struct tt_cost,
+     * below). */
     int read_cost;
-    /* What reading costs, as measured on this node. read_stored_cost: the time of reading as a
-     * multiple of the time to move the bytes through shared memory that plain stores fill.
-     * read_percent: the time of reading in per cent of the time to move them through shared memory
-     * in the faster way (`stored_times` and `percent` of struct tt_cost, below). */
+    /* The cost of such reading as it was measured on this node. read_stored_cost: the time of
+     * reading divided by the time to move the bytes through shared memory that plain stores fill
+     * (`stored_times` of struct tt_cost). read_percent: the time of reading in per cent of the time
+     * to move the bytes through shared memory that plain stores fill, or stores past the caches if
+     * these are faster (`percent`). */
     int read_stored_cost, read_percent;
-    bool streams, stores_slow; /* the members of struct tt_cost with these names */
+    /* streams: stores past the caches (tt_stream) are faster than plain stores. stores_slow: the
+     * windows are filled by tt_stream, and not by plain stores. */
+    bool streams, stores_slow;
     /* the machine model of rank 0, which all ranks of the job use */
     struct tt_machine_in_force machine;
     bool fences;     /* signals need a fence (wait.h); true until the ranks have met */
@@ -134,7 +139,8 @@ struct tt_fabric {
      * the ranks have met, it is true if they are on one node, because a block that is large enough
      * for a crowded team is large enough for any other team (run/team.c). */
     bool crowded;
-    /* longest message in bytes that goes through the byte ring; longer ones are read */
+    /* If ranks may read each other's memory: the longest message, in bytes, that goes through the
+     * byte ring. The receiver reads a longer one out of the sender's buffer. */
     int64_t eager_most;
     /* For each rank, the TT_ACCESSES that have turned out to be forbidden. NULL if all memory is
      * mapped. */
@@ -339,8 +345,9 @@ enum { TT_COST_BYTES = 128 << 10 };
 void tt_cost_begin(char *block);
 struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
-/* Returns `times` of struct tt_cost as measured between two threads of this process, for a job that
- * has no other processes. */
+/* Measures between two threads of this process, for a job that has no other processes, and returns
+ * `times` of struct tt_cost: how much longer reading takes than moving the bytes through windows.
+ * */
 int tt_cost_alone(void);
 /* Returns the TT_ACCESSES that this process has to the memory of a rank of its job. Tries them on
  * the rank's probe word. */

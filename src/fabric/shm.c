@@ -32,7 +32,8 @@ bool tt_fabric_is_memory(char *here, int64_t len, bool written)
 {
     int ends[2];
     bool good = true;
-    if (pipe2(ends, O_CLOEXEC) != 0) return true; /* without a pipe this cannot be found out */
+    /* Without a pipe no byte can be tried, and the memory counts as valid. */
+    if (pipe2(ends, O_CLOEXEC) != 0) return true;
     for (char *at = here; good && at < here + len; at = (char *)(((uintptr_t)at | 4095) + 1)) {
         char byte;
         good = write(ends[1], at, 1) == 1 && read(ends[0], written ? at : &byte, 1) == 1;

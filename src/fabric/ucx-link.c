@@ -118,8 +118,9 @@ static size_t gap_before(const void *data, size_t head_bytes)
     return ((uintptr_t)data - before) % TT_LINE;
 }
 
-/* Writes the bytes before a packet's head and the gap after the head. Returns the number of bytes
- * before the data. */
+/* Writes a struct tt_packet_head before the head of a packet, and zeros into the gap of `gap` bytes
+ * after the head (gap_before says what the gap is for). Returns the number of bytes before the
+ * data. */
 static size_t fill_head(struct tt_wire_packet *packet, size_t head_bytes, size_t gap)
 {
     struct tt_link *link = packet->op.link;
@@ -532,7 +533,8 @@ static tutti_status listen_for_packets(struct tt_port *port)
     return status == UCS_OK ? TUTTI_OK : tt_ucx_fail(status, "waiting for packets");
 }
 
-/* Checks the worker, since UCX may not have granted what was asked for. */
+/* Checks that several threads may use the worker in turn, and that packets may have heads of
+ * TT_UCX_HEAD bytes, since not every build or transport of UCX allows this. */
 static tutti_status check_worker(struct tt_port *port)
 {
     ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE |

@@ -427,10 +427,10 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* Whether the user wants UCX to use shared memory. If not, this file turns it off. Otherwise UCX
- * would open shared memory without using it: Tutti asks UCX to report the death of a peer, and UCX
- * then moves data through shared memory only if the user's settings ask for it. The user's group
- * may open UCX's segments; users who ask for shared memory accept this. */
+/* Whether the user wants UCX to use shared memory. If the user does not, this file turns it off,
+ * since UCX would only open shared memory and not use it: Tutti asks UCX to report the death of a
+ * peer, and UCX then moves data through shared memory only if the user's settings ask for it. The
+ * user's group may open UCX's segments; users who ask for shared memory accept this. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||

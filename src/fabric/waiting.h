@@ -19,7 +19,7 @@ struct tt_waiting {
     const void *arg;
     /* All further members are zero at first. */
     struct tt_activity is;
-    int64_t shown_ns; /* when the record was last written; 0: never */
+    int64_t shown_ns; /* when this wait was last published (job/activity.h); 0: never */
     /* holds: this wait uses the rank's activity line; moved: it has made progress since
      * `shown_ns` */
     bool holds, moved;

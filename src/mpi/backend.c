@@ -398,8 +398,10 @@ TT_MPI_EXTENSION(COUNTING_X)
 #define RANK_NOW(NAME) call.record->rank
 #define AGAIN(NAME, ...) TT_MPI_AGAIN_##NAME(__VA_ARGS__)
 
-/* Does a call at once if it agrees with the call that is kept for the collective (again.h), and
- * returns from the function of MPI. The arguments are those that TT_MPI_AGAIN_X passes. */
+/* Does a call without reading its arguments, if it agrees with the call that is kept for the
+ * collective (again.h), and returns from the function of MPI. INDEX is the number of the
+ * collective, KEY has the arguments of the call, IN and OUT are its buffers, and RUN calls Tutti's
+ * function. */
 #define REPEAT(INDEX, KEY, IN, OUT, RUN)                                                           \
     const struct tt_mpi_again *again = &record->again[INDEX];                                      \
     if (again->kept && tt_mpi_agrees(again, KEY, IN, OUT)) {                                       \
@@ -517,8 +519,9 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->plain.n = -1;
 }
 
-/* Calls the communicator's error handler for the error of a call that was done at once (REPEAT).
- * Returns the code that the function of MPI returns to the program. */
+/* Calls the communicator's error handler after Tutti's function has failed in a call whose
+ * arguments were not read, because the call agreed with the one before (REPEAT). Returns the code
+ * that the function of MPI returns to the program. */
 static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
                                                   struct tt_mpi_comm *record, tutti_status status)
 {
@@ -529,8 +532,9 @@ static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
     return tt_mpi_failed(&call, NULL);
 }
 
-/* Returns the costs that were measured for the call's shape, and the time that this call saves. All
- * are zero for a call that does not follow a decision. */
+/* Returns the costs that were measured for the call's shape, and, if Tutti does the call, the time
+ * that this saves: the cost by the host minus the cost by Tutti. All are zero for a call that does
+ * not follow a decision. */
 static struct tt_mpi_costs costs_of(const struct tt_mpi_call *call)
 {
     if (call->shape < 0 || call->choice == TT_MPI_LEFT_EARLY ||

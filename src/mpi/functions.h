@@ -10,10 +10,10 @@
  *     ROW(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
  *
  * ROW is the macro that derives functions from the row (TT_MPI_ROW_...). NAME is the name of the
- * collective in its blocking function (Bcast in MPI_Bcast), and LOWER that after the I of its
- * nonblocking function (bcast in MPI_Ibcast). FACT is the function of backend.c that says what a
- * call of this collective moves, and ROLES are the arguments of that function. COUNT and
- * DISPLACEMENT are the types of counts and displacements. F(NAME, PARAMETERS, ARGUMENTS, FACT,
+ * collective in its blocking function (Bcast in MPI_Bcast). LOWER is its name in the nonblocking
+ * function, where it follows an I (bcast in MPI_Ibcast). FACT is the function of backend.c that
+ * says what a call of this collective moves, and ROLES are the arguments of that function. COUNT
+ * and DISPLACEMENT are the types of counts and displacements. F(NAME, PARAMETERS, ARGUMENTS, FACT,
  * ROLES) is expanded for each function that is derived from the row.
  *
  * The table names types of MPI, but includes no mpi.h: stub.c defines these types as machine words.
@@ -174,8 +174,10 @@
 #define TT_MPI_STARTED(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
 
-/* The persistent functions of Open MPI's extension that Tutti takes, in the form of TT_MPI_STARTED.
- */
+/* The persistent functions of Open MPI's extension that Tutti takes: F(NAME, PREPARED, PARAMETERS,
+ * ARGUMENTS, FACT, ROLES), where PREPARED stands for the persistent function (X_Bcast_init for
+ * MPIX_Bcast_init), and NAME is the name of the blocking one, whose PARAMETERS and ARGUMENTS
+ * follow. */
 #define TT_MPI_ROW_KEPT(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, X_##NAME##_init, PARAMETERS, ARGUMENTS, FACT, ROLES)
 #define TT_MPI_KEPT_X(F) \

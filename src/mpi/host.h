@@ -151,15 +151,18 @@ struct tt_mpi_kept_lists {
 
 /* The last call of a collective that Tutti did on a communicator (again.h). */
 struct tt_mpi_again {
-    /* kept: the next call that agrees with this one is done at once. tried: it is not, because this
-     * one belongs to a trial. If both are false, no call is recorded. */
+    /* kept: a later call that agrees with this one is done without reading its arguments. tried:
+     * this call belonged to a trial (trial.h), so a later call that agrees with it is done after
+     * reading its arguments. If both are false, no call is recorded. */
     bool kept, tried;
     struct tt_mpi_plain plain;
-    struct tt_mpi_key key; /* its lists belong to the program, and are not kept */
-    int pieces;            /* how many entries each list has; 0: the call has no lists */
-    /* `all`: the lists for the key's counts and displs; `in`: those for its in_counts and
-     * in_displs. All lie in one piece of memory, which begins at all.count and is freed with the
-     * record. */
+    /* The lists to which `key` points belong to the program, which may change or free them: `all`
+     * and `in` have copies. */
+    struct tt_mpi_key key;
+    int pieces; /* how many entries each list has; 0: the call has no lists */
+    /* `all`: copies of the lists counts and displs of the key; `in`: copies of in_counts and
+     * in_displs. All copies lie in one piece of memory, which begins at all.count and is freed with
+     * the record. */
     struct tt_mpi_kept_lists all, in;
 };
 
@@ -186,7 +189,8 @@ struct tt_mpi_comm {
      * made on other communicators or by earlier programs (team.c) */
     bool inherits;
     int *world; /* the members' ranks in the world; NULL: not known yet, or the world itself */
-    /* These are set when the members' ranks are found; for the world, when it gets its team. */
+    /* The members from one_node to layout are set when the members' ranks are found; for the world,
+     * when it gets its team. */
     bool one_node;                /* whether all members share memory, and so have one clock */
     uint64_t group;               /* a hash of the members' ranks in the world */
     bool keeps;                   /* whether decisions are kept for the next program */

@@ -24,7 +24,8 @@ tutti_status tt_mpi_fail(tutti_status status, const char *format, ...);
 tutti_status tt_mpi_fail_errno(tutti_status status, const char *format, ...);
 const char *tt_mpi_environment(const char *name);
 
-/* Returns the value of an environment variable; NULL: it is not set, or empty. */
+/* Returns `value`, the value of an environment variable, or NULL if the variable is not set or
+ * empty. */
 static const char *unless_empty(const char *value)
 {
     return value && *value ? value : NULL;
@@ -113,7 +114,8 @@ static bool has_user(int shape)
     return shape / TT_MPI_MAGNITUDES >= TT_MPI_INDEXES;
 }
 
-/* Returns whether calls of a shape move about the same bytes in every program. */
+/* Returns whether the number of a shape says how many bytes a call moves, between two powers of
+ * two. It does not if not all ranks know the bytes of their calls. A barrier moves none. */
 static bool is_definite(int shape)
 {
     return magnitude_of(shape) > 0 || index_of(shape) == TT_MPI_INDEX_Barrier;
@@ -141,8 +143,9 @@ static bool passes(const char **at, const char *text)
     return true;
 }
 
-/* Reads a number of bytes such as "8" or "1K", and returns the magnitude of a shape (trial.h) for
- * it; 0: it is no power of two, or too large. */
+/* Reads a number of bytes such as "8" or "1K", which must be a power of two. Returns its exponent
+ * plus 1, which is the magnitude in the number of a shape (tt_mpi_shape_of); 0: it is no power of
+ * two, or too large. */
 static int parse_magnitude(const char **at)
 {
     char *end;

@@ -31,7 +31,7 @@ struct copies {
 
 struct tt_mpi_later {
     struct tt_mpi_call call;
-    struct tt_mpi_later *next; /* in list.fresh, or in the list from list.first on */
+    struct tt_mpi_later *next; /* the next call in list.fresh or in the list of list.first */
     MPI_Request host;
     /* whether the generalized request `host` was made: the host then frees this struct when it
      * frees the request */
@@ -70,7 +70,7 @@ static void release(struct tt_mpi_comm *record)
 }
 
 /* Frees Tutti's request if `status` says that it has ended, and returns `status`. The caller holds
- * the team. */
+ * the lock of the team (`held`). */
 static tutti_status free_if_ended(struct tt_mpi_call *call, tutti_status status)
 {
     if (status != TUTTI_AGAIN) (void)tt_mpi_tutti.request_free(call->request);
@@ -220,8 +220,8 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
 
 /* Adds a copy to `all`, to be made when the call starts or when it has ended. On an error, sets
- * call->code. It leaves call->status unchanged if the call is nonblocking: this call has started,
- * and the error is reported when the program completes it. */
+ * call->code. Only a persistent call without memory gets an error in call->status, too: a
+ * nonblocking call has started already, and its error is reported when the program completes it. */
 static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy copy)
 {
     if (copy.count == 0 || copy.layout.size == 0) return;
@@ -291,9 +291,9 @@ static struct {
         *failed; /* calls whose errors were not reported yet; guarded by tt_mpi_lock */
 } stand_in;
 
-/* The error handler of stand_in.self. The host calls it when the program completes requests of
- * which one has failed. Calls the error handlers of the calls that have failed. Open MPI's function
- * then returns what `code` is set to. */
+/* The error handler of the communicator on which the stand-ins receive (stand_in.self). The host
+ * calls it when the program completes requests of which one has failed. Calls the error handlers of
+ * the calls that have failed. Open MPI's function then returns what `code` is set to. */
 static void hear(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;

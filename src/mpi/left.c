@@ -20,7 +20,7 @@ void tt_mpi_remember_left(const struct tt_mpi_call *call, enum tt_mpi_index inde
 {
     int magnitude = call->shape % TT_MPI_MAGNITUDES;
     int64_t unit = unit_of(call, index, type), least = 0, most = 0;
-    /* the largest magnitude has no upper limit of bytes */
+    /* Calls of the largest magnitude have no upper limit of bytes, so they are not remembered. */
     if (unit == 0 || magnitude == TT_MPI_MAGNITUDES - 1) return;
     if (magnitude > 0) {
         int64_t bytes = INT64_C(1) << (magnitude - 1);

@@ -447,7 +447,7 @@ static uint32_t question_of(struct meeting *m)
     return m->question;
 }
 
-/* Sends ASK to all other members, once in a meeting. */
+/* Asks all other members, once, whether they wait in a call with another list of members. */
 static void ask(struct meeting *m)
 {
     if (!m->key || m->asked) return;
@@ -459,8 +459,8 @@ static void ask(struct meeting *m)
     send_word(m, &head, -1);
 }
 
-/* Sends DIFFERS to member r: this rank waits for r with another list. `question` is the number that
- * r has given to its call. */
+/* Sends DIFFERS to member r: this rank waits for r, too, but with another list of members.
+ * `question` is the number that r has given to its call. */
 static void differ(struct meeting *m, int r, uint32_t question)
 {
     const struct tt_agree_message_head head = {.team = m->key,
@@ -504,8 +504,8 @@ static void read_lists(struct meeting *m)
     }
 }
 
-/* Ends the meeting because lists differ: sends END to all other members, unless this rank has sent
- * it already. */
+/* Ends the meeting because two ranks have different lists of members: sends END to all other
+ * members, unless this rank has sent it already. */
 static void end_meeting(struct meeting *m)
 {
     struct tt_agree_message_head head = m->head;
@@ -782,7 +782,7 @@ static tutti_status outcome(const struct meeting *m)
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
                        "the other members excluded this rank, since they got no answer from it");
-    /* A member that is gone may have ended because its calls did not match. Returns that error. */
+    /* A member may be gone because its calls did not match: this rank returns MISMATCH, too. */
     (void)tt_team_check(m->team, false);
     if (is_mismatch(m)) return tt_team_error(m->team);
     miss_gone(m);

@@ -133,9 +133,9 @@ static bool append_work(struct peer_acts *acts, const struct tt_plain *s, uint32
     return append_operands(acts, s, first_start) && append(acts, act);
 }
 
-/* Appends the acts of a step. A step that starts a transfer gets a number from its id and its
- * instance, which is the number of earlier starts with this id. The gets of operands get the
- * numbers after those of all starts. */
+/* Appends the acts of a step. A transfer that a step starts has a number, which is made of the
+ * step's id and the instance (how many transfers with this id were started before). The gets for
+ * the operands of a copy or reduction have greater numbers than all these transfers. */
 static bool append_step(struct peer_acts *acts, const struct tt_plan *plan,
                         const struct tt_plain *s)
 {
