@@ -267,8 +267,9 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     return write_it(draw);
 }
 
-/* If the word looks like the name of a file, prints that the file does not exist or is no trace.
- * The caller then prints that the word is no problem, either. */
+/* If the word looks like the name of a file, prints that there is no such file, or that the file is
+ * no trace. The caller then reads the word as the text of a problem, and prints what is wrong with
+ * this text. */
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
@@ -318,8 +319,8 @@ static const char *network_of(const char *problem_text, struct tt_problem *probl
 }
 
 /* Adds the network to the picture: the one that the user names (`named`), or else the network of
- * the traced problem. If the network does not have a node for each rank, this is an error for the
- * user's network, and the network of the problem is ignored. */
+ * the traced problem. If the network does not have a node for each rank, returns an error if the
+ * user has named the network, and otherwise adds no network. */
 static tutti_status find_network(struct tt_draw *draw, const char *named, struct tt_net *net)
 {
     struct tt_problem problem;

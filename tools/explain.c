@@ -46,8 +46,9 @@ struct explanation {
     int64_t *room;
     /* path: the path of the file with the model; why: the reason why there is no model */
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    char text[TT_PROBLEM_TEXT]; /* the problem with the number of ranks of the job */
-    char program[80];           /* the command line of the job's program */
+    /* with --job: the text of the problem, with the job's number of ranks (add_ranks) */
+    char text[TT_PROBLEM_TEXT];
+    char program[80]; /* the command line of the job's program */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
     struct tt_wisdom_file wisdom;
     /* the line of the wisdom file that decides the choice; NULL if none does */
@@ -73,8 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- The candidates ---- */
 
-/* Makes the calls of all ranks, or of the first TT_PREDICT_RANKS ranks if there are more. The
- * counts of the calls are in e->room. */
+/* Makes the calls of all ranks, or of the first TT_PREDICT_RANKS ranks if there are more. e->room
+ * is the memory for what the calls point to, such as arrays of counts. */
 static bool make_calls(struct explanation *e)
 {
     size_t each = tt_problem_room(&e->c.problem);

@@ -253,7 +253,9 @@ static int report_unstarted(struct tt_guard *g)
     if (g->unstarted < 0) return 0;
     ssize_t n = read(g->unstarted, &why, sizeof why);
     if (n < 0 && errno == EAGAIN) return 0;
-    close(g->unstarted); /* each rank's execve has succeeded, or `why` is the first failure */
+    /* The pipe has ended because all ranks have executed their programs, or `why` is the report of
+     * the first rank that could not. */
+    close(g->unstarted);
     g->unstarted = -1;
     return n == sizeof why ? say_unstarted(g, &why) : 0;
 }

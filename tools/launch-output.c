@@ -16,8 +16,9 @@
 
 #include "launch-guard.h"
 
-/* LINE_MOST: the most bytes of a line; a longer line is broken. PLENTY: the number of descriptors
- * that are kept for other purposes than these pipes. */
+/* LINE_MOST: when this many bytes have come from a pipe without a newline, they are written as a
+ * line. PLENTY: the number of descriptors that are kept for other purposes than the pipes of the
+ * ranks. */
 enum { READ_SIZE = 1 << 16, LINE_MOST = 1 << 20, TAG_SIZE = 16, PLENTY = 32 };
 
 /* One pipe from a rank. Invariant: text[0..used-1] has no newline (take_lines checks this). */

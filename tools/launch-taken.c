@@ -53,9 +53,10 @@ static bool is_mine(int proc, const char *pid)
            is.st_uid == geteuid();
 }
 
-/* Returns whether the process `pid` is bound. Sets `set` to the allowed processors (those that this
- * process may use) to which it is bound. If it may use all of these, it does not count as bound,
- * because the ranks of this job could not avoid its processors. */
+/* Returns whether the process `pid` is bound to some, but not all, of the allowed processors (those
+ * that this process may use), and sets `set` to them. If `pid` may run on all allowed processors,
+ * it does not count as bound, because the ranks of this job could not avoid the processors of
+ * `pid`. */
 static bool is_bound(hwloc_topology_t topology, pid_t pid, hwloc_const_bitmap_t allowed,
                      hwloc_bitmap_t set)
 {

@@ -273,7 +273,8 @@ static void add_count(cJSON *counts, const char *name, int64_t n)
         cJSON_AddNullToObject(counts, name);
 }
 
-/* Adds the counts of the algorithm to the row, or null if the algorithm does not apply. */
+/* Adds to the row, as the object `counts`, what the algorithm costs, counted in its plans
+ * (count_most). Adds null instead if the algorithm does not apply, or after an error. */
 static void add_counts(cJSON *row, struct list_arguments *a, const struct tt_algorithm *algorithm)
 {
     struct tt_count most;

@@ -222,8 +222,9 @@ struct tt_prover {
     uint32_t *times;         /* for each clock: its latest time */
     int *next_start;         /* for each rank: the execution that it starts next */
 
-    /* The memory of these arrays stays for the next proof. The index 0 of accesses, readers and
-     * nodes stands for "none". */
+    /* The memory of these arrays stays for the next proof. The index 0 of accesses and readers
+     * stands for "none". The node with the index 0 is that of bytes that a transfer is still
+     * writing; a bucket of the hash table with 0 is empty. */
     struct tt_proof_access *accesses;
     struct tt_proof_reader *readers;
     struct tt_node *nodes;

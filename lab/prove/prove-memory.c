@@ -9,9 +9,10 @@
 
 /* ---- Working memory ---- */
 
-/* The prover's memory consists of pieces whose sizes are powers of two, which are cut out of large
- * chunks. At the end of a proof all pieces are freed at once, and the chunks stay for the next
- * proof. So thousands of small proofs allocate no memory from the system. */
+/* The prover's memory consists of pieces of 2^SMALLEST or more bytes, whose sizes are powers of
+ * two. They are cut out of chunks of CHUNK or more bytes. Before each further proof all pieces are
+ * freed at once, and the chunks are used again, unless they have more than KEEP bytes together. So
+ * thousands of small proofs allocate no memory from the system. */
 
 enum { CHUNK = 1 << 18, SMALLEST = 4, KEEP = 1 << 26 };
 
@@ -222,7 +223,8 @@ bool tt_prove_values_begin(struct tt_prover *p)
             p->buckets[p->nodes[i].hash & (p->buckets_n - 1)] = 0;
     p->set_words = ((uint32_t)p->p + 63) / 64;
     p->nodes_n = p->kids_n = 0;
-    /* the node for bytes under way must have the index 0 */
+    /* The node for bytes that a transfer is still writing gets the index 0, because claim_block
+     * clears the intervals that a transfer will write. */
     tt_prove_leaf(p, TT_NODE_UNDER_WAY, 0, 0, -1);
     return p->status == TUTTI_OK;
 }

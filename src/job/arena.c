@@ -241,9 +241,9 @@ static void return_kept(const struct tt_arena *a)
     s->kept_bytes = 0;
 }
 
-/* Frees piece i, but keeps its pages. If these and the pages kept before are too many together,
- * returns the pages kept before to the system. If the piece alone is too large, or there is no
- * memory to record it, returns the pages of the piece to the system. */
+/* Frees piece i, but keeps its pages. If the piece has more bytes than the rank may keep, or there
+ * is no memory to record it, returns its pages to the system. If the piece has fewer, but would
+ * bring the kept bytes above the limit, returns the pages that were kept before to the system. */
 static void keep_piece(struct tt_arena *a, int i)
 {
     struct tt_store *s = a->store;

@@ -88,9 +88,9 @@ bool tt_arena_free(struct tt_arena *a, int64_t offset);
  * are undefined. */
 tutti_status tt_arena_take(struct tt_arena *a, int64_t bytes, int64_t *offset);
 /* Frees a piece as tt_arena_free does, but keeps its pages for the next tt_arena_take of this rank.
- * A rank keeps at most tt_arena_keeps() bytes. If the piece and the pages kept so far are more
- * together, returns the pages kept so far to the system. If the piece alone is more, returns its
- * own pages to the system. */
+ * A rank keeps at most tt_arena_keeps() bytes. If the piece has more bytes than this limit, returns
+ * its pages to the system. If the piece has fewer, but would bring the kept bytes above the limit,
+ * returns the pages that were kept before to the system. */
 bool tt_arena_put(struct tt_arena *a, int64_t offset);
 /* Returns how many bytes a rank keeps at most. The number is about the size of the long windows of
  * two teams of all ranks. */

@@ -166,9 +166,9 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
-/* Waits until the rank that is writing the text has written it, but for at most a second. The
- * caller may mark a rank as failed only after that, so that every rank that sees the failure can
- * read the text. */
+/* Waits until the rank that is writing the text of the error `finding` has written it, but for at
+ * most a second. The caller may mark a rank as failed only after that, so that every rank that sees
+ * the failure can read the text. */
 static void await_reason(const struct tt_finding *finding)
 {
     int64_t until_ns = tt_clock_ns() + INT64_C(1000000000);

@@ -70,15 +70,16 @@ struct tt_failure {
 
 /* Records a failure that another rank reported. A cause that concerns a process or a host applies
  * to all clients. A rank that other nodes consider dead counts as dead on this node, too
- * (boot/notice.h). Only the first text for a team is kept. */
+ * (boot/notice.h). If the failure contains the text of an error on a team, keeps this text, unless
+ * a text for the team is kept already. */
 void tt_common_believe(struct tt_job_page *job, struct tt_common *common, int rank,
                        const struct tt_failure *failure);
 /* Records that a rank cannot go on with this client because of an error on a team; `why` is the
  * text of the error, or NULL. Any thread. */
 void tt_common_fail_on(struct tt_job_page *job, struct tt_common *common, int rank, int status,
                        uint64_t team, const char *why);
-/* Returns how a rank failed; cause is NONE if it has not failed. The text stays valid until this
- * rank leaves the client. */
+/* Returns how a rank failed; cause is NONE if it has not failed. The text stays valid until the
+ * calling rank leaves the client. */
 struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct tt_common *common,
                                     int rank);
 
@@ -112,9 +113,9 @@ int tt_job_first_ended(const struct tt_job_page *job);
 
 /* ---- Warnings about settings ---- */
 
-/* Counts the rank among the ranks of this node that have these warnings. If all entries are used,
- * leaves a warning out; the rank has to print this warning itself. To be called by each rank before
- * it joins. */
+/* Counts the rank among the ranks of this node that have these warnings. If the client's table of
+ * warnings is full, leaves a warning out; the rank has to print this warning itself. To be called
+ * by each rank before it joins. */
 void tt_common_warn(const struct tt_job_page *job, struct tt_common *common, int rank,
                     const struct tt_warnings *warnings);
 /* Sets *all to the warnings that ranks of this node have. To be called when all ranks of this node

@@ -205,8 +205,8 @@ static _Atomic int64_t first_long_ns, last_long_ns;
 static _Atomic int64_t first_used_ns, first_here_ns;
 /* until when waits sleep because other programs want the processors; 0: they do not */
 static _Atomic int64_t wanted_until_ns;
-/* since when other programs have wanted the processors, and when waits last stopped sleeping for
- * that reason; 0: never */
+/* wanted_since_ns: since when other programs have wanted the processors. wanted_ended_ns: the
+ * end of the last period in which waits slept for this reason. 0: never */
 static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
 
 static uint64_t ticks(void)

@@ -221,7 +221,7 @@ struct tt_wire_region *tt_region_map(struct tt_msg *msg, const void *memory, siz
     return mapped ? region : NULL;
 }
 
-/* Returns 0 if there is no key; the target then pulls the data by messages. */
+/* Returns the bytes of the key; 0: there is no key, and the target pulls the data by messages. */
 size_t tt_region_offer(tutti_context *c, struct tt_pending *pending, void *key)
 {
     size_t bytes = TT_WIRE_KEY;

@@ -137,13 +137,13 @@ struct tt_in {
 
 /* ---- Making and finding ---- */
 
-/* Makes the mailbox of this rank for the client f->client. Errors: those of the arena. */
+/* Makes the mailbox of this rank for the client f->client. Errors: those of tt_arena_alloc. */
 tutti_status tt_mailbox_open(struct tt_fabric *f, struct tt_mailbox **mailbox);
 /* Returns the mailbox of another rank for the same client; NULL: the rank has none yet. */
 struct tt_mailbox *tt_mailbox_of(struct tt_fabric *f, int rank);
 
 /* Publishes the network address of a context's port, of at most TT_WIRE_ADDRESS bytes. Errors:
- * those of the arena. */
+ * those of tt_arena_alloc. */
 tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_context *mailbox,
                                      const void *address, size_t bytes);
 /* Stores in address[TT_WIRE_ADDRESS] the address that was published by tt_mailbox_publish_port, and
@@ -151,7 +151,8 @@ tutti_status tt_mailbox_publish_port(struct tt_fabric *f, struct tt_mailbox_cont
 bool tt_mailbox_port(const struct tt_fabric *f, const struct tt_mailbox_context *mailbox,
                      void *address, size_t *bytes);
 
-/* Makes a ring whose bulk area has `bytes` bytes, a power of two. Errors: those of the arena. */
+/* Makes a ring whose bulk area has `bytes` bytes, a power of two. Errors: those of
+ * tt_arena_alloc. */
 tutti_status tt_out_open(struct tt_fabric *f, int context, int64_t bytes, struct tt_out *out);
 /* Announces a ring to its reader. Call it once, after the ring was made. */
 void tt_out_announce(struct tt_fabric *f, const struct tt_out *out,

@@ -339,7 +339,9 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
     if (status != TUTTI_OK) tt_context_fault(c, status);
 }
 
-/* Adds a transfer that could not be sent at once to the counts of its peer. */
+/* Counts a transfer that could not be sent at once among the transfers of its peer that are not
+ * complete (`send_entries`), and, if it has data, among those that use memory of the sender
+ * (`lent`). */
 static void count_transfer(struct tt_peer *peer, struct tt_transfer *x)
 {
     x->lent = x->packet.bytes > 0;
@@ -477,7 +479,7 @@ static tutti_status send_tracked(tutti_context *c, struct tt_peer *peer, const t
     tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
     if (status == TUTTI_OK) return TUTTI_OK;
     peer->risked -= !send->delivered;
-    pending->packed = NULL; /* the packed data still belong to the caller */
+    pending->packed = NULL; /* the caller frees the packed data if this function fails */
     tt_pending_free(c, pending);
     return status;
 }
@@ -512,7 +514,7 @@ static tutti_status send_long(tutti_context *c, struct tt_peer *peer, const tutt
     peer->transport->offer(c, pending, &p, key);
     tutti_status status = tt_post_packet(c, peer, &p, (int64_t)p.bytes, NULL, false);
     if (status == TUTTI_OK) return TUTTI_OK;
-    pending->packed = NULL; /* the packed data still belong to the caller */
+    pending->packed = NULL; /* the caller frees the packed data if this function fails */
     tt_pending_free(c, pending);
     return status;
 }

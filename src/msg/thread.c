@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Checks that one thread at a time uses a context; posted work; errors.
+ * Checks that one thread at a time uses a context, runs posted work, and records errors.
  */
 #include "msg/thread.h"
 
@@ -33,7 +33,8 @@ bool tt_leave(tutti_context *c)
     return true;
 }
 
-/* The contexts that this thread advances, the innermost first. */
+/* The innermost of the contexts that this thread advances. The member `outer` of a context leads to
+ * the next one; NULL: there is none. */
 static _Thread_local const tutti_context *inside;
 
 bool tt_msg_outside(const struct tt_msg *msg, const char *what)
@@ -66,7 +67,8 @@ bool tt_leave_advance(tutti_context *c)
 
 /* ---- Posted work ---- */
 
-/* Posted work: any thread hands a context something to do.
+/* Posted work: any thread hands a context something to do. The work that was posted to a context is
+ * a list; each *node* of the list is a struct tt_work.
  *
  * A push onto the list is one compare-and-swap; the list is taken as a whole, by one exchange.
  *
@@ -121,7 +123,7 @@ int tt_work_do(tutti_context *context)
     for (struct tt_work *next; w; w = next, n++) {
         next = w->next;
         bool ours = !w->drop;
-        /* work of the library may free its own node, so *w is not read after the call */
+        /* work that the library has posted may free *w itself, so *w is not read after the call */
         if (!ours || !context->msg->leaving) w->work(context, w->arg);
         if (ours) tt_free(w);
     }

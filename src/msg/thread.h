@@ -21,7 +21,7 @@ bool tt_leave_advance(tutti_context *context);
 
 /* ---- Posted work and errors ---- */
 
-/* Posts work, whose node the caller has allocated. Any thread may call this function. */
+/* Posts *work, which the caller has allocated. Any thread may call this function. */
 void tt_work_post(tutti_context *context, struct tt_work *work);
 /* Runs the work that was posted, in the order of posting. Returns how many items of work there
  * were. */

@@ -69,8 +69,8 @@ static inline bool tt_transfer_valid(const struct tt_transfer *e)
 tutti_status tt_msg_transfer(tutti_context *context, const tutti_endpoint *to,
                              struct tt_transfer *transfer);
 
-/* Handles a PLAN packet that came to context 0 from this rank of the job. The pointers in *packet
- * are valid during the call. */
+/* Handles a PLAN packet that rank `rank` of the job has sent to context 0 of this rank. The
+ * pointers in *packet are valid during the call. */
 typedef void tt_plan_packet_fn(void *arg, int rank, const struct tt_packet *packet);
 void tt_msg_plan_packets(struct tt_msg *msg, tt_plan_packet_fn *fn, void *arg);
 

@@ -27,18 +27,18 @@
 
 static void end_lost(tutti_context *c, struct tt_peer *peer);
 
-/* the bytes of a key that has no part of a network card (are_worth_it), at most: a frame of 8,
- * UCX's own part of 9, and 1 byte for each of up to 6 transports that need no key */
+/* The most bytes of a key to which no network card has added a key of its own (are_worth_it): a
+ * frame of 8, UCX's own part of 9, and 1 byte for each of up to 6 transports that need no key. */
 enum { SOFTWARE_KEY = 8 + 9 + 6 };
 
 #define ASK_FIRST_NS INT64_C(50000000)
 
 /* ---- Clients ---- */
 
-/* Returns whether keys are worth using, which they are if a network card serves them. The part of a
- * network card makes a key longer than SOFTWARE_KEY. Without a network card, UCX at the other end
- * does gets and puts in software, with a round trip for every few kilobytes, while messages do the
- * same with half the processor time. */
+/* Returns whether keys are worth using, which they are if a network card does the accesses. The
+ * card then adds a key of its own to each key, which makes the key longer than SOFTWARE_KEY.
+ * Without a network card, UCX at the other end does gets and puts in software, with a round trip
+ * for every few kilobytes, while messages do the same with half the processor time. */
 static bool are_worth_it(struct tt_msg *msg)
 {
     struct tt_wire_region *region;
@@ -204,10 +204,11 @@ static tutti_status address_of(tutti_context *c, struct tt_peer *peer, char *add
     return tt_boot_context_address(f, peer->rank, peer->context, &peer->address, address, bytes);
 }
 
-/* Asks context 0 of the peer's rank for the peer's address, once. The first client of the job
- * (number 0) asks only if the job's server still does not know the address after ASK_FIRST_NS: the
- * question needs a link to context 0, which might serve nothing else, and might be cut while it is
- * being set up. Other clients ask at once, because the server never knows their contexts. */
+/* Asks context 0 of the peer's rank for the peer's address, once. In the first client of the job
+ * (number 0), the rank asks only if the server of the launcher (boot/directory.h) does not know the
+ * address within ASK_FIRST_NS: the question needs a link to context 0, which this rank might need
+ * for nothing else, and which might be cut while it is being set up. In other clients the rank asks
+ * at once, because the contexts of these clients are not published on the server. */
 static tutti_status ask_first(tutti_context *c, struct tt_peer *peer)
 {
     struct tt_packet p = {
@@ -307,7 +308,7 @@ static void sent(struct tt_wire_op *op, tutti_status status)
 {
     struct tt_transfer *record = tt_container_of(op, struct tt_transfer, wire.op);
     struct tt_transfer *entry = record->whole;
-    (void)status; /* the loss of a peer is handled elsewhere, not for each packet */
+    (void)status; /* the loss of a peer is handled when its link fails, not for each packet */
     if (record != entry) tt_transfer_give(entry->context, record);
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }

@@ -9,14 +9,15 @@
 #include "msg/inside.h"
 
 /* Opens the network, if some rank is on another node. `arrive` handles the packets that come to a
- * context. Errors: those of the wire. */
+ * context. Errors: those of `open` in struct tt_wire_ops (fabric/wire.h). */
 tutti_status tt_wired_open(struct tt_msg *msg, tt_wire_arrive_fn *arrive);
-/* Publishes the address of context 0, when the ranks have met. Collective. Errors: those of the
- * wire, BOOT. */
+/* Publishes the address of context 0, when the ranks have met. Collective. Errors: those of
+ * tt_wired_open_port, tt_mailbox_publish_port and tt_boot_show. */
 tutti_status tt_wired_met(struct tt_msg *msg);
 void tt_wired_close(struct tt_msg *msg);
 
-/* Opens the port of a context, if there is a network. Errors: those of the wire. */
+/* Opens the port of a context, if there is a network. Errors: those of `port_open` and
+ * `port_address` in struct tt_wire_ops (fabric/wire.h). */
 tutti_status tt_wired_open_port(tutti_context *context);
 /* Publishes the address of a context other than 0. */
 void tt_wired_publish(const tutti_context *context);

@@ -63,7 +63,8 @@ static void add(struct tt_trace *trace, const char *text)
         fail_msg("%d:%d: %s", error.line, error.column, error.text);
 }
 
-/* Reads the files of ranks 0 .. ranks-1; more[r] is added to the description of rank r. */
+/* Writes the text of a trace file for each of the ranks 0 .. ranks - 1 (file_of), and returns the
+ * picture that is made from all these texts. more[r] is added to the description of rank r. */
 static struct tt_picture run(int ranks, const char *const *more, const struct calls_call *call,
                              int n)
 {
@@ -198,7 +199,8 @@ static void nobody_waits_in_a_nonblocking_call(void **state)
     (void)state;
 }
 
-/* Checks two teams of two ranks each, which both have an execution 0. */
+/* Checks that the calls of two teams of two ranks each are kept apart, although both teams have an
+ * execution 0: a rank waits only for the other rank of its team. */
 static void teams_are_apart(void **state)
 {
     static const struct calls_call calls[] = {{0, 0, 50, -1, "barrier", 1, 0, -1},
@@ -433,7 +435,8 @@ static void a_dead_ranks_part(void **state)
     (void)state;
 }
 
-/* Checks that a part with any byte changed is read or refused without a bad access. */
+/* Checks that a part (read_part explains the word) in which any one byte is changed is either read
+ * or refused, even if its end is missing too, and that no byte outside its memory is accessed. */
 static void any_part(void **state)
 {
     static const unsigned char others[] = {0, 1, 4, 5, 0x22, 0x7f, 0x80, 0xff};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads JSON from standard input and writes the page that contains it, as the command does.
+ * A program for page.sh: reads the JSON of a picture from standard input and writes the HTML page
+ * that shows the picture, as `tutti draw` does.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -166,7 +166,9 @@ static void deep(void **state)
     (void)state;
 }
 
-/* Checks valid texts with nothing to draw, or with a part missing. */
+/* Checks that texts that are valid JSON, but not enough for a picture, are refused with the reason:
+ * they have no events, they lack the trace of a rank or the execution that is asked for, or their
+ * events span more than 50 days. */
 static void not_enough(void **state)
 {
 #define COPY(rank, ts) "{\"name\":\"copy\",\"ph\":\"X\",\"pid\":" #rank ",\"ts\":" #ts ",\"dur\":1}"

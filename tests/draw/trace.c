@@ -216,7 +216,8 @@ static void long_uptime(void **state)
     (void)state;
 }
 
-/* Checks that names from outside are escaped in JSON and SVG. */
+/* Checks that the text of a problem in a trace file, which may contain any characters, is escaped
+ * in the JSON and in the SVG of the picture. */
 static void names(void **state)
 {
     static const char text[] =

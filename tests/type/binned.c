@@ -337,9 +337,10 @@ static int64_t extreme_bin(void)
     return below(3) ? (end > 0 ? end - near : end + near) / (1 + (int64_t)below(3)) : -near;
 }
 
-/* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. Many of
- * these sums have the same window or adjacent windows, others have windows far away, and some have
- * a window that no sum of doubles has. The larger `turn` modulo 5, the more of this occurs. */
+/* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. If `turn`
+ * modulo 5 is 0, these sums all have the same window. With each step from 0 to 4 a further kind of
+ * windows occurs: the lowest ones; a few adjacent ones; those that stand for infinities and NaN,
+ * and some before them, which no sum of doubles has; windows with random numbers. */
 static tutti_binned any_words(int turn)
 {
     tutti_binned sum;
@@ -397,8 +398,9 @@ static void too_many_values_become_nan(void **state)
 {
     (void)state;
     static tutti_binned sums[40];
-    double largest = 0x1.fffffffffffffp31; /* sets all bits of its bins, so that these overflow
-                                            * first */
+    /* all bits of the middle one of its three bins are 1, so no other value overflows a bin
+     * sooner */
+    double largest = 0x1.fffffffffffffp31;
     for (int i = 0; i < 40; i++) (void)tutti_sum_local(&sums[i], 1, TUTTI_F64, &largest, 1);
     for (int doubling = 0; doubling < 40; doubling++) {
         const void *in[] = {sums, sums};

@@ -16,8 +16,8 @@
 
 #include "type/kernels.h"
 
-/* Starts a child process with this TUTTI_ISA. Returns the name of the kernels in use there, and
- * checks that they compute. */
+/* Starts a child process in which TUTTI_ISA is `wanted`. Stores in `name` the name of the kernels
+ * that the child uses, and checks that the child computes a correct sum. */
 static void isa_in_use(const char *wanted, char *name, size_t size)
 {
     int ends[2];

@@ -111,8 +111,8 @@ static void put_integer(void *to, struct tt_random *random, size_t sz)
     memcpy(to, &value, sz);
 }
 
-/* Writes either a small number or random bits, in the low half of 128 bits. The high half is the
- * sign or random bits. */
+/* Writes either a small number or random bits, in the low half of 128 bits. The high half repeats
+ * the sign bit of the low half, or is random. */
 static void put_i128(void *to, struct tt_random *random)
 {
     uint64_t value[2];
@@ -193,7 +193,7 @@ static void put_element(unsigned char *to, struct tt_random *random, tutti_type 
         break;
     case TUTTI_I128:
     case TUTTI_U128: put_i128(to, random); break;
-    case TUTTI_F32_F32: /* the index is a number, and no NaN */
+    case TUTTI_F32_F32: /* the index is a float, but never a NaN */
         put_f32(to, random);
         memcpy(to + 4, &(float){(float)plain_value(random)}, 4);
         break;
@@ -250,8 +250,8 @@ static void check_elements(const struct situation *s, const char *isa, int alias
     }
 }
 
-/* Checks a kernel whose result replaces operand `alias`, or, with -1, has its own memory with
- * another alignment. */
+/* Checks a kernel whose result replaces operand `alias`, or, if `alias` is -1, goes to its own
+ * memory, with another alignment than the operands. */
 static void check_alias(const struct situation *s, const char *isa, tt_reduce_fn *kernel, int alias)
 {
     const void *in[K];
@@ -275,8 +275,8 @@ static void check_situation(const struct situation *s)
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
         const struct tt_kernels *kernels = tt_kernels_find(isas[i]);
         if (!kernels) continue;
-        int step = s->n <= 100 ? 1 : 5; /* each operand is the result in turn; for long operands,
-                                         * only every fifth */
+        /* the result replaces each operand in turn; if the operands are long, only every fifth */
+        int step = s->n <= 100 ? 1 : 5;
         for (int alias = -1; alias < s->k; alias += step) {
             check_alias(s, isas[i], kernels->fn[s->type][s->op], alias);
         }

@@ -90,7 +90,8 @@ static void other_numbers_of_c_have_names(void **state)
     assert_int_equal(tutti_type_size(TUTTI_U128), sizeof(tt_u128));
 }
 
-/* Checks that the alias of a pair of MPI is laid out as this C struct. */
+/* Checks that the library's name for a pair type of MPI, such as TUTTI_SHORT_INT, stands for a type
+ * with the size and the extent of this C struct. */
 #define CHECK_PAIR(name, value_type)                                                               \
     do {                                                                                           \
         struct {                                                                                   \

@@ -39,8 +39,9 @@ static uint16_t encode(double value, struct reference_format f)
     if (isinf(value) || ldexp(units, exponent - f.bits) >= ldexp(1, f.greatest + 1)) {
         return (uint16_t)(sign | infinite);
     }
-    unsigned below = (unsigned)(exponent - f.least)
-                     << f.bits; /* 0 for numbers with the lowest exponent, and for denormal ones */
+    /* the exponent field; for a normal number it is 1 too small, because the highest bit of `units`
+     * adds 1 to the field */
+    unsigned below = (unsigned)(exponent - f.least) << f.bits;
     return (uint16_t)(sign | (below + (unsigned)units));
 }
 

@@ -111,8 +111,8 @@ static void floats(void **state)
     is_f32(TUTTI_SUM, 0x1p-149f, 0x1p-149f, 0x1p-148f);
 }
 
-/* Checks the cases for wide floats. One value is compared at a time, by its sign and as a
- * number. */
+/* Checks reductions of two wide floats, in both orders. The results are compared as numbers and by
+ * their signs, and not byte by byte as in is_f64. */
 #define CHECK_WIDE(F, TYPE)                                                                        \
     do {                                                                                           \
         const tt_##F nan = (tt_##F)NAN, inf = (tt_##F)INFINITY, zero = 0;                          \
@@ -159,8 +159,9 @@ static void same_part(double got, double want)
     assert_int_equal(signbit(got) != 0, signbit(want) != 0);
 }
 
-/* Checks that the product of A and B is WANT, the product that C computes: for one element, which
- * uses scalar code, and for LONG elements, which use vectors. */
+/* Checks that the library's product of the complex numbers A and B is WANT, which is their product
+ * by the rules of the language C: for one element, which uses scalar code, and for LONG elements,
+ * which use vectors. */
 #define CHECK_PRODUCT(F, TYPE, A, B, WANT)                                                         \
     do {                                                                                           \
         F left[LONG][2], right[LONG][2], out[LONG][2];                                             \
@@ -214,8 +215,8 @@ static void wide_integers(void **state)
     assert_true(out == 0);
 }
 
-/* Checks that an unsigned number with its first bit set is large, and that a sum of 8 bits wraps
- * around. */
+/* Checks that 8-bit unsigned numbers above 127 count as large and not as negative, and that the sum
+ * of two such numbers wraps around at 256. */
 static void small_unsigned(void **state)
 {
     (void)state;

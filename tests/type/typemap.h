@@ -21,7 +21,7 @@ struct typemap {
 };
 
 /* The maker functions call the library, and return its status. They set *map even if the library
- * refuses the type. The caller frees *map. Counts and sizes are valid. */
+ * refuses the type. The caller frees *map, and passes only valid counts and sizes. */
 tutti_status typemap_basic(tutti_type type, struct typemap *map);
 tutti_status typemap_vector(const struct typemap *base, int64_t count, int64_t block,
                             int64_t stride, struct typemap *map);
