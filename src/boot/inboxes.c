@@ -11,8 +11,10 @@
 #include "boot/question.h"
 
 static struct {
-    int fd;              /* the inbox of this node; -1: the job has one node */
-    uint64_t token;      /* its token, on the rank that opened it; 0: this rank has not opened it */
+    int fd; /* the inbox of this node; -1: the job has one node */
+    /* the random number that notices to the inbox must carry, on the rank that opened it; 0 on the
+     * other ranks */
+    uint64_t token;
     struct tt_inbox *of; /* the inbox of each node, once the nodes have agreed */
 } inboxes = {.fd = -1};
 
@@ -91,7 +93,8 @@ void tt_inboxes_take(struct tt_fabric *f)
     int asker;
     if (tt_inboxes_fd(f) < 0) return;
     const struct tt_inbox *own = &inboxes.of[f->job->rank[f->me].node];
-    /* Without the nodes' terms this rank has no token of the inbox yet, and takes no notices. */
+    /* Before the nodes have agreed, the inbox has no port, and no token by which to recognise
+     * notices (struct tt_inbox), so this rank takes no notices. */
     if (!own->port) return;
     while (tt_inbox_take(inboxes.fd, own->token, &notice, &asker)) {
         if (!notice.asks)
