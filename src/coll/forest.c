@@ -16,10 +16,10 @@ const char *tt_forest_refuse(const struct tt_net *net, int p)
     return NULL;
 }
 
-/* The tree of source s while it is built. All arrays have p entries. parent, depth, size and at
- * hold for each rank what struct tt_tree_place holds; `order` has the ranks in preorder, and `list`
- * in the order of their distance from s; `next` is scratch. Invariants of a finished tree
- * (tree_is_valid):
+/* The tree of source s while it is built. All arrays have p entries. For each rank v, parent[v] is
+ * its parent, depth[v] its distance from s, size[v] the number of ranks in its subtree, and at[v]
+ * its position in preorder. `order` has the ranks in preorder, and `list` in the order of their
+ * distance from s; `next` is scratch. Invariants of a finished tree (tree_is_valid):
  *
  *     order[at[v]] == v, order[0] == s, parent[s] == s, depth[s] == 0
  *     the subtree of v is the size[v] ranks from v on in `order` */

@@ -16,8 +16,9 @@ static void build(struct tt_builder *b, const struct tt_call *call, const struct
 {
     (void)phase;
     struct tt_span mine = tt_block_to(call, call->root);
-    /* To another rank the root opens only the segment of OUT for that rank, from byte 0 on. The
-     * root itself uses the offset of its piece in OUT. */
+    /* An offset in the root's OUT counts, at another rank, from the start of the segment that the
+     * root has for that rank. So such a rank puts its piece at offset 0, and the root itself uses
+     * the offset of its own piece in OUT. */
     int64_t at = me == call->root ? tt_block_from(call, me).off : 0;
     tt_copy_at_root(b, call->root, map, me, true, tt_at(TT_OUT, call->root, at),
                     tt_own(TT_IN, mine.off), mine.len);

@@ -389,10 +389,10 @@ static void begin_direct(struct tt_builder *b, const struct tt_halving *h)
 }
 
 /* Reduces the g-th part that this rank gives in step k+1, slice by slice, and signals each slice
- * when it is ready. The operands are the data that step k brings. They become ready in s slices, in
- * the order of tt_halving_list. The part is 1/parts of these data and is also cut into s slices. So
- * one slice of step k covers `parts` slices of the part, and the rank awaits the next slice of step
- * k before every `parts` slices of the part. */
+ * when it is ready. The operands are the data of step k, which become ready in s slices, in the
+ * order of tt_halving_list. These data are divided into `parts` parts, and each part is cut into s
+ * slices, too. So a slice of step k is as long as `parts` slices of a part, and this rank awaits
+ * the next slice of step k before each group of `parts` slices. */
 static void give(struct tt_builder *b, const struct tt_halving *h, int k, int g)
 {
     struct tt_span list[TT_HALVING_SLICES];
@@ -488,9 +488,9 @@ static void touched(const struct tt_halving *h, struct set *mine, struct set *ot
     }
 }
 
-/* Returns the rep of place i if the root has to await it last: the rep has put its block into the
- * root's OUT, and is not in `others`. Returns -1 in all other cases, and if this rank is not the
- * root. */
+/* Returns the rep of place i if the root has to await this rep after it has awaited all ranks of
+ * the set `others` (see `touched`): the rep has put its block into the root's OUT, and is not in
+ * the set. Returns -1 in all other cases, and if this rank is not the root. */
 static int late(const struct tt_halving *h, const struct set *others, int i)
 {
     int rep = tt_halving_rep(h, i);
@@ -640,9 +640,10 @@ struct tt_flow tt_flow_at(struct tt_builder *b, const struct tt_halving *h, stru
     return (struct tt_flow){.b = b, .h = h, .from = at, .to = at};
 }
 
-/* Returns the swap of step k of the reduce-scatter phase, or of the pair. In a pair, each rank
- * reduces one half, so it sends the other half to its mate. In step 0 each rank of a pair gives
- * only parts of the half that it has reduced. */
+/* Returns the swap of step k of the reduce-scatter phase. If k is TT_HALVING_PAIR, the swap is that
+ * of the two ranks of a pair: each of them reduces one half of the vector, so it sends the other
+ * half of its input to its mate. In step 0, each rank of a pair sends only parts of the half that
+ * it has reduced. */
 static struct tt_swap swap_of(const struct tt_halving *h, int k)
 {
     struct tt_swap swap = {.step = k};
@@ -660,8 +661,9 @@ static struct tt_swap swap_of(const struct tt_halving *h, int k)
     return swap;
 }
 
-/* Returns how many steps of the reduce-scatter phase this rank takes part in. A rank of a pair that
- * is not the rep gives in step 0, and does nothing afterwards. */
+/* Returns how many steps of the reduce-scatter phase this rank takes part in. The rank of a pair
+ * that is not the rep takes part in step 0 only: it sends the data that its place gives in this
+ * step and that this rank has reduced. */
 static int steps(const struct tt_halving *h)
 {
     return h->rep ? h->m : 1;

@@ -69,7 +69,8 @@ struct tt_halving {
     bool turned;  /* places are numbered in reverse bit order */
 };
 
-/* Returns the place of rank `me` in this call, with all other members of struct tt_halving. */
+/* Returns what recursive halving has to know about rank `me` in this call: its place, its mate, the
+ * numbers of steps and slices, and so on. */
 struct tt_halving tt_halving(const struct tt_call *call, const struct tt_map *map, int me);
 /* Return the place of a rank, and the rank that is the rep of place i. */
 int tt_halving_place(const struct tt_halving *h, int rank);
@@ -157,10 +158,11 @@ struct tt_turn {
     } peer[TT_HALVING_RADIX];
 };
 
-/* The turns of one step, one for each slice. In the reduce-scatter phase, a rank sends the part
- * that the place `out` has after the step, and receives the part that the place `in` has after the
- * step, in the order of tt_halving_list. In the gather phase, a rank sends and receives the parts
- * that these places had before the round, in ascending order. */
+/* A series of turns, one for each slice, which do step number `step` of the reduce-scatter phase
+ * or, if `gathers`, move the parts of this step back in the gather phase. In either phase, a rank
+ * sends the part of the vector that the place `out` has after this step, and receives the part that
+ * the place `in` has after this step. In the reduce-scatter phase the slices are in the order of
+ * tt_halving_list, and in the gather phase they are in ascending order. */
 struct tt_swap {
     int step;
     bool gathers; /* the turns are part of the gather phase */

@@ -34,7 +34,7 @@ struct tt_direction tt_direction_of(struct tt_builder *b, const struct tt_rank_l
 }
 
 /* Sets *range to the blocks for, or from, the place that is `distance` places further along the
- * line (negative: places before), where i is the absolute value of `distance`. If that place is the
+ * line (negative: places before). `i` is the absolute value of `distance`. If that place is the
  * farthest one in its direction, *range is only the part of its blocks that travels in this
  * direction. Returns the length of the range. */
 static int64_t part(struct tt_builder *b, const struct tt_rank_line *line,

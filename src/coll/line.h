@@ -50,7 +50,8 @@ void tt_direction_step(struct tt_builder *b, const struct tt_rank_line *line,
 
 /* Copies the blocks of this place itself from IN to OUT. */
 void tt_line_keep(struct tt_builder *b, const struct tt_rank_line *line);
-/* Appends the whole exchange, in which all data goes upwards. */
+/* Appends the whole exchange in one direction: in each step, each rank sends to the next place of
+ * the line and receives from the place before. */
 void tt_line_exchange(struct tt_builder *b, const struct tt_rank_line *line, enum tt_buffer from);
 
 #endif

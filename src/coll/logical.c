@@ -15,10 +15,10 @@
  */
 #include "coll/logical.h"
 
-/* SLICE: the length of a slice in bytes, if the call does not say. LONG_SLICE: this length if ranks
- * on one kernel share processors. There, the nodes do not work at the same time, and for each slice
- * the ranks have to take turns on the processors. FEW: a WIN, or a message, of at most this many
- * bytes is laid out without regard to cache lines. */
+/* The length of a slice in bytes, if the call does not say: SLICE, or, if the nodes are containers
+ * of one host that has fewer processors than ranks, LONG_SLICE. On such a host the nodes do not
+ * work at the same time, and for each slice the ranks have to take turns on the processors. FEW: a
+ * WIN, or a message, of at most this many bytes is laid out without regard to cache lines. */
 enum { SLICE = 32 << 10, LONG_SLICE = 256 << 10, FEW = 1024 };
 
 static const char needs_adjacent[] =
@@ -28,7 +28,8 @@ static const char needs_adjacent[] =
 struct logical_layout {
     struct tt_logical tree;
     struct tt_slices s;
-    bool forwards;    /* a receiver does not combine its children's operands; its local root does */
+    /* a rank with children on other nodes does not combine their operands; its local root does */
+    bool forwards;
     int slots;        /* how many slices that go up lie side by side in a half of a window */
     int64_t up, down; /* where the slices going up and down begin in WIN */
 };
@@ -289,8 +290,8 @@ static void take(struct tt_builder *b, const struct logical_part *part, struct o
 }
 
 /* Whether this rank sends its input from where it lies, because it is alone on its node and has no
- * children. In turn i, its lane 0 then signals lane 1 that slice i - 1 has been sent, because the
- * rank waits for each send one turn later. */
+ * children. If it does so in an allreduce, its lane 0 signals its lane 1 in turn i that slice i - 1
+ * has been sent: the rank waits for the send of a slice one turn later. */
 static bool sends_input(const struct logical_part *part)
 {
     return part->local && part->others == 0 && part->at.children == 0;

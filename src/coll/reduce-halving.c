@@ -22,8 +22,9 @@
 
 /* ---- The gather by messages ---- */
 
-/* Sets swap[] to the steps of this rank in the gather, in order, and returns their number. At the
- * root's place the root takes part, even if another rank, the `rep` of the place, did so before. */
+/* Sets swap[] to the steps of this rank in the gather, in order, and returns their number. The root
+ * takes part for its place. If the `rep` of this place is another rank, which took part in the
+ * reduce-scatter phase, the rep first sends its block to the root. */
 static int moves(const struct tt_halving *h, struct tt_swap *swap)
 {
     int root = h->call->root, at = tt_halving_place(h, root), n = 0;

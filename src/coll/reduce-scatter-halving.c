@@ -62,7 +62,8 @@ static void last_step(struct tt_builder *b, const struct tt_halving *h)
     }
 }
 
-/* Signals the ranks that get a part of this rank's block that the block is there. */
+/* Sends the signal "my block is ready" to the ranks that get a part of this rank's block (at most
+ * two). */
 static void offer(struct tt_builder *b, const struct tt_halving *h)
 {
     int32_t rank[2];

@@ -96,8 +96,9 @@ static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
     if (!scan && call->in_place) work += c->tr * s.len;
     int64_t works = map->p - 2 + scan, slower = works > 0 ? tt_max(message, work) : message;
     int64_t lead = s.turns * message + (scan && !call->in_place ? c->tr : 0) * tt_call_bytes(call);
-    /* With several slices a rank sends and receives at once. The formula covers this only if it is
-     * no slower (t_w' = t_w). */
+    /* With several slices a rank sends one slice while it receives the next one. The formula holds
+     * only if the bytes do not move more slowly then (c->tw_both) than when a rank only sends or
+     * only receives (c->tw). */
     if (s.tail != s.len || c->all_ports || (s.turns > 1 && c->tw_both > c->tw)) return -1;
     return tt_max(lead, (map->p - 1) * message + works * work + (s.turns - 1) * slower);
 }

@@ -61,12 +61,12 @@ static void scan_round(struct tt_builder *b, int from, int p, int me, int k, str
     if (receives) tt_combine(b, tt_own(TT_OUT, 0), (struct tt_range[]){tmp, has}, 2, bytes);
 }
 
-/* Returns the time by Hillis and Steele 1986, if the number of ranks in the rounds is a power of
- * two. The last rank then receives in each round from a rank that has itself received in all rounds
- * before; with another number of ranks its data may come earlier, and the result is -1. The result
- * is also -1 if a reduction takes longer than a message: messages of ranks that have nothing to
- * reduce would then come before those that the formula counts. Rank 0 of a scan copies its input
- * first, and in an exscan in place the other ranks copy theirs. */
+/* Returns the time by Hillis and Steele 1986, or -1 where their formula does not hold. It needs a
+ * power of two as the number of ranks in the rounds: only then does the last rank receive, in each
+ * round, from a rank that has itself received in all rounds before, and no data come earlier than
+ * the formula says. It also needs a reduction that takes no longer than a message: otherwise the
+ * messages of ranks that have nothing to reduce come before those that the formula counts. Rank 0
+ * of a scan copies its input first, and in an exscan in place the other ranks copy their inputs. */
 static int64_t time_ps(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_costs *c)
 {

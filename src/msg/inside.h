@@ -32,14 +32,14 @@
 struct tt_layout;
 struct tt_pending;
 
-/* Posted work: a node of a context's stack `posted`. Any thread pushes a node; the thread that
+/* Posted work: an entry of a context's stack `posted`. Any thread pushes an entry; the thread that
  * advances the context takes the whole stack at once. */
 struct tt_work {
     struct tt_work *next;
     tutti_work_fn *work;
     void *arg;
-    /* called if the work is never done; NULL: a user posted the work, and the library frees the
-     * node after the work was done */
+    /* called if the work is never done; NULL: a user posted the work, and the library frees this
+     * struct after the work was done */
     void (*drop)(struct tt_work *work);
 };
 
@@ -85,8 +85,10 @@ struct tt_pending {
     char *packed; /* a packed copy of the payload, freed with the operation */
     char *to;     /* where to store the data of DATA packets; `left` bytes have not arrived yet */
     int64_t left;
-    bool users;    /* of a long message: a user sent it, not the library */
-    uint64_t upto; /* of a fence: the peer's `risked` when the fence began */
+    bool users; /* of a long message: a user sent it, not the library */
+    /* of a fence: the value of the counter `risked` of the peer (struct tt_peer) when the fence
+     * began; the fence covers what the counter had counted by then */
+    uint64_t upto;
     bool missed;   /* of a fence: messages to the peer may be lost, since the peer is gone */
     int flows;     /* of a long message: how many send-queue entries send parts of `data` */
     bool answered; /* the acknowledgement has come; the operation ends when `flows` is 0 */
@@ -185,11 +187,12 @@ struct tt_peer {
     int64_t part_by_ns;
     /* send-queue entries that wait, or whose packets the network still reads */
     int send_entries;
-    int users_send_entries;  /* entries of `send_entries` with a user's message or put */
-    int lent;                /* entries of `send_entries` whose data belong to the caller */
-    int wire_puts;           /* puts that the network executes now */
-    bool asked;              /* context 0 of the peer's rank was asked for the peer's address */
-    int64_t ask_first_ns;    /* when to ask context 0 of the rank, at the earliest */
+    int users_send_entries; /* entries of `send_entries` with a user's message or put */
+    int lent;               /* entries of `send_entries` whose data belong to the caller */
+    int wire_puts;          /* puts that the network executes now */
+    bool asked;             /* context 0 of the peer's rank was asked for the peer's address */
+    /* the earliest time to ask context 0 of the peer's rank for the peer's address */
+    int64_t ask_first_ns;
     struct tt_asked address; /* the question to the job's server for the address of the peer */
     /* ADDRESS packets from the peer that ask for contexts of this rank which do not exist yet */
     struct tt_send_queue address_requests;
@@ -306,7 +309,8 @@ struct tutti_context {
     char address[TT_WIRE_ADDRESS];
     size_t address_bytes;
     int address_requests; /* ADDRESS packets not answered yet */
-    /* number of contexts when the unanswered ADDRESS packets were last looked through */
+    /* how many contexts this client had when this context last went through the ADDRESS packets
+     * that are not answered */
     int address_requests_seen;
     bool losing;    /* some peers are `going` */
     bool lost_some; /* links of peers that are gone have to be closed */

@@ -70,8 +70,9 @@ bool tt_msg_is_idle(const tutti_context *context);
 bool tt_msg_is_drained(const tutti_context *context);
 
 /* Checks that this thread is not inside a handler, completion function or posted work of this
- * client; it is called as the argument of tt_assert. Returns true; if the check fails, it ends the
- * process with the reason. `what` names the function that waits. */
+ * client: these must not call a function that waits. The check is called as the argument of
+ * tt_assert. Returns true; if the check fails, it ends the process and says why. `what` names the
+ * waiting function that was called. */
 bool tt_msg_outside(const struct tt_msg *msg, const char *what);
 
 tutti_status tt_msg_dispatch(struct tt_msg *msg, int id, tutti_message_fn *fn, void *arg);

@@ -143,7 +143,8 @@ static void part_gone(tutti_context *c, struct tt_pending *pending)
     if (--pending->flows == 0 && pending->answered) tt_pending_end(c, pending, pending->status);
 }
 
-/* Calls `sent` of a short message that is still to be acknowledged. */
+/* Calls the completion function `sent` of a short message: its buffer may be used again. The
+ * operation goes on until the target acknowledges the message. */
 static void buffer_free(tutti_context *c, struct tt_pending *pending)
 {
     tutti_done_fn *sent = pending->sent;
@@ -180,7 +181,8 @@ static void fence_answered(tutti_context *c, struct tt_pending *pending, tutti_s
     tt_pending_end(c, pending, status);
 }
 
-/* Frees what belongs to a fence that will never end. */
+/* Drops an operation of a fence, since the context is closed before the operation has ended. Frees
+ * the struct tt_fence with its last operation. */
 static void fence_drop(struct tt_pending *pending)
 {
     struct tt_fence *fence = pending->arg;

@@ -30,8 +30,8 @@ enum {
     /* bytes of the shortest message that is moved by a split copy: for a shorter message, the
      * packets of the split copy cost more than it saves */
     LEAST = 48 << 10,
-    SPLIT_PIECE_MOST =
-        1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
+    /* the most bytes of a piece: a context copies a whole piece before it does anything else */
+    SPLIT_PIECE_MOST = 1 << 20,
     /* split copies that a context asks for at a time: one for the message that it pulls now, and
      * one for the next message */
     ASKED = 2
@@ -426,8 +426,9 @@ enum {
     /* The least bytes of a portion. Waking a context for a portion costs some microseconds. That
      * should be a small part of the time for copying the portion. */
     PORTION_LEAST = 128 << 10,
-    PIECE_MOST = 1 << 20, /* bytes of a piece: a context does nothing else while it copies one */
-    ASKED_MOST = 4        /* pieces that a context asks for at a time: enough to hide the latency */
+    /* the most bytes of a piece: a context copies a whole piece before it does anything else */
+    PIECE_MOST = 1 << 20,
+    ASKED_MOST = 4 /* pieces that a context asks for at a time: enough to hide the latency */
 };
 
 /* ---- Cutting ---- */

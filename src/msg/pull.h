@@ -76,7 +76,9 @@ enum tt_receipt_state { TT_RECEIPT_NEW, TT_RECEIPT_PUT_OFF, TT_RECEIPT_PULLED };
 
 /* A message that is being received, or that its handler has put off. */
 struct tutti_pending {
-    struct tt_open open; /* in the peer's list, except in state NEW */
+    /* the entry in the peer's list of messages that are not done (struct tt_peer); a message in the
+     * state NEW is not in the list */
+    struct tt_open open;
     enum tt_receipt_state state;
     tutti_context *context; /* the context whose handler received the message: the owner */
     struct tt_peer *peer;

@@ -39,7 +39,7 @@ struct tt_builder {
     int64_t part_tmp;              /* where the TMP of the subteam begins */
     int64_t low;                   /* byte of WIN that no range may cross (tt_builder_divide) */
     const char *error;
-    uint64_t lacks; /* failed allocations of the thread when the builder began this plan */
+    uint64_t lacks; /* how many allocations of this thread had failed when this plan was begun */
 };
 
 /* ---- build-part.c: converts ranks and ranges of the subteam b->part to those of the team ---- */

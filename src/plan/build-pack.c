@@ -78,8 +78,9 @@ static void measure_window(struct tt_builder *b)
 {
     const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;
     const struct tt_step *s = (const struct tt_step *)b->steps.data;
-    /* turns[d + 1]: the turns of the loop at depth d around the step (1: the outermost loop). The
-     * first two numbers stand for loops that the step lacks. */
+    /* turns[d + 1]: the turns of the loop at depth d around the step (1: the outermost loop).
+     * turns[0] and turns[1] are always 1: they stand for the two loops around a step that is in no
+     * loop, and turns[1] stands for the outer loop around a step that is in one loop only. */
     int64_t turns[TT_DEPTH + 2] = {1, 1};
     int depth = 0;
     for (size_t left = b->steps.n; left > 0; left--, s++) {

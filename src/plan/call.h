@@ -238,9 +238,10 @@ static inline int64_t tt_call_block_bytes(const struct tt_call *call, int r)
     return (call->out_counts ? call->out_counts[r] : call->n) * call->sz;
 }
 
-/* Return the bytes that rank `me` of p ranks has in IN and in OUT. In place, OUT also has room for
- * the input, which begins tt_call_place bytes after the start of OUT. All three functions return 0
- * for buffers of kind LIST, whose pieces have their own places. */
+/* tt_call_in_bytes and tt_call_out_bytes return how many bytes rank `me` of p ranks has in IN and
+ * in OUT. In place, OUT also has room for the input, which begins tt_call_place bytes after the
+ * start of OUT. All three functions return 0 for buffers of kind LIST, whose pieces have their own
+ * places. */
 int64_t tt_call_in_bytes(const struct tt_call *call, int p, int me);
 int64_t tt_call_out_bytes(const struct tt_call *call, int p, int me);
 int64_t tt_call_place(const struct tt_call *call, int me);

@@ -187,7 +187,8 @@ static void add_exchange(const struct counted_lane *c, const struct tt_step *s)
 
 /* ---- Waits, without those for an instance that was never started ---- */
 
-/* Returns how many of the loops around the current step are also around the start. */
+/* Returns how many of the loops around the current step are also around the step `start`, which
+ * starts the transfers. */
 static int common_loops(const struct counted_lane *c, const struct start *start)
 {
     int n = 0;
@@ -195,10 +196,11 @@ static int common_loops(const struct counted_lane *c, const struct start *start)
     return n;
 }
 
-/* Returns the first turn in which the instance that the wait step names has been started. Turns are
- * here those of the innermost loop that contains both the start and the wait. If there is an outer
- * loop, the numbers of the turns do not begin again at 0 in its next turn, but go on. In each turn
- * the same number of instances is started, either before or after the wait. */
+/* A wait step names an instance of a transfer. Returns the first turn in which this instance has
+ * been started when the wait step is reached. The turns are those of the innermost loop that
+ * contains both the wait step and the step `start`. If there is a loop around this one, its next
+ * turn does not count them from 0 again, but goes on counting. In each turn, `start` starts the
+ * same number of instances, either before or after the wait. */
 static int64_t first_turn(const struct start *start, const struct tt_step *s, uint32_t at,
                           int common)
 {

@@ -315,15 +315,15 @@ void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range 
 void tt_loop(struct tt_builder *b, uint32_t turns);
 void tt_end(struct tt_builder *b);
 /* The next four functions change the step that was appended last, and do nothing if that step was
- * dropped. tt_tail sets the length of the step in the last turn of the innermost loop. */
+ * dropped. tt_tail sets the length that this step has in the last turn of the innermost loop. */
 void tt_tail(struct tt_builder *b, int64_t len);
-/* Sets the length of the step in each turn i of the innermost loop for which (i + phase) % mod is
- * mod - 1. */
+/* Sets the length that the step appended last has in some turns of the innermost loop: in each turn
+ * i for which (i + phase) % mod is mod - 1. */
 void tt_tail_at(struct tt_builder *b, int64_t len, int mod, int phase);
-/* Sets the first turn of the innermost loop in which the step is done. */
+/* Sets the first turn of the innermost loop in which the step appended last is done. */
 void tt_from(struct tt_builder *b, uint32_t turn);
-/* Sets by how much the flag value grows with each turn of the innermost loop (`inc`) and of the
- * loop around it (`outer`). */
+/* Sets by how much the flag value of the step appended last grows with each turn of the innermost
+ * loop (`inc`) and of the loop around it (`outer`). */
 void tt_per_turn(struct tt_builder *b, int inc, int outer);
 /* tt_entry appends an entry. tt_exchange appends the exchange of all entries that were appended
  * since the last exchange; it ignores `first` and `n` of *how, and computes both. */
@@ -362,7 +362,9 @@ struct tt_iter {
     struct {
         uint32_t begin, turn, turns;
     } loop[TT_DEPTH];
-    uint64_t *instances;      /* for each id: the starts so far; NULL: the plan has no loops */
+    /* for each id, how many transfers the step with this id has started so far; NULL: the plan has
+     * no loops */
+    uint64_t *instances;
     struct tt_range *scratch; /* room for plan->operands ranges */
     struct tt_generator *generator;
     bool generating, unrolls;

@@ -148,11 +148,14 @@ int tt_cart_shift(const struct tt_cart *cart, int rank, int dim, int distance)
 
 /* ---- A block for each node ---- */
 
-/* The search for the form of a block with the fewest pairs of neighbours in different blocks. */
+/* The search for the form of a block that puts the fewest pairs of neighbours into different
+ * blocks. */
 struct block_search {
     const struct tt_cart *cart;
     int now[TT_CART_DIMS], best[TT_CART_DIMS];
-    int64_t least; /* how many such pairs `best` has; INT64_MAX: no block is found yet */
+    /* how many pairs of neighbours the form `best` puts into different blocks; INT64_MAX: no form
+     * is found yet */
+    int64_t least;
 };
 
 /* Returns how many pairs of neighbours in direction `dim` are in different blocks, if blocks have

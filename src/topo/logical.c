@@ -11,10 +11,11 @@
 /* The state while a tree without rank order is built: the nodes that are not placed yet, and the
  * ranks that may become their parents. */
 struct growth {
-    uint64_t *order; /* a node as size << 32 | (n - 1 - number), so that sorting puts small nodes
-                      * first */
-    int left;        /* nodes that are not placed; the next one is at the end */
-    int *receiver;   /* the receivers of the level placed last */
+    /* the nodes that are not placed yet, each as size << 32 | (n - 1 - number), so that sorting
+     * puts small nodes first; the last node of the list is placed next */
+    uint64_t *order;
+    int left;      /* the number of nodes in `order` */
+    int *receiver; /* the receivers of the level placed last */
     int receivers;
 };
 
@@ -51,8 +52,9 @@ static void add_receivers(const struct tt_logical *tree, struct growth *g, int k
         if (size == 1 || rank[i] != tree->root[k]) g->receiver[g->receivers++] = rank[i];
 }
 
-/* Attaches one level of nodes to the receivers of the level above. The receivers of the attached
- * nodes become the receivers for the next level. */
+/* Attaches one level of nodes to the receivers of the level above, which are the ranks that may
+ * become their parents (logical.h). The receivers of the attached nodes become the receivers for
+ * the next level. */
 static void add_level(struct tt_logical *tree, struct growth *g)
 {
     int old = g->receivers, now = (int)tt_min(g->left, (int64_t)old * TT_LOGICAL_CHILDREN);

@@ -54,13 +54,15 @@ struct tt_logical {
     int levels;        /* levels of nodes: 1 for the identified node alone */
     int most_children; /* the most children on other nodes that any rank has */
     /* how many operands the global root sends: 2 if the tree is in rank order, `top` is not on the
-     * identified node, and its node is neither the first nor the last one; else 1 */
+     * identified node, and the node of `top` is neither the first nor the last node; else 1 */
     int runs;
     int *root;   /* the local root of each node */
     int *parent; /* the parent of each node's local root; -1 for the node of `top` */
     int *level;  /* the level of each node; 0 for the node of `top` */
-    /* In rank order, a node and the nodes below its local root are adjacent; begin[k] is the first
-     * of these for node k. Not set for the node of `top`. */
+    /* Only in a tree in rank order: begin[k] is the lowest number among node k and the nodes below
+     * its local root. These nodes have adjacent numbers, except that the node of `top` may lie
+     * between the identified node and nodes below it. Not set for the node of `top`, unless this is
+     * the identified node. */
     int *begin;
 };
 
@@ -80,10 +82,10 @@ struct tt_logical_place {
     int child[TT_LOGICAL_CHILDREN + 1]; /* local roots of other nodes, in ascending order */
 };
 struct tt_logical_place tt_logical_place(const struct tt_logical *tree, int me);
-/* For a tree in rank order: the local root `local` combines the operands of some ranks into the
- * operand that it sends. Returns the lowest of these ranks. `run` is 0, except for the second of
- * two operands (tree->runs) of the global root: `run` is 1 for that operand, which combines the
- * ranks after the node of the caller's root. */
+/* For a tree in rank order: the local root `local` combines the operands of some ranks into an
+ * operand that it sends. Returns the lowest of these ranks. `run` is 0 if the local root sends one
+ * operand. The global root may send two (tree->runs): `run` is 0 for the operand of the ranks
+ * before the node of the caller's root, and 1 for the operand of the ranks after this node. */
 int tt_logical_first(const struct tt_logical *tree, int local, int run);
 
 #endif

@@ -34,12 +34,13 @@ struct tt_map {
     bool one_kernel; /* the nodes are containers of one host, so no cable limits the traffic between
                 * them */
     bool rdma;       /* reads and writes reach other nodes too, by gets and puts over the network */
-    /* How long it takes to read 64 KiB directly from another rank's memory, as a multiple of the
-     * time to move them through windows: 1 if reading takes less than three quarters of that time,
-     * and otherwise at least 2. On some machines, plain stores to memory that another rank has read
-     * take more than TT_STORES_SLOW times as long as stores past the caches. There, the time for
-     * reading includes the extra time of the owner's next stores to this memory, and read_cost is
-     * at least TT_VERY_DEAR, unless TUTTI_FILL=0 makes ranks fill windows by plain stores. */
+    /* The time to read 64 KiB directly from another rank's memory, divided by the time to move them
+     * through windows, as a whole number: 1 stands for a ratio below 0.75, 2 for one from 0.75 to
+     * 2.25, 3 for one from 2.25 to 3.25, and so on. On some machines, plain stores to memory that
+     * another rank has read take more than TT_STORES_SLOW times as long as stores past the caches.
+     * There, the time to read includes the extra time of the owner's next stores to this memory,
+     * and the number is at least TT_VERY_DEAR, unless TUTTI_FILL=0 makes ranks fill windows by
+     * plain stores. */
     int read_cost;
     int nodes;
     const int *node;

@@ -117,8 +117,9 @@ tutti_status tt_net_remove(struct tt_net *net, int node);
  *             at a vertex
  *     MEMORY */
 tutti_status tt_net_settle(struct tt_net *net, int cut[2]);
-/* Does what tt_net_settle does, but only checks that the ranks can reach each other, and finds no
- * routes, which is quicker. The caller must not ask the network for routes. */
+/* Gives the ranks to the nodes and checks that all ranks can reach each other, with the same errors
+ * as tt_net_settle, but finds no routes. This is quicker. The caller must not ask the network for
+ * routes. */
 tutti_status tt_net_join(struct tt_net *net, int cut[2]);
 void tt_net_free(struct tt_net *net);
 

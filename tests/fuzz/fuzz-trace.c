@@ -9,10 +9,9 @@
 #include "draw/trace.h"
 #include "fuzz.h"
 
-enum {
-    DRAWN = 256,
-    WRITTEN = 4096
-}; /* pictures with more ranks are not drawn, or not written: each rank takes at least one line */
+/* A picture of more than DRAWN ranks is not drawn, and one of more than WRITTEN ranks is not
+ * written as a trace, because each rank takes at least one line. */
+enum { DRAWN = 256, WRITTEN = 4096 };
 
 static void is_reported(const char *text, size_t size, const struct tt_trace_error *error)
 {

@@ -105,8 +105,9 @@ static void others_exchange_nothing_with_each_other(void **state)
     }
 }
 
-/* Checks the counts of a call between neighbours: nothing goes to ranks that are no neighbours, and
- * the lists of both sides agree. */
+/* Checks the neighbours and the counts of rank r in a neighbourhood collective: the ranks in its
+ * list `to` are those that have r in their list `from`, and r sends something to these ranks only.
+ */
 static void agree_on_neighbors(const struct team *team, int r)
 {
     const struct tt_call *call = &team->call[r];

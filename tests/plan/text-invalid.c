@@ -5,7 +5,8 @@
  */
 #include "plan/text-util.h"
 
-/* The number behind a line is the number of the step, as STEP takes it. */
+/* The number in the comment behind a line is the index of the step in plan->steps. The macro STEP
+ * takes this index. */
 static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op sum\n"
                            "opens IN OUT TMP\n"
                            "tmp 64\n"
