@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests whose ranks are threads or processes: their main function, and a check that ends the rank.
+ * For tests whose ranks are threads or processes: the main function, and a macro that checks a
+ * condition and aborts the process if the condition is false.
  */
 #ifndef TEST_RANKS_H
 #define TEST_RANKS_H

@@ -56,8 +56,8 @@ struct tt_trace_flow {
     size_t place;
 };
 
-/* A collective that a rank called. dur_us and dur_ps are the time until the call ended, or, if the
- * call is `open`, until the rank was last seen. */
+/* A collective that a rank called. dur_us and dur_ps are the time until the call ended or, if the
+ * call is `open`, until the last time at which the rank still ran, as its trace shows. */
 struct tt_trace_call {
     /* blocked_us: when the caller of a nonblocking call began to wait */
     int64_t us, dur_us, blocked_us, bytes, n;
@@ -72,8 +72,9 @@ struct tt_trace_call {
 /* The facts that a rank's own trace and the traces of other ranks report about the rank. */
 struct tt_trace_rank {
     int32_t rank, client, node, pid, lost_steps, lost_calls;
-    int64_t wall_ns, last_us; /* last_us, last_ps: when the rank was last seen */
-    int32_t last_ps, clock;   /* clock: index into tt_trace.clock[] */
+    /* last_us, last_ps: the last time at which the rank still ran, as its trace shows */
+    int64_t wall_ns, last_us;
+    int32_t last_ps, clock; /* clock: index into tt_trace.clock[] */
     /* said: the rank has a trace; ended: the trace says that the rank ended in an orderly way;
      * runs: the rank still ran when its trace was read; cut: the file of its trace is cut */
     bool said, ended, runs, cut;

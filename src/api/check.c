@@ -423,7 +423,8 @@ static tutti_status check_each_type(const tutti_team *team, struct tt_args *args
 
 /* ---- The whole call ---- */
 
-/* Checks the blocks of a reduce_scatter, which lie one after the other, and sets n to their sum. */
+/* Checks the counts of a reduce_scatter, and sets c->n to their sum: the blocks of the ranks lie
+ * one after the other in the input. */
 static tutti_status check_blocks(const tutti_team *team, struct tt_call *c)
 {
     int64_t bytes;

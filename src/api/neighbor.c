@@ -12,7 +12,7 @@
  * and displs[i] is in bytes. Without `lists`, each piece has n elements, and piece i begins at
  * element i * n of the buffer, or at element 0 if `same` is set. */
 struct neighbor_side {
-    const char *prefix; /* of the names of this side's arguments in error messages */
+    const char *prefix; /* begins the names of this side's arguments, for error messages */
     bool same, lists, typed;
     int64_t n;
     const int64_t *counts, *displs;
@@ -58,7 +58,8 @@ static tutti_status check_side(const struct neighbor_side *s, int n)
     return TUTTI_OK;
 }
 
-/* Sets piece i of a side that has lists. */
+/* Sets entry i of the lists in *to for a call in which the user gives a count and a displacement
+ * for each piece. */
 static tutti_status set_listed(const struct neighbor_side *s, const struct neighbor_lists *to,
                                int i)
 {
@@ -75,7 +76,8 @@ static tutti_status set_listed(const struct neighbor_side *s, const struct neigh
     return TUTTI_OK;
 }
 
-/* Sets piece i of a side whose pieces have n elements each. */
+/* Sets entry i of the lists in *to for a call in which the user gives one count, s->n, for all
+ * pieces. */
 static tutti_status set_equal(const struct neighbor_side *s, const struct neighbor_lists *to, int i)
 {
     int64_t each = tutti_type_extent(s->type), all = 0;
@@ -90,8 +92,9 @@ static tutti_status set_equal(const struct neighbor_side *s, const struct neighb
     return TUTTI_OK;
 }
 
-/* Sets all pieces of a side. A place outside of the grid has rank -1: its piece is empty, and the
- * function ignores the caller's arguments for it. */
+/* Sets all entries of the lists in *to, which describe the pieces that this rank sends or those
+ * that it receives. A place outside of the grid has rank -1: its piece is empty, and the function
+ * ignores the caller's arguments for it. */
 static tutti_status set_lists(const struct neighbor_side *s, const struct neighbor_lists *to)
 {
     TT_TRY(check_side(s, to->n));

@@ -383,7 +383,7 @@ struct typed_side {
     const tutti_type *types;
     const int *ranks; /* the rank of each of the n pieces; NULL: piece r belongs to rank r */
     int n;
-    bool crossed;                 /* pieces 2i and 2i + 1 are taken in reverse order */
+    bool crossed;                 /* piece 2i + 1 is packed before piece 2i (struct tt_args) */
     int64_t *packed;              /* p counts and p displacements by rank, in bytes */
     struct tt_contents *contents; /* one entry for each place */
     /* with `ranks`: the ranks other than this one that have pieces, in ascending order */
@@ -396,7 +396,7 @@ static int rank_of(const struct typed_side *s, int i)
     return s->ranks ? s->ranks[i] : i;
 }
 
-/* Returns the rank that has place i. */
+/* Returns the rank whose contents are contents[i]. */
 static int place_at(const struct typed_side *s, int i)
 {
     return !s->ranks ? i : i < s->peers_n ? s->peers[i] : s->me;
@@ -407,7 +407,7 @@ static int places(const struct typed_side *s, int p)
     return s->ranks ? s->peers_n + 1 : p;
 }
 
-/* Returns the place of rank r, which is one of the ranks that may have pieces. */
+/* Returns the index in contents[] of rank r, which is one of the ranks that may have pieces. */
 static int place_of(const struct typed_side *s, int r)
 {
     if (!s->ranks) return r;
@@ -650,7 +650,8 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     size_t in_n = args->in_ranks ? (size_t)args->in_n + 1 : p;
     size_t contents = args->in_ranks ? ranks + 2 : tt_coll_pairs(args->call.coll) ? 2 * p : 0;
     if (args->in_ranks) pieces = ranks;
-    counts += tt_div_up(ranks, 2); /* the lists of neighbours follow the counts in memory */
+    /* after the counts come the lists of neighbours; two ranks take the room of one count */
+    counts += tt_div_up(ranks, 2);
     struct tt_packed *k =
         tt_calloc(1, sizeof *k + counts * sizeof *k->counts + contents * sizeof *k->contents[0] +
                          pieces * sizeof *k->pieces);

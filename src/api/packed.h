@@ -30,7 +30,7 @@ struct tt_packed {
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
     int packs, unpacks;
-    struct tt_packed *next; /* the next object in the list of tt_packed_park */
+    struct tt_packed *next; /* the next of the objects that wait to be freed (tt_packed_park) */
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* if the call is a neighbourhood collective */
     /* The contents of the pieces of the input, contents[0], and of the output, contents[1]; NULL:

@@ -76,8 +76,8 @@ static tutti_status agree(tutti_team *team, enum tt_agree_what what, uint64_t va
     return TUTTI_OK;
 }
 
-/* A rank that gives no value takes part with 0. So the other ranks do not wait for it, and the
- * agreed value does not say that all ranks succeeded. */
+/* A rank whose `value` is NULL takes part with the value 0, so that the other ranks do not wait for
+ * it for ever. The AND of all values is then 0, and does not say that all ranks succeeded. */
 tutti_status tutti_team_agree(tutti_team *team, int64_t *value, int *failed)
 {
     struct tt_accord *accord;

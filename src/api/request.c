@@ -61,7 +61,7 @@ static tutti_status cannot_start(tutti_team *team, tutti_status status)
     return status;
 }
 
-/* ---- Steps that all ranks take before a call ---- */
+/* ---- Collectives that the library runs as a part of another call ---- */
 
 tutti_status tt_team_step(tutti_team *team, enum tt_signature_other as, enum tt_coll coll,
                           const void *in, void *out, int64_t n)
@@ -102,8 +102,9 @@ static tutti_status measured_shape(tutti_team *team, const struct tt_call *call,
     return tt_trial_plan(trial, &team->cache, &team->run, call, prepared);
 }
 
-/* Makes a plan for one request; the caller ends the only use of it. The function takes no plan from
- * the cache, because the cached plan may be that of an algorithm that is being measured. */
+/* Makes a plan that only one request uses; the caller ends this use with tt_prepared_drop. The
+ * function takes no plan from the cache, because the cached plan may be that of an algorithm that
+ * is being measured. */
 static tutti_status steady_shape(tutti_team *team, const struct tt_call *call,
                                  struct tt_prepared **prepared)
 {

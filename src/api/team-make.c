@@ -157,8 +157,8 @@ static bool was_made(const tutti_team *team, uint64_t next, uint64_t id)
 
 /* Returns whether a member already uses its new team and has failed on it. A member gets its new
  * team only after every rank has made one. So if a member uses its new team, this rank may return
- * its own team, too. If both belong to the same new team, this rank finds the failure when it uses
- * the team. */
+ * its own new team, too. If the failed member is in this rank's new team, this rank finds the
+ * failure when it uses that team. */
 static bool is_in_use(const tutti_team *team, uint64_t next)
 {
     const struct tt_fabric *f = team->run.fabric;

@@ -368,7 +368,7 @@ static void take_packet(void *arg, int rank, const struct tt_packet *p)
     if (read_head(p->header, p->header_bytes, &a.packet)) take(arg, &a, p->dispatch, &payload);
 }
 
-/* Handles a long message, or a message that tt_remote_post has sent. */
+/* Handles a long message, or a message that tt_remote_post has sent (a header without payload). */
 static void take_message(tutti_context *context, const tutti_message *message,
                          tutti_receive *receive, void *arg)
 {
@@ -714,8 +714,8 @@ static struct tt_end *end_of(struct tt_exec *exec, struct tt_mirror *m, uint32_t
     return end;
 }
 
-/* Starts a recv. A message of this lane that came before its recv is for this recv, because each
- * recv that was posted earlier has its message. */
+/* Starts a recv. If messages for this lane have come already, the first of them is for this recv,
+ * because all recvs that were posted earlier have got their messages. */
 static tutti_status start_recv(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
                                struct tt_message *message)
 {
@@ -781,7 +781,7 @@ static void transferred(struct tt_transfer *transfer, tutti_status status)
     if (x->message)
         tt_remote_moved(transfer->context, x, status);
     else
-        tt_operation_free(x); /* a signal: ranks that wait for its receiver notice if it failed */
+        tt_operation_free(x); /* a signal: if its receiver failed, those that wait for it notice */
 }
 
 tutti_status tt_operation_send(struct tt_operation *x, const struct tt_mirror *m, int dispatch,
@@ -851,8 +851,8 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Withdraws the recvs, and detaches the operations that only read the buffers of the execution. The
- * operations that write to them stay listed until they end, and the result is true until then. */
+/* Operations that only read the buffers of the execution go on without it. While an operation
+ * writes to these buffers, it stays in the list of the execution, and the function returns true. */
 bool tt_remote_fail(struct tt_exec *exec)
 {
     bool writes = false;

@@ -118,7 +118,7 @@ bool tt_remote_has_pairs(const struct tt_team *t);
  * if it sees that some of them differ, but not which. tt_remote_end_doubt breaks the team if a
  * member that was asked has left, or has not answered in time. */
 void tt_remote_end_doubt(struct tt_team *t);
-/* Whether a member was asked to compare the earlier calls. */
+/* Whether this rank has asked a member of another node which of the earlier calls differ. */
 bool tt_remote_doubts(const struct tt_team *t);
 /* Makes the last comparison (settle.h) with this remote rank, after this rank's last call on the
  * team: sends that call to the remote rank. The remote rank compares the call when it has made as

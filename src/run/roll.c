@@ -118,9 +118,9 @@ static void read_calls(const struct tt_source *s, int64_t block, const struct tt
     for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
         struct tt_call_signature call;
         bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* `over`: the call has not failed, and no caller waits for it. If it is also of no request
-         * under way (`owed`), it has ended, even if `done` does not count it, as an older call is
-         * under way. Or it is a call that waits for nobody, such as tutti_team_free. */
+        /* A call without an error counts as completed if no caller waits for it and no request of
+         * it is under way, even if `done` does not count it because an older call is under way. No
+         * caller ever waits for a call such as tutti_team_free. */
         bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
         if (!owed && (k < t->done || over)) {
             t->completed = k + 1;
@@ -842,8 +842,8 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 
 /* ---- Printing or sending the roll ---- */
 
-/* Returns the text of a roll call (*n bytes, for free()); NULL: no memory. f: the fabric of a rank
- * that asks other hosts, too, or NULL. `about`, `node`: see struct roll_part. */
+/* Returns the roll as text (*n bytes, for free()); NULL: no memory. With `f`, asks other hosts.
+ * about: the team on which the asking rank waits. node: only the ranks of this node; -1: all. */
 static char *compose(const struct tt_segment *segment, struct tt_fabric *f, const char *heading,
                      uint64_t about, int node, size_t *n)
 {

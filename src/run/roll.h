@@ -39,7 +39,7 @@ struct tt_roll_team {
     /* rank: the member's rank in the job; size: the number of members of the team */
     int rank, size;
     uint64_t begun, done;
-    /* how many calls failed, of those that the member has begun and not completed */
+    /* how many calls of the member ended with an error and do not count as completed (see below) */
     uint64_t failures;
     /* A call is completed if it has ended and the program has completed its request, if it has one.
      *
@@ -62,14 +62,14 @@ struct tt_roll_rank {
     int pid;    /* 0: not known */
     char state; /* a letter (tt_roll_process); 0: no process, or the rank is on another host */
     bool here;
-    /* the requests that the rank has started and its program has not completed */
+    /* how many requests the rank has started and its program has not completed */
     uint32_t requests;
     bool waits; /* the rank waits, and `is` says for what */
     struct tt_activity is;
     int64_t ended_ns; /* when its last collective ended, on team `ended_team`; 0: not known */
     uint64_t ended_team;
-    /* if the rank waits in a call of another client: 1 + the number of that client, and the kind of
-     * call; else 0 */
+    /* if the rank waits in a call of another client: 1 + the number of that client; else 0.
+     * elsewhere_doing: the kind of that call */
     uint64_t elsewhere;
     enum tt_doing elsewhere_doing;
     int teams, first; /* the number of its teams, and the first of them in the roll's `team` */

@@ -124,7 +124,7 @@ static tutti_status compare_pairs(struct tt_team *t, int r)
     for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++) {
         status = tt_step_pair(t, k, r);
         /* If both ranks have ended the execution meanwhile, one of them has compared the counts,
-         * and the member may have put a later call into its slot. */
+         * and the slot of the member may hold a later call already. */
         if (status != TUTTI_OK && k < first_to_compare(t, r)) status = TUTTI_OK;
     }
     return status;
@@ -166,8 +166,9 @@ struct behind {
     int n, first[TT_ACTIVITY_NAMED];
 };
 
-/* Fills in *b, and compares this rank's calls with those of the members that have begun the last
- * call. *status is the error that was found with a member, else OK. */
+/* Sets *b to what this rank still waits for, and compares this rank's calls with those of the
+ * members that have begun the last call. *status is the error that was found with a member, else
+ * OK. */
 static void find_behind(struct tt_team *t, struct behind *b, tutti_status *status)
 {
     *status = TUTTI_OK;
@@ -288,8 +289,9 @@ static bool lost_leaver(const struct tt_team *t)
 
 /* Returns the error of a team that broke while this rank was in no call: a mismatch, or PEER for a
  * member that left without making a call that this rank has made. If this rank finds the mismatch
- * only now, it marks itself as failed for that reason before it leaves, so that the members can
- * still read its counts (keeps_counts in step.c). */
+ * only now, it breaks the team, which marks this rank as failed. A rank with this mark does not
+ * count as having left when it leaves, so the members still read its counts (keeps_counts in
+ * step.c). */
 static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;
@@ -341,8 +343,8 @@ static bool has_settled(struct tt_team *t)
     return status != TUTTI_OK || (b.n == 0 && b.queued == 0);
 }
 
-/* Does steps 1 to 3 of freeing a team (settle.h), as far as possible without waiting. Returns false
- * if not all three are done yet. */
+/* Does the steps of freeing a team up to the departure (steps 1 to 3 in settle.h), as far as
+ * possible without waiting. Returns true once this rank has departed. */
 static bool try_depart(struct tt_team *t)
 {
     if (t->state == TT_TEAM_DEPARTED) return true;

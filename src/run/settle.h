@@ -54,8 +54,8 @@ void tt_team_begin_leaving(struct tt_team *t);
  * then the caller frees the team, and its block, too, if `*shared` is set. Returns false also for a
  * team that is broken by a mismatch which no call has returned yet. */
 bool tt_team_try_leave(struct tt_team *t, bool *shared);
-/* Calls tt_team_try_leave for all teams of the client that were freed, but frees none of them. `t`
- * is any team of the client. */
+/* Calls tt_team_try_leave for all other teams of the client of `t` that the user has freed. Does
+ * not free the memory of the teams that this rank has left; a later call does. */
 void tt_team_try_leave_all(struct tt_team *t);
 
 #endif

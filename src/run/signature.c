@@ -203,7 +203,8 @@ char *tt_signature_type(const struct tt_call_signature *signature, char *buffer,
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n)
 {
     struct signature_text to = {buffer, n};
-    struct tt_call_signature w = *signature; /* a copy, since the owner may write to it meanwhile */
+    /* a copy, because the owner of *signature may write to *signature meanwhile */
+    struct tt_call_signature w = *signature;
     add(&to, "%s", tt_signature_name(&w));
     if (w.coll < 0 || w.coll >= TT_SIGNATURE_KINDS) return buffer;
     add(&to, "(");

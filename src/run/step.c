@@ -518,8 +518,8 @@ tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, 
 }
 
 /* Whether the counts of member r can still be read. A member of this node that has left the job may
- * have freed the memory of its counts. One of the two ranks has compared the counts before the
- * member left. */
+ * have freed the memory of its counts. In this case r or this rank has compared the counts before r
+ * left. */
 static bool keeps_counts(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -554,11 +554,12 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
     return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* Whether a later execution has replaced the entries that this rank and member r have for each
- * other. There is an entry for each window, but a call for each slot, so the slots may still hold
- * the calls of this execution. Both ranks have ended this execution before the later one began, and
- * one of them has compared the entries. A mirror has an entry for each slot, so a remote member's
- * entry is not replaced before its call is. */
+/* Whether a later execution has replaced the entries (segment entries or contents) that this rank
+ * and member r wrote for each other in this execution. The slots may then still hold the calls of
+ * this execution, because there may be more slots than windows, and entries exist only once for
+ * each window. There is nothing left to compare: both ranks have ended this execution before the
+ * later one began, and one of them has compared the entries. A mirror has an entry for each slot,
+ * so a remote member's entry is not replaced before its call is. */
 static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -595,10 +596,10 @@ static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer,
         memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
 }
 
-/* Whether this rank and member r may have pieces for each other in this call of pairs. If not, the
- * slot may hold their words and entries of an earlier call. In a gatherv or scatterv one of the two
- * must be the root. In a neighbourhood collective this rank must have an entry of this execution
- * for r. That is enough, because neighbours have an entry of this execution for each other. */
+/* Whether this rank and member r may have pieces for each other in this call of pairs. Words and
+ * entries of other pairs must not be compared, because they may belong to an earlier call. In a
+ * gatherv or scatterv, one of the two ranks must be the root. In a neighbourhood collective, this
+ * rank must have written an entry for r in this execution; then r has written one, too. */
 static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -607,7 +608,7 @@ static bool are_partners(const struct tt_team *t, uint64_t number, int r)
     return !tt_signature_neighbors(w) || tt_team_segment(t, t->me, slot, r)->begun == number + 1;
 }
 
-/* Compares the numbers of bytes that this rank and a partner have for each other. */
+/* Compares the numbers of bytes that this rank and member r have for each other. */
 static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);

@@ -12,7 +12,7 @@
 #include "run/exec.h"
 #include "run/remote-inside.h"
 
-#define LOOKS_TO_COMPARE 4096 /* looks in vain before the calls of the members are compared */
+#define LOOKS_TO_COMPARE 4096 /* every so many calls, tt_team_check also compares calls */
 
 int64_t tt_team_window(void)
 {

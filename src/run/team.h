@@ -150,7 +150,7 @@ static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 /* The head of a block. */
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
-    _Atomic uint32_t leavers; /* members that will not touch this block again */
+    _Atomic uint32_t leavers; /* how many members will not touch this block again */
     /* For the roll call (roll.h): the blocks of all teams of a rank form a list that begins with
      * the block of the world. Only the owner writes these fields, when it makes a team and when it
      * frees one. `ranks` is stored last; it is 0 in a block that belongs to no team. */
@@ -194,8 +194,8 @@ struct tt_block {
     int64_t bytes;
     /* ---- in the extension; the segments of a mirror are in its block ---- */
     int64_t window, window_stride; /* the first long window; the distance to the next one */
-    int64_t segments;              /* W * peers entries */
-    int64_t peers;                 /* segment entries for each window: p, or 1 in a mirror */
+    int64_t segments;              /* W * peers segment entries */
+    int64_t peers;                 /* how many peers have an entry: p; in a mirror only this rank */
     int64_t contents;              /* W * p pairs of struct tt_contents; not in a mirror */
     int64_t rings;                 /* W * TT_LANES * p words */
     int64_t extension_bytes;
@@ -269,7 +269,7 @@ struct tt_team {
     bool left;           /* some member has left the team or the job */
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
     uint64_t events;     /* events on `context` that advancing this team has handled */
-    uint32_t looks;      /* how often tt_team_check was called, for waits without progress */
+    uint32_t looks;      /* how often tt_team_check was called; at intervals it compares calls */
     uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];

@@ -79,8 +79,8 @@ static inline struct binned_words select_words(i64 mask, struct binned_words a,
                                  select_i64(mask, a.window, b.window)};
 }
 
-/* Returns the bins of a sum after its window has moved up by `by` bins. The words returned hold no
- * part of the window's number. */
+/* Returns the bins of a sum after its window has moved up by `by` bins, in words whose lower bits,
+ * which otherwise hold a part of the window's number, are 0. */
 static inline struct binned_words move_up(struct binned_words sum, i64 by)
 {
     i64 by0 = if_negative(by - 1), by01 = if_negative(by - 2), by012 = if_negative(by - 3);

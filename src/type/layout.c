@@ -204,10 +204,10 @@ static tutti_status check(const struct tt_layout *l)
     return check_apart(l);
 }
 
-/* Simplifies a finished layout. If it consists of a single element of another layout, and differs
- * from it only by its offset and its extent, it takes over the fields of that layout. So packing
- * does not recurse through a level that adds nothing. Also frees the room of fields that were
- * joined. */
+/* Simplifies a finished layout. A layout that consists of a single element of another layout, the
+ * inner layout, and differs from the inner layout only by offset and extent, takes over the fields
+ * of the inner layout. So packing does not recurse through a level that adds nothing. Also frees
+ * the room for fields that is not needed because fields were joined. */
 static tutti_status compact(struct tt_layout **layout)
 {
     struct tt_layout *old = *layout, *l;

@@ -32,8 +32,8 @@ enum {
     PAUSE_US = 200000,
     PACE_US = 20000,  /* pause between calls that succeed */
     FILL_US = 1000000 /* how long a victim that is to be cut off waits before it calls the
-                       * collective. Meanwhile a root that waits for no rank in one call makes as
-                       * many calls as the team has slots, so that it waits, too. */
+                       * collective. Meanwhile a root that need not wait for others in a call fills
+                       * all slots of the team with calls, and then waits, too. */
 };
 
 static tutti_client *client;

@@ -52,7 +52,7 @@ static void leave_a_child(struct tt_watched_port *port)
         _exit(0);
     }
     close(done[1]);
-    (void)!read(done[0], &byte, 1); /* returns when the child has closed its end */
+    (void)!read(done[0], &byte, 1); /* returns when the child has closed the pipe */
     _exit(0);
 }
 
@@ -124,9 +124,9 @@ static void after_every_end(void **state)
     nobody_gets_the_port(leave_a_child);
 }
 
-/* Checks what a process that watches the port of another one sees: that the port is open, and later
- * that it is closed. The connections to its own port by which the other process reserves it
- * (watch-net.h) must not disturb this. */
+/* Checks what a process that watches a port sees: that the port is open, and later that it is
+ * closed. The owner of the port reserves it by connections to itself (watch-net.h), which the
+ * watcher must not notice. */
 static void the_port_is_watched(void **state)
 {
     struct tt_watched_port port;

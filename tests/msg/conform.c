@@ -75,8 +75,9 @@ static tutti_receive receive_into(struct ordered *o, const struct conform_header
     return (tutti_receive){a->memory, h->bytes, TUTTI_U8, arrived, a, 0};
 }
 
-/* Handles a message. Its number decides how: the handler reads it in place where its data are
- * available, receives it later, or receives it into memory at once. */
+/* Handles a message in one of three ways, which its number selects: reads the data where they lie,
+ * if they have come with the message; or receives the message later; or receives it into memory at
+ * once. */
 static void on_ordered(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                        void *arg)
 {

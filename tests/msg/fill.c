@@ -111,8 +111,9 @@ static void wander(struct rank *r, struct come *come)
 
 /* ---- What the library chooses by itself ---- */
 
-/* Checks what the ranks have chosen when they have met: messages of all lengths go through the
- * rings exactly if reading another rank's memory is expensive. */
+/* Checks what the library has chosen at the start: messages of all lengths go through the packet
+ * rings if reading another rank's memory by a system call is dear; otherwise, only messages up to a
+ * certain length. */
 static void settled(const struct rank *r)
 {
     const struct tt_msg *msg = r->context[0]->msg;
@@ -132,7 +133,7 @@ static void init(void)
     check(tt_fill_method(TT_FILL_STORES, true, 2, 2) == TT_FILL_STORES, "stores are asked for");
 }
 
-/* ---- Rings are used up to a certain length only, and longer messages are read ---- */
+/* ---- Longer messages than rings_most do not go through a ring: the target reads them ---- */
 
 struct pair {
     struct completed come;

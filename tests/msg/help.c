@@ -447,7 +447,7 @@ static void parting(struct rank *r)
         r->expected = TUTTI_ERR_PEER;
         fill(parting_data, LONG, 3);
         send_one(r, 1, parting_data, &completed);
-        while (completed.n == 0) { /* pauses, in which the origin claims no pieces */
+        while (completed.n == 0) { /* while it sleeps, the origin claims no pieces */
             nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
             advance(r);
         }

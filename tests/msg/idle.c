@@ -19,7 +19,7 @@ enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, LIMIT_S = 
 static struct {
     int begun;
     struct completed received;
-} here[MOST_CONTEXTS]; /* indexed by rank, because the ranks may be threads */
+} here[MOST_CONTEXTS]; /* by rank, because ranks may be threads; only ranks 0 and 1 use it */
 
 struct target {
     struct rank *r;

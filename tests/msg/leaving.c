@@ -96,8 +96,7 @@ static void leave_at_once(struct rank *r)
     free(side.memory);
 }
 
-/* ---- One rank leaves before a connection is set up, and the other advances too late to answer
- * ---- */
+/* ---- Rank 0 sends and leaves before a connection exists; rank 1 advances only 1.5 s later ---- */
 
 static void leave_unconnected(struct rank *r)
 {
@@ -110,7 +109,7 @@ static void leave_unconnected(struct rank *r)
     }
 }
 
-/* ---- One rank leaves and does not receive: the barrier advances only its context 0 ---- */
+/* ---- Rank 1 leaves without advancing context 1, to which rank 0 sends ---- */
 
 static void take_nothing(struct rank *r)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks for the tests of messages.
+ * For the tests of messages: starts the ranks, advances their contexts, and makes and checks the
+ * payloads of messages.
  */
 #include "../forbid.h"
 #include "lib.h"

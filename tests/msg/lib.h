@@ -52,7 +52,7 @@ tutti_endpoint *endpoint(struct rank *r, int rank, int context);
 /* Advances all contexts once. Aborts on a status other than TUTTI_OK and r->expected. If it has
  * found nothing to do for long, it sleeps for a moment, because other tests want the processor. */
 void advance(struct rank *r);
-/* Advances until *value equals `wanted`; aborts if it is larger. */
+/* Advances all contexts until *value equals `wanted`; aborts if *value gets larger. */
 void until(struct rank *r, const int *value, int wanted);
 /* Calls a barrier, and advances all contexts until the barrier is complete. */
 void meet(struct rank *r);

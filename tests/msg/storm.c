@@ -22,6 +22,7 @@ struct storm_header {
 struct storm {
     struct rank *r;
     _Atomic int messages;
+    /* one of the rank's contexts, and what it has sent and received */
     struct side {
         struct storm *all;
         int index, sends;
@@ -31,7 +32,7 @@ struct storm {
          * advanced, [1] to the idle context. lasts: number of last messages that have arrived.
          * receiving: number of messages whose payload has not arrived. */
         int under_way[2], lasts, receiving;
-        int idle; /* how often in a row a spinning turn has found nothing to do */
+        int idle; /* how many times in a row `spin` has found no event */
         struct tt_random random;
         pthread_t thread;
     } side[CONTEXTS];
@@ -157,8 +158,8 @@ static void send(struct side *side, int rank, int context, int dispatch, int64_t
     must(tutti_message_send(r->context[side->index], &message));
 }
 
-/* Advances the side's context once without waiting. There are more threads than processors, so a
- * side that finds no event yields, and one that finds none 20 times in a row sleeps. */
+/* Advances the context of `side` once without waiting. There are more threads than processors, so a
+ * thread that finds no event yields, and one that finds none more than 20 times in a row sleeps. */
 static void spin(struct side *side)
 {
     int events = 0;
@@ -170,7 +171,9 @@ static void spin(struct side *side)
         sched_yield();
 }
 
-/* Sends a message if any is left to send, and advances the side's context once. */
+/* Sends a message from the context of `side` if any is left to send and fewer than 20 are under
+ * way, and advances the context once. If it sends nothing and `sleepy` is set, waits for an event
+ * for at most 20 ms. */
 static void turn(struct side *side, bool sleepy)
 {
     struct rank *r = side->all->r;
@@ -197,9 +200,9 @@ static bool is_calm(const struct side *side)
            side->lasts == r->p * (CONTEXTS - 1);
 }
 
-/* Sends all messages of a side and then a last message to each context, and advances until
- * everything has arrived. Messages to the idle context stay under way until that context is
- * advanced. */
+/* Runs one context (`arg` is its struct side): sends its messages and then a message LAST to each
+ * context of each rank, and advances it until everything has arrived. Messages to the idle context
+ * stay under way until that context is advanced. */
 static void *run_side(void *arg)
 {
     struct side *side = arg;

@@ -45,8 +45,9 @@ struct event {
 };
 
 size_t world_bytes(int p, int words);
-/* Sets up a state in which no member has begun. own: each member contributes a word of its own,
- * too. deaths: the most members that may die. */
+/* Sets up a state in which no member has begun. own: besides the words that all members combine,
+ * the accord has one word for each member, which only that member sets. deaths: the most members
+ * that may die. */
 void world_init(struct world *w, int p, bool own, int deaths);
 struct tt_accord *world_member(struct world *w, int m);
 /* Writes the events that can happen next to `events` and returns their number. Deaths come last;

@@ -14,7 +14,7 @@
 
 enum { EVENTS = 4096, DEPTH = 200 };
 
-/* ---- The set of states seen, by a fingerprint of 128 bits ---- */
+/* ---- The set of the states seen so far; it holds a fingerprint of 128 bits of each ---- */
 
 struct print {
     uint64_t a, b;

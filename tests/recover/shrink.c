@@ -222,9 +222,9 @@ static void wait_in_vain(struct story *s, tutti_client *client)
     check(status == TUTTI_AGAIN, s, "wait beside a broken team");
 }
 
-/* Runs a rank of a job of which the last rank leaves. A call on the world reports that failure.
- * Before any call on `part`, a second team of all ranks, tutti_advance reports the failure of that
- * team, once. */
+/* Runs a rank of a job whose last rank leaves. All ranks belong to two teams, the world and `part`.
+ * A call on the world returns the error. Then tutti_advance returns the error of `part`, once,
+ * because no call on `part` has returned it. */
 static void reporting_rank(tutti_client *client, void *arg)
 {
     struct story *s = arg;
