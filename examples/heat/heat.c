@@ -78,7 +78,8 @@ static double *run(const struct tile *t)
     return now;
 }
 
-/* Returns how many cells of the tile differ if this rank calculates the whole plate alone. */
+/* Calculates the whole plate on this rank alone, and returns how many cells of the tile differ from
+ * this calculation. */
 static int64_t compare(const struct tile *t)
 {
     double *mine = run(t), *all = run(&(struct tile){.rows = size, .columns = size});

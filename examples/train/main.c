@@ -161,7 +161,8 @@ static void report(const struct main_job *job)
     fflush(stdout);
 }
 
-/* Prints, on the first of the remaining ranks, which ranks of the team before have failed. */
+/* Prints, on the first of the remaining ranks, which ranks of the previous team (`before`) have
+ * failed. */
 static void report_failed(const struct main_job *job, const tutti_team *before)
 {
     int failed[NAMED_MOST], n;

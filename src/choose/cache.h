@@ -18,7 +18,7 @@ struct tt_trial;
 struct tt_trials;
 
 /* A plan with what is needed to run it. The cache and the executions of the plan share this
- * structure, and `uses` counts them. */
+ * structure, and `uses` counts their references to it. */
 struct tt_prepared {
     int uses;
     struct tt_plan *plan;
@@ -28,9 +28,9 @@ struct tt_prepared {
     int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
                                   * v-collectives) */
     int64_t place;               /* for calls in place: the offset of the input in OUT */
-    /* true: each call owns a use and gives it up when it has ended, because the call has a count
-     * for each rank (tt_call_counts), or its algorithm is being measured. false: the cache owns the
-     * use. */
+    /* true: each call owns a reference to the plan and gives it up when it has ended, because the
+     * call has a count for each rank (tt_call_counts), or its algorithm is being measured. false:
+     * the cache owns the reference. */
     bool owned;
     bool segments;           /* the buffers have a segment for each rank (tt_call_segments) */
     enum tt_windows windows; /* the windows that the plan uses; equal on all ranks whose calls
@@ -92,8 +92,9 @@ struct tt_cache {
                     * `exchange` are made in rank order */
 };
 
-/* Makes a plan for this call; for a v-collective, the plan contains the counts. The caller owns one
- * use and gives it up with tt_prepared_drop. Errors: those of tt_choose, and MEMORY. */
+/* Makes a plan for this call; for a v-collective, the plan contains the counts. The caller owns a
+ * reference to the plan (tt_prepared.uses) and gives it up with tt_prepared_drop. Errors: those of
+ * tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
 /* Makes a plan as tt_prepare does, but by this algorithm, which must apply, and logs nothing. If
@@ -103,18 +104,19 @@ tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const s
 /* Keeps a call with its plan. The plan must depend on nothing but repeat->given. If there is no
  * memory, the call is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);
-/* Gives up one use of the plan. The plan is freed with its last use. NULL is allowed. */
+/* tt_prepared_drop gives up one reference to the plan, and frees the plan (tt_prepared_free) if
+ * this was the last one. NULL is allowed. */
 void tt_prepared_free(struct tt_prepared *prepared);
 static inline void tt_prepared_drop(struct tt_prepared *prepared)
 {
     if (prepared && --prepared->uses == 0) tt_prepared_free(prepared);
 }
 
-/* Makes a plan for this call and puts it into the cache, which owns the use: the caller does not
- * drop it. Errors: those of tt_prepare. */
+/* Makes a plan for this call and puts it into the cache, which owns the only reference to the plan:
+ * the caller does not call tt_prepared_drop. Errors: those of tt_prepare. */
 tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_prepared **prepared);
-/* Puts a plan into the cache, which takes over the caller's use. */
+/* Puts a plan into the cache, which takes over the caller's reference to the plan. */
 void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call,
                    struct tt_prepared *prepared);
 /* Reads the settings and makes the builder, which the cache needs before its first plan. Errors:

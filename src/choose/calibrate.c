@@ -214,10 +214,11 @@ static void measure_copies(struct brief *b, struct tt_machine *m, int point)
     m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(to, from, n), n);
 }
 
-/* Measures copies between the cache of this thread's processor and that of the helper's processor:
- * from blocks that the helper has just written, and into blocks that this thread has just read. If
- * the other end of a copy is in no cache or in another processor's cache, too, its time is computed
- * from times that were measured. */
+/* Measures copies between the caches of two processors: this thread copies blocks that the helper
+ * has just written, and the helper copies into blocks that this thread has just read. The target of
+ * the first copy and the source of the second one are in the cache of the thread that copies. If
+ * they are in no cache, or in the other processor's cache, the time is not measured, but computed
+ * from the measured times. */
 static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];

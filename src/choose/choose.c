@@ -182,11 +182,11 @@ static const struct row roomy[] = {
     {&tt_scan_flat, 4 << 10, 4, ANY_COST},
 };
 
-/* The rows that come before those of `table` for teams of MANY ranks or more, if the number of
- * ranks is a power of two, and for all teams of HALVED ranks or more, unless the buffers are
- * shared. By `halving` a rank moves half of the bytes that it moves by `flat`. If the number of
- * ranks is no power of two, `halving` has extra messages, which on few ranks take as long as
- * `halving` saves. */
+/* The rows that come before those of `table` for teams of HALVED ranks or more, and for teams of
+ * MANY ranks or more whose number is a power of two; but not if ranks load from each other's
+ * buffers. By `halving` a rank moves half of the bytes that it moves by `flat`. If the number of
+ * ranks is no power of two, `halving` has extra messages, which on few ranks take as long as it
+ * saves. */
 enum { HALVED = 12 };
 static const struct row halved[] = {
     {&tt_reduce_scatter_block_flat, 96 << 10, 4, ANY_COST},
@@ -202,14 +202,14 @@ static bool is_power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-/* Whether the rows of `halved` come before those of `table`. */
+/* Whether `halved` comes first: in large teams in which ranks do not load from others' buffers. */
 static bool is_halved(const struct tt_call *call, const struct tt_map *map)
 {
     bool suits = map->p >= HALVED || (map->p >= MANY && is_power_of_two(map->p));
     return suits && !call->shared && !map->mapped;
 }
 
-/* Whether the rows of `roomy` come before those of `table`. */
+/* Whether `roomy` comes first: MANY ranks or more, a processor for each, buffers not shared. */
 static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
 {
     return !call->shared && map->p >= MANY && map->p <= map->cores;
@@ -577,8 +577,8 @@ tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_
     return TUTTI_OK;
 }
 
-/* Returns the error for a plan file in TUTTI_ALGORITHM. Only a program runs such a file, and a
- * program does not call tt_choose for that collective; so the caller is the command `tutti`. */
+/* Returns the error of the command `tutti` for a plan file in TUTTI_ALGORITHM. (A program runs the
+ * file, and does not call tt_choose for the collective of the file.) */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
     return tt_fail(TUTTI_ERR_UNSUPPORTED,
@@ -640,8 +640,8 @@ static tutti_status checked(uint64_t before, tutti_status status)
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to choose an algorithm");
 }
 
-/* Sets *first to the algorithm that is forced for an alltoallv, gatherv or scatterv if its ranks
- * exchange something before the plan is made, else to NULL. */
+/* Sets *first to the algorithm that is forced for an alltoallv, gatherv or scatterv, if with it the
+ * ranks exchange counts or lengths before the plan is made; else to NULL. */
 static void find_first(const struct tt_call *call, const struct tt_map *map,
                        const struct tt_algorithm **first)
 {

@@ -161,8 +161,9 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     tt_error_restore(kept);
 }
 
-/* Sets best[n] to the best algorithm after the first n. Returns false if memory was short: another
- * algorithm may then be the best, and best[n] stays as it is. */
+/* Sets best[n] to the fastest of the algorithms that are not among best[0] .. best[n - 1]. Returns
+ * false if memory was short: the algorithm that was found may then not be the fastest, and best[n]
+ * stays as it is. */
 static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stand_in,
                       const struct tt_map *map)
 {
@@ -179,7 +180,8 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
 
 /* ---- Rankings that are kept ---- */
 
-/* Returns the hash of the nodes of all ranks; 0: all are on one node. */
+/* Returns a hash that says on which node each rank is, and whether one kernel runs all nodes; 0:
+ * all ranks are on one node. */
 static uint64_t nodes_of(const struct tt_map *map)
 {
     if (tt_map_one_node(map)) return 0;

@@ -31,7 +31,7 @@ struct tt_sent {
      * which the sender began to send it. */
     int64_t len, at_ps, taken_ps;
     bool rendezvous;
-    bool early; /* the receiver found it before it posted a receive, and has put it aside */
+    bool early; /* the receiver found the message before posting a receive, and put it aside */
 };
 struct tt_follow_channel {
     struct tt_sent *sent;
@@ -59,8 +59,9 @@ struct tt_under_way {
 struct tt_follow_lane {
     struct tt_iter iter;
     struct tt_plain step;
-    struct tt_under_way *started; /* for each step of the lane that starts sends or receives: the
-                                   * TT_IN_FLIGHT that it has started last */
+    /* for each step of the lane that starts sends or receives: the last TT_IN_FLIGHT sends or
+     * receives that the step has started */
+    struct tt_under_way *started;
     void *memory;
     bool has_step, ended;
 };
@@ -251,13 +252,14 @@ bool tt_message_recv(struct tt_predictor *s, struct tt_follow *r, int lane,
                      const struct tt_plain *step);
 bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
                      const struct tt_plain *step);
-/* Takes one message for which rank r, which waits, has posted a receive; r may wait for something
- * else. Returns false if there is no such message. */
+/* Lets rank r, which waits, take one message for which it has posted a receive, even if the rank
+ * does not wait for a message now. Returns false if no such message has arrived. */
 bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r);
 
 /* ---- predict-wire.c ---- */
 
-/* Places the ranks on processors, and prepares for ranks on several nodes. */
+/* Places the ranks on processors. If they are on several nodes, also sets the members of *s that
+ * say what messages between nodes cost. */
 void tt_wire_place(struct tt_predictor *s);
 void tt_wire_close(struct tt_predictor *s);
 /* Returns the time at which the receiver can take a message to another node whose transfer begins
@@ -286,8 +288,8 @@ bool tt_wire_reaches(struct tt_predictor *s, const struct tt_follow *r,
  * changed. It skips so few steps that s->steps is at most most_steps. */
 bool tt_repeat_skip(struct tt_predictor *s, int64_t now_ps, int64_t most_steps);
 
-/* ---- predict-step.c: each function adds its time to the rank's processor and to what the rank
- * spent ---- */
+/* ---- predict-step.c: each function adds the time of a step, or of a part of a step, to the rank's
+ * processor and to what the rank spent ---- */
 
 void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step);
 /* Takes a message that has arrived: copies it out of the ring, or reads it where it lies. */

@@ -174,8 +174,8 @@ bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
     return true;
 }
 
-/* Takes one message for which rank r, which waits, has posted a receive; r may wait for something
- * else. Returns false if there is no such message. */
+/* Lets rank r, which waits, take one message for which it has posted a receive, even if the rank
+ * does not wait for a message now. Returns false if no such message has arrived. */
 bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r)
 {
     int64_t when = TT_PREDICT_NEVER;

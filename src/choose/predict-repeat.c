@@ -31,9 +31,12 @@
 #include "choose/predict-inside.h"
 
 enum {
-    FIRST_TURNS = TT_IN_FLIGHT, /* a wait for an earlier turn does nothing in the first turns */
-    /* A saved state is compared with the states after the next PERIOD turns, and then replaced. The
-     * later a state is saved, the more turns it is kept, so that longer periods are found, too. */
+    /* No period begins before this turn: in the first turns, a wait for a transfer that an earlier
+     * turn has started may do nothing, because there was no such turn. */
+    FIRST_TURNS = TT_IN_FLIGHT,
+    /* Each saved state is compared with the state at the begin of every following turn, until it is
+     * replaced: after PERIOD turns, plus a quarter of the turns before it was saved. So states that
+     * are saved later are kept longer, and longer periods are found, too. */
     PERIOD = 4
 };
 
@@ -153,7 +156,8 @@ static uint64_t last_value(const struct tt_flag_log *log, int n)
     return n > 0 ? log->raise[n - 1].value : 0;
 }
 
-/* Whether the values that ranks await have grown as much as the flags. */
+/* Whether each value that a rank awaits has, since the state was saved, either stayed the same or
+ * grown as much as the flag that the rank awaits. */
 static bool alike_asked(const struct tt_predictor *s)
 {
     for (int w = 0; w < s->p; w++) {
@@ -180,8 +184,8 @@ static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
     return turn >= FIRST_TURNS;
 }
 
-/* Returns how many periods the rank's lane can pass; 0: none, or its states differ. (Turns are
- * skipped only in plans with one lane.) */
+/* Returns how many periods the rank's lane can pass; 0: none, or the lane differs from the saved
+ * state by more than the turns of its loops. (Turns are skipped only in plans with one lane.) */
 static int64_t lane_periods(const struct tt_predictor *s, int rank)
 {
     const struct tt_follow_lane *now = s->rank[rank].lane, *was = &s->saved.rank[rank].lane;
@@ -220,7 +224,8 @@ static bool alike_core(const struct tt_predictor *s, int core, int64_t now)
            alike_time(s, s->saved.busy_until_ps[core], s->busy_until_ps[core], now);
 }
 
-/* Returns how many periods can be passed; 0: none, or the states differ. */
+/* Returns how many periods all ranks can pass at once; 0: none, or the state differs from the saved
+ * state by more than a shift. */
 static int64_t periods(const struct tt_predictor *s, int64_t now)
 {
     int64_t most = INT64_MAX;
@@ -255,9 +260,10 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Appends to the log of the flag the last time before the period and the times in the period at
- * which the flag was raised, as they will be n periods later. The times of the periods between are
- * not needed: all ranks can see by now what happened in these periods. */
+/* Repeats in the log of the flag what the log says of the period, as it will be n periods later:
+ * appends the entries that were made in the period, and the last entry before it, shifted in time
+ * and in value. The log gets no entries for the periods in between, because at the shifted time
+ * every rank can see what was raised in them. */
 static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
 {
     struct tt_flag_log *log = &s->flag[rank];

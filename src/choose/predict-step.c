@@ -292,7 +292,8 @@ void tt_step_takes(struct tt_predictor *s, struct tt_follow *r, const struct tt_
 
 /* ---- Messages to and from other nodes ---- */
 
-/* Returns by how much longer a copy takes by table `far` than within the cache. */
+/* Returns how much more time table `far` of the machine model gives for a copy of `len` bytes than
+ * the table of copies within the cache. */
 static int64_t longer(struct tt_predictor *s, enum tt_machine_table far, int64_t len)
 {
     return tt_max(0, time_of(s, far, len) - time_of(s, TT_MACHINE_copy_cached_cached, len));

@@ -14,7 +14,7 @@
 
 #include "choose/predict-wait.h"
 
-/* The size for which tt_predictor.link_ps is given. */
+/* tt_predictor.link_ps is the time in which a link moves this many bytes. */
 #define LINK_BYTES INT64_C(1048576)
 
 /* ---- Processors ---- */
@@ -74,9 +74,11 @@ static void find_link(struct tt_predictor *s)
     s->link_ps = link > work + work / 8 ? link * (LINK_BYTES / tt_machine_bytes[LEAST]) : 0;
 }
 
-/* Returns the most bytes of a message that is sent to another node without waiting for its receive
- * (msg/context.c). All ranks have the same s->eager_most. Whether TUTTI_EAGER is set, or its
- * default holds, may differ between ranks, so a prediction must not depend on that. */
+/* Returns the most bytes of a message to another node that is sent without waiting for its receive
+ * (msg/context.c). Over a network this limit is higher if TUTTI_EAGER is not set. A rank cannot
+ * know whether TUTTI_EAGER is set on other ranks: it only knows that s->eager_most is the same on
+ * all ranks. So if s->eager_most is the default, all ranks assume that TUTTI_EAGER is not set, and
+ * predict the same time. */
 static int64_t wire_eager(const struct tt_predictor *s)
 {
     enum { USUAL = 8 << 10, MOST = 256 << 10 };

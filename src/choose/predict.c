@@ -362,9 +362,9 @@ static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t
     return all ? tt_max(begin, now) : begin;
 }
 
-/* Returns true if it is known at the time `now` that a call takes longer than most_ps. The first
- * test, by the work alone, leaves a margin, because a step may find a signal at once in one call
- * and not in another. */
+/* Returns true if it is known at the time `now` that a call takes longer than most_ps. The work for
+ * a call is compared with most_ps first, reduced by a margin (WORK_MARGIN), because it varies: in
+ * one call a step finds its signal at once, and in another call the same step has to wait. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
@@ -536,8 +536,9 @@ static uint32_t longest_loop(const struct tt_plan *plan)
     return turns;
 }
 
-/* Sets s->leader to the rank with the longest loop, if it is long enough to look for turns that
- * repeat. No turns are skipped on several nodes. Returns false if there is no memory. */
+/* Sets s->leader to the rank whose plan has the longest loop, or to NULL if no turns will be
+ * skipped: if no loop has LEAST_TURNS turns, if plans have several lanes, or if the ranks are on
+ * several nodes. Returns false if there is no memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
@@ -567,8 +568,9 @@ static void open_turns(struct tt_predictor *s)
 }
 
 /* Returns how many calls a rank may have under way: as many as the team has slots, or, if the call
- * uses long windows, as many as a member of the team has long windows. In a large team fewer slots
- * are assumed, because ROUNDS times as many calls as slots would have too many steps to follow. */
+ * uses long windows, as many as a member of the team has long windows. In a large team the
+ * predictor assumes fewer slots: it may follow ROUNDS times as many calls as there are slots
+ * (calls_for), and these would have too many steps. */
 static int slots_for(const struct tt_predictor *s)
 {
     enum { STEPS_OF_CALL = 4 };
@@ -682,13 +684,16 @@ tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,
                           const struct tt_map *map, bool *is_short)
 {
-    enum { PARTS = 4 }; /* a composed plan uses a part of the window in each of its stages */
+    /* A composed plan uses a part of the window in each of its stages. So by such a plan, or on
+     * several nodes, a call gets short windows only if its bytes fit in 1 / PARTS of a window. */
+    enum { PARTS = 4 };
     struct tt_map low = *map;
     bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
     const int64_t most = tt_team_short_window(map->p);
     low.win_bytes = tt_min(map->win_bytes, most);
     *is_short = false;
-    if (tt_coll_pairs(c->coll)) return *map; /* other ranks do not know the counts (run/team.h) */
+    /* A rank does not know all counts, so the windows must not depend on them (run/team.h). */
+    if (tt_coll_pairs(c->coll)) return *map;
     *is_short = true;
     if (map->win_bytes <= most) return low;
     bool whole = tt_map_one_node(map) && !algorithm->composition;

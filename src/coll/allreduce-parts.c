@@ -48,8 +48,9 @@ static void reduce_parts(const struct tt_stage_team *team, int me, int64_t at, s
     tt_stage_puts(s, TT_OUT, TT_OUT, at);
 }
 
-/* Sets *s to the allreduce of the part of `me`, which begins at byte `at`, among its owners on all
- * nodes. A rank that owns no part has the phases of the owner of part 0, but no steps. */
+/* Sets *s to the allreduce of the part that `me` owns, which begins at byte `at`, among the ranks
+ * that own this part on their nodes. A rank that owns no part has no steps, but as many phases
+ * (coll.h) as the owner of part 0, because all ranks must have equally many. */
 static void sum_part(const struct tt_stage_team *team, int me, int64_t at, struct tt_stage *s)
 {
     int i = tt_team_index(team, me), parts = tt_stage_parts(team);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Allreduce `tree`: slices go up the links of a tree network to its root and are combined on the
- * way, and the result comes down again. If the adapters of the network can reduce
- * (tree:2x1023+reduce), this costs the processors nothing.
+ * way, and the result comes down again. If the adapters of the network can reduce (as in the
+ * network tree:2x1023+reduce, src/topo/net.h), this costs the processors nothing.
  *
  *       0             each link carries every slice once up and once down
  *      / \

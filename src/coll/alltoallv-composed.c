@@ -29,7 +29,9 @@ struct bundles {
     int64_t *row; /* row[i]: where in `rows` the row of mates[i] begins; last entry: the end */
     /* part[i * n + k], for n nodes: where in the row of mates[i] the part for node k begins */
     int64_t *part;
-    int64_t *from; /* for each rank: where in TMP its next piece for this node begins */
+    /* for each rank: where in TMP the next of its pieces for this node begins that is not copied
+     * yet (collect) */
+    int64_t *from;
     struct tt_range rows;
 };
 

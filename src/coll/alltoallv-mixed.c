@@ -61,8 +61,9 @@ static struct mixed_way way_of(const struct tt_call *call, const struct tt_map *
     return w;
 }
 
-/* Copies what goes to other ranks in turn j into the window, and opens IN if there are long blocks
- * that go from buffer to buffer. Returns the number of turns. */
+/* Appends the steps of turn j that copy blocks, or slices of blocks, for other ranks into the
+ * window. In turn 0, also opens IN if a long block goes from buffer to buffer. Returns the number
+ * of turns. */
 static int offer(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
                  const struct tt_peers *to, int j)
 {
@@ -96,8 +97,9 @@ static void take_whole(struct tt_builder *b, const struct mixed_way *w, int r, s
         tt_copy(b, to, tt_at(TT_WIN, r, w->at), block.len);
 }
 
-/* Copies what comes from other ranks in turn j to OUT, and signals that it has been read if some
- * rank waits for that. Returns the number of turns. */
+/* Appends the steps of turn j that copy blocks, or slices of blocks, from other ranks to OUT, and
+ * then signal that they have been read, if some rank waits for this signal. Returns the number of
+ * turns. */
 static int take(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map, int me,
                 const struct tt_peers *from, int j)
 {

@@ -3,8 +3,8 @@
  * Broadcast `tree`: slices go along the links of a tree network, from the root outwards. Each
  * message takes one link, and no two messages use the same one.
  *
- *          1                  tree:2x6, from 1
- *        / | \
+ *          1                  tree:2x6, a tree of 6 nodes of which 0 is the root and each
+ *        / | \                has up to 2 children; here the message comes from rank 1
  *       0  3  4
  *       |
  *       2 - 5

@@ -12,8 +12,8 @@ static bool is_list(const struct tt_circulant *c)
     return c->call->coll == TT_COLL_allgatherv;
 }
 
-/* Returns the bytes of the blocks of the ranks 0 .. r - 1, where r <= p. The blocks must not be a
- * list (is_list). */
+/* Returns the bytes of the blocks of the ranks 0 .. r - 1, where r <= p. The call must be no
+ * allgatherv, whose blocks may have any places (is_list). */
 static int64_t bytes_before(const struct tt_circulant *c, int r)
 {
     int64_t all = tt_call_bytes(c->call);

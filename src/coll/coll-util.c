@@ -229,8 +229,8 @@ static struct tt_range late(struct tt_builder *b, const struct tt_slices *s, str
     return tt_rotating(b, r, s->len, all, own);
 }
 
-/* Returns the length of a step that handles, in each turn, a slice of a piece of `bytes` bytes
- * (tt_late_copy). */
+/* Returns the length for a step that copies or combines, in each turn, one slice of a piece of
+ * `bytes` bytes: the length of a slice, or, if there is only one turn, of the whole piece. */
 static int64_t late_len(const struct tt_slices *s, int64_t bytes)
 {
     return s->turns > 1 && bytes > 0 ? s->len : bytes;

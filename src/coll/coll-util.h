@@ -222,8 +222,8 @@ static inline int tt_peer(const struct tt_peers *peers, int k)
 void tt_signal_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                      const struct tt_peers *peers,
                      struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
-/* Awaits `value` from the peers whose piece is not empty. `block` is tt_block_to or tt_block_from,
- * whichever belongs to the peers (tt_signal_peers). */
+/* Awaits `value` from the peers whose piece is not empty. `block` is tt_block_to if the peers are
+ * from tt_peers_to, and tt_block_from if they are from tt_peers_from. */
 void tt_await_peers(struct tt_builder *b, const struct tt_call *call, const struct tt_peers *peers,
                     struct tt_span (*block)(const struct tt_call *, int), uint32_t value);
 

@@ -46,7 +46,7 @@ enum tt_first { TT_FIRST_NOTHING, TT_FIRST_COUNTS, TT_FIRST_LONGEST };
 
 struct tt_algorithm {
     enum tt_coll coll;
-    const char *name;    /* the word in the command, in wisdom, and in the file's name */
+    const char *name;    /* the algorithm's name in the command, in wisdom and in its file's name */
     const char *applies; /* when the algorithm applies, in words, for `tutti list` */
     /* The formula of the time, in the symbols of `tutti list --help`: t_s t_w gamma p m L q. */
     const char *cost;

@@ -32,8 +32,9 @@ struct neighbor_rank {
     int64_t n;
     tutti_type pair; /* 2 elements in an extent of 3, with a gap between them */
     struct neighbor_list to, from;
-    int place[MOST]; /* place[i]: the index of the piece of source i in the list of destinations of
-                      * that source */
+    /* place[i]: the piece from this rank's i-th source has this index in the source's own list of
+     * destinations */
+    int place[MOST];
     int64_t in[PIECES], out[PIECES];
 };
 

@@ -37,7 +37,8 @@ struct brings {
     atomic_int ran;
 };
 
-/* Returns the numbers of this process, where rank r of the team brings 1 + r % 3 threads. */
+/* Returns the struct for this process in a job in which rank r of the team brings 1 + r % 3
+ * threads. */
 static struct brings brings_of(const tutti_team *team)
 {
     struct brings b = {.process = tutti_rank(team)};

@@ -132,7 +132,9 @@ static tutti_status another_order(struct unlike_rank *x)
     return exchange(x, false, ones, x->rank ? one : other, ones, other);
 }
 
-/* Makes a call in which pairs of elements with a gap match twice as many elements without one. */
+/* Makes two calls. In the first, each rank sends pairs of elements (type `two`) and receives each
+ * pair as two single elements; in the second, each rank sends single elements and receives pairs.
+ * All pieces match. */
 static tutti_status same_signature(struct unlike_rank *x)
 {
     tutti_type pair[2] = {x->two, x->two}, basic[2] = {TUTTI_I32, TUTTI_I32};

@@ -114,7 +114,7 @@ static void of_arguments(tutti_client *client)
     EXPECT(tutti_client_sleep(client, TUTTI_SLEEP_MOST_US) == TUTTI_OK);
 }
 
-/* Checks that waits end without the hook, too, and call nothing. */
+/* Checks that waits still end after the hook has been removed, and that they do not call it. */
 static void of_removal(tutti_client *client, tutti_team *world)
 {
     if (tutti_rank(world) == 0) EXPECT(tutti_client_hook(client, NULL, NULL, 0, 0) == TUTTI_OK);
@@ -132,7 +132,8 @@ static void one_rank(tutti_client *client, void *arg)
     of_arguments(client);
     if (tutti_rank(world) == 0) waiter = pthread_self();
     for (int i = 0; i < 3; i++) {
-        /* The hook first runs after 7 looks, while a wait spins, or after 300, when it does not. */
+        /* A waiting call calls the hook after it has looked `first` times in vain for what it waits
+         * for: already while it spins if `first` is 7, and only later if `first` is 300. */
         int first = i == 1 ? 7 : 300;
         if (tutti_rank(world) == 0)
             EXPECT(tutti_client_hook(client, hook, &waiter, first, 32) == TUTTI_OK);

@@ -41,8 +41,9 @@ static void slow_stores_are_avoided(void **state)
     assert_int_equal(cost.percent, 100 * 7900 / 3300);
 }
 
-/* Checks that plain stores fill the windows if they take at most three times as long as tt_stream,
- * since the lines of windows have mostly left the other processor's caches. */
+/* Checks that plain stores fill the windows if they take at most three times as long as
+ * non-temporal stores (tt_stream), since the lines of windows have mostly left the other
+ * processor's caches. */
 static void other_stores_are_kept(void **state)
 {
     (void)state;
@@ -66,7 +67,7 @@ static void three_times_is_the_limit(void **state)
     times.storing++;
     assert_true(tt_cost_judge(&times, -1).stores_slow);
     /* a read, and writing the buffer again, take 14,501 ns, 4.4 times as long as the 3,300 ns of
-     * tt_stream, so the cost of reading is 5 */
+     * non-temporal stores, so the cost of reading is 5 */
     assert_int_equal(tt_cost_judge(&times, -1).times, 5);
 }
 
@@ -99,7 +100,8 @@ static void the_setting_decides(void **state)
     assert_int_equal(plain.times, 2);
     assert_int_equal(plain.stored_times, 1);
     assert_true(past.stores_slow);
-    assert_int_equal(past.times, 2); /* a read takes 6,200 ns, 1.94 times tt_stream's 3,200 ns */
+    /* a read takes 6,200 ns, 1.94 times as long as the 3,200 ns of non-temporal stores */
+    assert_int_equal(past.times, 2);
     assert_int_equal(past.stored_times, 1);
 }
 

@@ -42,7 +42,8 @@ static void arrive(void *arg, const void *head, size_t head_bytes, const void *d
     inbox->inside--;
 }
 
-/* Hands over a packet as it is sent: its data follow the head at once or after a gap. */
+/* Makes packet `number` of a link and passes it to tt_order_take, as if it had arrived. In packets
+ * with an even number the data follow the head at once, in the others after a gap. */
 static tutti_status take(struct inbox *inbox, int link, uint64_t number)
 {
     unsigned char bytes[200];

@@ -62,8 +62,9 @@ void pair_wait(struct side *side);
 struct tally {
     int left, over, failed;
 };
-/* Start an operation, which *tally counts when it is complete. They return the status of the start,
- * which the caller passes to tally_begun. Each operation has its own record until it ends. */
+/* Start an operation. They return the status of the start, which the caller passes to tally_begun.
+ * When an operation completes later, *tally counts it. Each of these functions allocates a struct
+ * for its operation, which is freed when the operation has ended. */
 tutti_status tally_send(struct side *side, struct tt_link *link, const void *head,
                         size_t head_bytes, const void *data, size_t data_bytes,
                         struct tally *tally);

@@ -208,7 +208,7 @@ static int absent(int argc, char **argv)
 }
 
 /* in-flight: nonblocking calls on two teams are in flight when the last rank is killed. Each of the
- * calls must report it, through tutti_test or tutti_wait. */
+ * calls must return the error, from tutti_test or tutti_wait. */
 static int in_flight(int argc, char **argv)
 {
     enum { CALLS = 7 };

@@ -93,7 +93,8 @@ static tutti_status sum_in_place(tutti_team *team, int64_t *data, int64_t n)
     return TUTTI_OK;
 }
 
-/* refused: makes the k-th read the first one that is refused, for k = 1 .. READS. */
+/* refused: computes READS sums. In sum k, the k-th read of another rank's memory is refused, and so
+ * is every later read of that rank's memory. */
 static int refused(int argc, char **argv)
 {
     enum { N = 300000, READS = 20 };
@@ -131,7 +132,8 @@ static int without(int argc, char **argv)
 
 /* ---- Allocations that fail ---- */
 
-/* A job of `starving`, in which allocation i fails, counted from when rank 1 begins its calls. */
+/* One of the jobs that the command `starving` (below) runs. In this job, the i-th allocation after
+ * rank 1 has begun its calls fails; the first one has the number 0. */
 struct starved {
     int64_t i;
     bool nested;      /* allocations fail in tutti_team_threads instead of in calls of new shapes */
@@ -150,8 +152,7 @@ static tutti_status share(tutti_client *client, struct starved *s)
     return tutti_client_share(client);
 }
 
-/* Calls exchanges with types for each rank, exchanges in place, and exchanges between
- * neighbours. */
+/* Calls alltoallw, alltoallv in place, and two neighbourhood collectives. */
 static tutti_status exchanges(tutti_team *world, tutti_team *grid, tutti_team *graph)
 {
     static const int64_t counts[3] = {1, 1, 1}, displs[3] = {0, 1, 2}, bytes[3] = {0, 8, 16};

@@ -92,8 +92,8 @@ static int uneven(int argc, char **argv)
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_PEER ? 0 : 8;
 }
 
-/* Lets all ranks connect to each other. If a rank dies while a second one connects to it, UCX 1.13
- * often stops the second rank (docs/open.md). */
+/* Lets all ranks connect to each other. If a rank dies while a second one connects to it, an
+ * assertion of UCX 1.13 often ends the second rank (docs/open.md). */
 static tutti_status connect_all(tutti_team *world)
 {
     static double in[100], out[100];
@@ -247,7 +247,7 @@ static tutti_status call_on_duplicate(tutti_client *client, int i, bool at_once)
 
 /* duplicate TIMES [at-once]: creates TIMES clients, one after the other. On each, the call of one
  * rank on a duplicate of the world does not match. Each rank prints how often it got the mismatch.
- */
+ * With at-once, the ranks do not wait for each other between making the duplicate and the call. */
 static int duplicate(int argc, char **argv)
 {
     int heard = 0, times = argc > 0 ? atoi(argv[0]) : 0;
@@ -259,8 +259,9 @@ static int duplicate(int argc, char **argv)
     return 0;
 }
 
-/* Makes two teams, and a call on each. On the team of the even ranks one call does not match.
- * Returns whether this rank got the error there, or no error on the other team. */
+/* Makes a team of the even ranks and a team of the odd ranks, and a call on each. On the team of
+ * the even ranks one call does not match. Returns true on an even rank if the rank got the error,
+ * and on an odd rank if it got none. */
 static bool call_on_half(tutti_client *client, int i)
 {
     tutti_team *world = tutti_world(client), *team;

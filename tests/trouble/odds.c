@@ -159,9 +159,9 @@ static void make_uneven(const struct a_case *k, struct lists *l)
     }
 }
 
-/* Returns whether the odd rank passes a count of what it sends to the rank of other_of (if `gives`
- * is true), or of what it expects from that rank. In a gatherv or scatterv only the root and one
- * more rank exchange data. */
+/* Returns whether the odd rank passes a count of what it sends to the rank that other_of() returns
+ * (if `gives` is true), or of what it expects from this rank. In a gatherv or scatterv only the
+ * root and one more rank exchange data. */
 static bool has_count(const struct a_case *k, bool gives)
 {
     const int root = 0;
@@ -443,8 +443,9 @@ static void in_thread(tutti_client *client, void *arg)
 }
 
 /* Returns whether tutti_finalize may return this error although the rank's own comparison passed,
- * because another rank found the mismatch later. This can happen to a rank whose split was cut
- * short, and to a rank that neither sends nor expects the count that differs. */
+ * because another rank found the mismatch later. This can happen to a rank that got an error from
+ * tutti_team_split and so did not make the call (kind FREE on several nodes), and to a rank that
+ * neither sends nor expects the count that differs. */
 static bool may_end_late(const struct a_case *k, tutti_status status)
 {
     if (status != TUTTI_ERR_MISMATCH) return false;

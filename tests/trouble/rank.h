@@ -9,7 +9,7 @@
 #include "api/api.h"
 #include "text/problem.h"
 
-/* A problem with its buffers, which can be called repeatedly. */
+/* The call that a problem string describes, with its buffers. It can be made several times. */
 struct call {
     struct tt_problem problem;
     struct tt_call call;
@@ -28,7 +28,8 @@ tutti_status call_run(tutti_team *team, struct call *c);
 tutti_status call_start(tutti_team *team, struct call *c, tutti_request **request);
 void call_close(struct call *c);
 
-/* Prints one line "rank R: TEXT (N ms): ERROR" by a single write. N counts from since_ns. */
+/* Prints one line "rank R: STATUS (N ms): ERROR" by a single write: the text of the status, the
+ * milliseconds since since_ns, and the text of tutti_error (nothing for TUTTI_OK). */
 void print_status(tutti_status status, int64_t since_ns);
 /* Calls print_status(), finalizes, and returns the exit code: 0 if the status is the expected one,
  * 8 otherwise. */
