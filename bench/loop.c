@@ -204,7 +204,8 @@ static double of_scatter(int64_t at, int64_t i, int64_t n)
     return value(0, at + me * n + i);
 }
 
-/* Returns the sum of value(r, at + i) over the ranks r below `ranks`. */
+/* Returns the sum over the ranks below `ranks` of the i-th element of their inputs, which begin at
+ * index `at` of the first half of their pools. */
 static double of_prefix(int ranks, int64_t at, int64_t i)
 {
     return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;

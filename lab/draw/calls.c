@@ -127,8 +127,8 @@ static int missing_of(const struct tt_calls *c, const struct tt_call_group *grou
     return -1;
 }
 
-/* Counts all the time for which the ranks in the call were blocked as time that they waited for
- * rank `missing`, which never came. */
+/* Records that the ranks in the call waited for rank `missing`, which never came, for as long as
+ * they were blocked. */
 static void wait_in_vain(struct tt_calls *c, struct tt_call_group *group, int missing)
 {
     group->missing = true;

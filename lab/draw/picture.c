@@ -78,8 +78,9 @@ static int find_root(const struct tt_picture *picture)
 
 /* ---- Edges ---- */
 
-/* The pairs of ranks as a graph. The neighbours of rank r are neighbor[first[r] .. first[r + 1] -
- * 1], in ascending order. walk() uses `queue` and `seen` to visit the ranks breadth first. */
+/* The graph whose edges are the pairs of ranks between which data went. The neighbours of rank r
+ * are neighbor[first[r] .. first[r + 1] - 1], in ascending order. walk() uses `queue` and `seen` to
+ * visit the ranks breadth first. */
 struct adjacency {
     int *first, *neighbor, *queue;
     bool *seen;
@@ -138,7 +139,8 @@ static int walk(struct tt_picture *picture, struct adjacency *graph, int root)
     return n;
 }
 
-/* Sets picture->edges and picture->edge if the pairs of ranks form a tree. */
+/* Sets picture->edges and picture->edge, if the pairs of ranks between which data went form a
+ * tree. */
 static tutti_status picture_tree(struct tt_picture *picture, int root)
 {
     size_t p = (size_t)picture->ranks;

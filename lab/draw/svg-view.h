@@ -43,7 +43,7 @@ bool tt_svg_is_stub(const struct tt_picture_net *net, int from, int to,
  * points to the right, as seen in the direction of the link. */
 void tt_svg_link(const struct tt_svg_view *v, int from, int to, double side, struct tt_svg_spot *a,
                  struct tt_svg_spot *b);
-/* Draws nodes with their ranks, switches and missing nodes. */
+/* Draws the vertices: nodes with the ranks on them, missing nodes, and switches. */
 void tt_svg_vertices(const struct tt_svg_view *v);
 
 #endif

@@ -70,7 +70,7 @@ static void print_checked(FILE *out, const struct tt_ranking *r, const char *ori
     print_sizes(out, r);
 }
 
-/* Prints a line. A line that does not fit into the text is left out. */
+/* Prints a line. A line of more than LINE_MOST bytes is left out. */
 static void print_line(FILE *out, const struct tt_ranking *r, const char *origin)
 {
     char text[LINE_MOST];
@@ -166,7 +166,7 @@ static bool parse_sizes(const char *at, const char *end, struct tt_ranking *r)
     return true;
 }
 
-/* Returns where the check of a line begins, if the check is right; else NULL. */
+/* Returns where "check=" begins in a line, if the hash after it is right; else NULL. */
 static const char *find_check(const char *text)
 {
     static const char key[] = "check=";
@@ -180,8 +180,9 @@ static const char *find_check(const char *text)
                                                                                             : NULL;
 }
 
-/* Parses a line of this origin (print_origin). Returns false if the text is no such line, or is
- * damaged. The hash is compared last, because that takes longest. */
+/* Parses a line with the model, version and build that `origin` names (print_origin). Returns false
+ * if the text is no such line, or is damaged. The hash of the line is computed only if the line is
+ * of this origin, because that takes longest. */
 static bool parse_line(const char *text, const char *origin, struct tt_ranking *ranking)
 {
     struct tt_ranking r = {.computed = 0};
@@ -230,7 +231,8 @@ static int each_line(char *text, void (*each)(const char *line, void *arg), void
     return lines;
 }
 
-/* The lines of one origin (print_origin) that a file is read for, and where they go. */
+/* The lines that are read from a file, and where they go. A line is read only if its model, version
+ * and build are those that `origin` names (print_origin). */
 struct ranking_reading {
     char origin[ORIGIN];
     int ranks;

@@ -36,21 +36,21 @@ enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
 
 /* Fills in those properties of a call that a line of the wisdom names: all of *wise except slice,
  * radix and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem string
- * ("4,4,1"; "" on one node). Returns false if there can be no line for the call: it has counts, the
- * map has a network, or the ranks of a node are not adjacent. A type or operation that the user has
- * defined becomes TT_WISE_NONE. */
+ * ("4,4,1"; "" on one node). Returns false if there can be no line for the call: the call has a
+ * count for each rank, the map has a network, or the ranks of a node are not adjacent. A type or
+ * operation that the user has defined becomes TT_WISE_NONE. */
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
                      char layout[TT_WISDOM_LAYOUT]);
 /* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. A
- * line fits only if its bytes and those of the call have the same next power of two. Among the
- * lines that fit, one with the same type, operation and bytes is preferred, then one with the same
- * type and operation. */
+ * line fits only if its bytes and those of the call round up to the same power of two
+ * (tt_size_class). Among the lines that fit, one with the same type, operation and bytes is
+ * preferred, then one with the same type and operation. */
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
 /* Sets the slice and the radix of the call to those of this line, unless the call has its own. */
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);
 /* Returns the algorithm that the line names; NULL: there is none. */
 const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
-/* Returns the logarithm to the base 2 of the next power of two of the call's bytes; at least 3,
+/* Returns the logarithm to the base 2 of `bytes`, the bytes of a call, rounded up; at least 3,
  * because fewer than 8 bytes take as long as 8. */
 int tt_size_class(int64_t bytes);
 /* Returns a hash of the numbers of ranks on the nodes, as tt_wisdom_place writes them; 0: all ranks
@@ -108,9 +108,9 @@ void tt_wisdom_load(int ranks, struct tt_wisdom *wisdom);
  * least one line of wisdom. Otherwise it is a file of another kind, which tt_wisdom_add refuses;
  * then, or if the file cannot be read, returns false, with the reason in `why`. */
 bool tt_wisdom_takes_lines(const char *path, char why[TT_FILE_WHY]);
-/* Adds n lines to the file, in which each replaces the line for the same problem, cores, reach and
- * machine. Comments and lines that other processes add meanwhile stay; the oldest lines go if there
- * are too many (tt_file_merge). Errors: SYSTEM, MEMORY; the file is then as it was. */
+/* Adds n lines to the file. Each of them replaces the old line for the same problem, cores, reach
+ * and machine. Comments and lines that other processes add meanwhile stay; the oldest lines go if
+ * there are too many (tt_file_merge). Errors: SYSTEM, MEMORY; the file is then as it was. */
 tutti_status tt_wisdom_add(const char *path, const struct tt_wisdom_line *line, int n);
 
 #endif

@@ -105,7 +105,7 @@ bool tt_access_words_suffice(const struct tt_exec *exec)
     return exec->words.suffice && !exec->plan->opens && !exec->remote;
 }
 
-/* Stores the words of this rank in its signal line. */
+/* Stores this rank's words of a call of pairs at the begin of its short window. */
 static inline void store_words(struct tt_exec *exec)
 {
     const struct tt_partners partners = exec->partners;

@@ -342,8 +342,8 @@ bool tt_team_valid(const struct tt_team *t)
 }
 
 /* Whether this rank, in the execution, writes to memory that exists once for each window and not
- * once for each slot. This is the long window, the signals of lanes other than lane 0, the entries
- * of a v-collective, and the byte rings. */
+ * once for each slot. This is the long window, the signals of lanes other than lane 0, the segment
+ * entries of a v-collective, and the byte rings. */
 static bool writes_by_window(const struct tt_exec *exec)
 {
     const struct tt_plan *plan = exec->plan;
@@ -499,7 +499,8 @@ void tt_exec_owe(struct tt_exec *exec)
 
 /* The roll call reads in `owed` of a slot (struct tt_opening) for which execution the program has
  * not completed the request yet. This function clears `owed` only if it still has the number of
- * this execution: a newer one may have the slot now. An execution that failed may have had none. */
+ * this execution: a newer one may have the slot now. An execution that failed may never have had a
+ * slot. */
 void tt_exec_settle_debt(struct tt_exec *exec)
 {
     if (!exec->owed) return;
@@ -699,8 +700,8 @@ static void fail(struct tt_exec *exec, tutti_status status)
 /* ---- Progress ---- */
 
 /* Ends the execution if it failed, or if nothing is left to do. The execution must not complete
- * while data or signals to other nodes are still being sent: once the caller has the result, it may
- * not call the library again for a long time. */
+ * while data or signals to other nodes are still being sent: once the program has the result, it
+ * might not call the library again for a long time. */
 static void settle(struct tt_exec *exec, tutti_status status)
 {
     bool is_moving = tt_unlikely(exec->remote != NULL) && exec->remote->moving;
@@ -819,10 +820,11 @@ static void pause_for_slot(const struct tt_exec *exec, const struct tt_wait *wai
     for (int i = 0; i < PAUSES; i++) tt_relax();
 }
 
-/* Waits once more, as the wait policy says. Data arrives over a network in parts: after one part
- * the caller looks for the next part at once, instead of yielding. An execution that made progress
- * waits for something else now, so the wait policy starts again from its beginning. To keep short
- * waits cheap, the caller calls place() only when it is about to sleep. */
+/* Waits once more, as the wait policy says. Data arrives over a network in parts, so this function
+ * does not yield after one part: its caller looks for the next part at once. An execution that made
+ * progress waits for something else now, so the wait policy starts again from its beginning. To
+ * keep short waits cheap, the steps of the lanes are compared (place()) only when the rank is about
+ * to sleep. */
 static void wait_more(const struct tt_exec *exec, struct tt_wait *wait, struct progress *seen)
 {
     struct progress now = {seen->place, exec->team->events};

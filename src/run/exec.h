@@ -55,8 +55,9 @@ struct tt_partners {
  * call sets everything but `agreed`. In sets of members, bit r is for member r. */
 struct tt_pair_words {
     uint32_t *word; /* this rank's word for each member; NULL: the team has none */
-    /* The words contain everything that the partners compare. Whether this rank must write segment
-     * entries besides also depends on the plan and the team (tt_access_words_suffice). */
+    /* The words contain everything that the partners compare. Whether this rank must write its
+     * segment entries (struct tt_segment_opening), too, also depends on the plan and the team
+     * (tt_access_words_suffice). */
     bool suffice;
     /* set of the partners other than this rank; 0: not set yet, or there are none */
     uint64_t others;
@@ -189,8 +190,8 @@ void tt_trace_call_end(struct tt_team *t, tutti_status status);
  * shrink), so that members that make another call find the mismatch as in any execution. Blocks
  * until the slot of the execution is free. Returns the error of a broken team. */
 tutti_status tt_exec_note(struct tt_team *t, enum tt_signature_other signature);
-/* Starts the execution that tt_exec_note would run (t->note), without waiting for the execution.
- * MEMORY: the execution could not be started, and the team is broken now. */
+/* Starts an execution without steps as tt_exec_note does, but waits neither for its slot nor for
+ * its end. MEMORY: the execution could not be started, and the team is broken now. */
 tutti_status tt_exec_begin_note(struct tt_team *t, enum tt_signature_other signature);
 
 /* Does at most `steps` steps of one lane, for tests that explore every interleaving. Returns true
@@ -255,8 +256,8 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
 /* Sets exec->partners, before the exec is started for the first time, in a call that opens
  * segments. */
 void tt_access_find_partners(struct tt_exec *exec);
-/* Whether the words of a call of pairs contain all that the partners need, so that this rank writes
- * no segment entries. */
+/* Whether the words of a call of pairs contain everything that the partners need, so that this rank
+ * need not write its segment entries (struct tt_segment_opening). */
 bool tt_access_words_suffice(const struct tt_exec *exec);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);

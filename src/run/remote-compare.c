@@ -230,9 +230,9 @@ static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
 }
 
 /* Returns MISMATCH if the member has ended a call of pairs without sending a message that this rank
- * expects in it. The caller knows that the member has ended all calls that this rank has made. The
+ * expects in it. The member has answered that it has ended all calls that this rank has made. The
  * messages of a link arrive in order, so all messages of the member in these calls have come before
- * its answer, and a message that is missing was never sent. When the member compares this rank's
+ * this answer, and a message that is missing was never sent. When the member compares this rank's
  * last call, it finds the mismatch, too, but its notice may come only after this rank has left.
  * AGAIN: messages of the member are not handled yet. */
 static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirror *m)

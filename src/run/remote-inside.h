@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The mirrors that this rank keeps of members on other nodes, and the layout of the messages
- * between them. Only the files that implement remote.h include this file.
+ * between them. Only the files that implement remote.h include this file. The `done` of a rank
+ * (`my_done` of this rank) is the number of the first execution on a team that the rank has not
+ * ended yet.
  */
 #ifndef TT_REMOTE_INSIDE_H
 #define TT_REMOTE_INSIDE_H
@@ -29,12 +31,14 @@ enum tt_remote_flag {
  * still fits in one cell of a packet ring (msg/ring.h). */
 struct tt_remote_head {
     uint32_t team, from; /* from: the sender's rank in the team */
-    /* the number of the execution. In a message TT_DISPATCH_CREDIT it is the sender's `done`; or,
-     * if TT_REMOTE_ASKS is set, the number of the execution that the sender wants to begin */
+    /* the number of the execution. In a message to TT_DISPATCH_CREDIT: the sender's `done`; or, if
+     * TT_REMOTE_ASKS is set, the number of the execution that the sender wants to begin */
     uint64_t number;
-    uint32_t behind;  /* `number` minus the sender's `done` */
-    uint32_t history; /* low half of the sender's `mark` (struct tt_exec) */
-    uint32_t value;   /* value of the signal */
+    uint32_t behind; /* `number` minus the sender's `done` */
+    /* fingerprint of all calls that the sender has made on the team, up to execution `number`: the
+     * low half of `mark` in struct tt_exec */
+    uint32_t history;
+    uint32_t value; /* value of the signal */
     uint8_t lane, flags;
     uint8_t zero[2];
 };
@@ -66,7 +70,9 @@ struct tt_remote_broken {
     int32_t zero;
 };
 
-/* Added to the offsets of buffers that remote ranks open, so that an address is never 0. */
+/* The address of a buffer that a remote member has opened is this number plus the offset of the
+ * buffer in its registered region. So the address is never 0, which stands for a buffer that is not
+ * opened. */
 #define TT_REMOTE_ADDRESS (1ull << 62)
 
 /* ---- State of this rank ---- */
@@ -99,7 +105,7 @@ struct tt_operation {
      * operations */
     struct tt_operation *all, *next;
     struct tt_operation *before, *after; /* the previous and the next operation of the execution */
-    struct tt_exec *exec;                /* NULL: the execution does not need it any more */
+    struct tt_exec *exec; /* NULL: the execution does not need the operation any more */
     /* the message that completes with this operation; NULL: the operation is a signal or fetches an
      * operand */
     struct tt_message *message;
@@ -108,11 +114,12 @@ struct tt_operation {
     int peer;    /* rank in the team */
     bool takes;  /* the operation writes to memory of this rank */
     bool opened; /* the operation moves bytes to or from a buffer that the peer opened */
-    bool closed; /* the peer has closed that buffer: the operation never completes */
+    bool closed; /* the peer has closed its buffer: the operation never completes */
     char *at;
     int64_t len;
-    void *payload;               /* owned by the operation */
-    struct tt_transfer transfer; /* of a message: what the message layer and the wire need */
+    void *payload; /* owned by the operation */
+    /* what the message layer and the wire need, if the operation is a message */
+    struct tt_transfer transfer;
 };
 
 /* The state of a remote member on this rank, and the messages to and from that member that wait.
@@ -135,7 +142,7 @@ struct tt_mirror {
      * the flag TT_REMOTE_SETTLES */
     bool settles;
     /* in tt_remote_settle, this rank has sent the member its last call, and has asked the member to
-     * answer when it has ended as many calls */
+     * answer once the member has ended as many calls as this rank has made */
     bool named_last;
     bool settled; /* the member has answered tt_remote_settle */
     /* the low 32 bits of the number of calls that the member made, once it has left the team */
@@ -261,7 +268,8 @@ static inline bool tt_remote_lacks(const struct tt_exec *exec, const struct tt_m
 {
     return m->done == TT_REMOTE_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
 }
-/* Whether the member has left the client without making the call of this execution. */
+/* Whether the member has left the team without making the call of this execution, and has also left
+ * the client or failed. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
 
 /* ---- Comparing calls (remote-compare.c) ---- */
@@ -271,8 +279,9 @@ bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
 /* Handles a fingerprint of the member that differs from this rank's in execution `number`. Breaks
  * the team, or first asks the member which earlier call did not match. */
 void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number);
-/* Handles an earlier call of the member, which is in its mirror now: the member asks this rank to
- * compare it. Breaks the team after the last such call. */
+/* Handles a message with an earlier call of the member, which this rank compares with its own call
+ * of the same number. The caller has stored the member's call in the mirror. Breaks the team after
+ * the last such message. */
 void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
                             const struct tt_remote_packet *packet);
 

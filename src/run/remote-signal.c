@@ -242,8 +242,9 @@ tutti_status tt_remote_post(struct tt_team *t, struct tt_mirror *m, int dispatch
     return remote_sent(t, m->rank, status);
 }
 
-/* Breaks the team if a message could not be sent for which no step of this rank waits. A member may
- * wait for the message, so the team cannot go on. */
+/* Breaks the team if `status` is an error of sending a message. No step of this rank waits for that
+ * message, and so none reports the error; but a member may wait for the message, so the team cannot
+ * go on. */
 static void break_unless_sent(struct tt_team *t, tutti_status status)
 {
     if (tt_unlikely(status > TUTTI_AGAIN)) tt_team_break(t, status);
@@ -294,9 +295,9 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
 }
 
 /* Whether the member has left the team without making this call, and has also left the client or
- * failed, so that this rank would wait for the member in vain. False for a member that has left
- * only this team, because the team is broken: a notice that the team is broken, or that a rank has
- * failed, then ends the wait of this rank. */
+ * failed, so that this rank would wait for the member in vain. Returns false for a member that has
+ * left only this team. Such a member left because the team is broken, and a notice that the team is
+ * broken, or that a rank has failed, will end the wait of this rank. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;
@@ -400,8 +401,8 @@ static bool has_opening(const struct tt_exec *exec, const struct tt_mirror *m)
 }
 
 /* Sends a signal with `opening`, which may be NULL. The opening is freed when the signal has been
- * sent. The execution does not complete before the signal has been sent: after its end the caller
- * may not advance anything for a long time, while the receiver waits for the signal. */
+ * sent. Only then can the execution complete: after its end, the program might not call the library
+ * again for a long time, while the receiver waits for the signal. */
 static tutti_status post_signal(struct tt_exec *exec, struct tt_mirror *m,
                                 const struct tt_remote_packet *packet, size_t header_bytes,
                                 struct tt_remote_opening *opening)
@@ -606,8 +607,8 @@ void tt_remote_depart(struct tt_team *t)
             (void)tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* How long this rank waits until its messages are sent, in nanoseconds, if a rank has failed. Other
- * ranks may not receive messages any more in that case. */
+/* How long this rank waits until its messages are sent, in nanoseconds, if a rank has failed. In
+ * that case some of the other ranks may have stopped receiving messages. */
 #define FLUSH_NS 500000000
 
 void tt_remote_leave(struct tt_remote_teams *remote_teams)

@@ -118,8 +118,8 @@ static struct listed listed_at(int first, int step, int begin)
     return s;
 }
 
-/* Sets all numbers to -1. If `pieces`, then sets number k of the piece of rank r to 100 * i + 10 *
- * r + k. */
+/* Sets all numbers of the memory to -1. If `pieces`, then sets number k of the piece of rank r to
+ * 100 * i + 10 * r + k, where i is the number of a call. */
 static void fill(struct listed *s, int i, int pieces)
 {
     memset(s->memory, -1, sizeof s->memory);
@@ -135,8 +135,8 @@ static void compare(const struct listed *s, int i, int pieces)
     expect(memcmp(s->memory, wanted.memory, sizeof s->memory), 0);
 }
 
-/* Calls alltoallv `times` times with these lists. Rank a sends rank b the number 10 * a + b, plus
- * 100 for each call before. */
+/* Calls alltoallv `times` times with the counts and displacements of `in` and `out`. All numbers
+ * that rank a sends to rank b are 10 * a + b, plus 100 for each call before. */
 static void exchange(struct listed in, struct listed out, int times)
 {
     for (int i = 0; i < times; i++) {
@@ -154,8 +154,9 @@ static void exchange(struct listed in, struct listed out, int times)
     }
 }
 
-/* Makes exchanges in which the displacements of the output or of the input, or the counts, change
- * and then change back: pieces with and without gaps, and before the buffer. */
+/* Makes exchanges in which the displacements of the output, those of the input, or the counts
+ * change and then change back. The pieces lie with and without gaps between them, and partly before
+ * the address that is passed as the buffer. */
 static void exchanges(void)
 {
     struct listed first = listed_at(me, 3, 0);
@@ -195,7 +196,7 @@ static void in_place_of_none(void)
     }
 }
 
-/* Calls gatherv, scatterv and allgatherv `times` times with these lists. */
+/* Calls gatherv, scatterv and allgatherv `times` times with the counts and displacements of `s`. */
 static void with_lists(struct listed s, int root, int times)
 {
     int own[2], n = s.count[me], *all = middle_of(&s);
@@ -217,8 +218,8 @@ static void with_lists(struct listed s, int root, int times)
 }
 
 /* Makes collectives with lists in which the counts, the displacements or the root change, and then
- * change back. The pieces lie with and without gaps, in descending order, before the buffer, and in
- * place. */
+ * change back. The pieces lie with and without gaps between them, in descending order, and partly
+ * before the address that is passed as the buffer. One call is in place. */
 static void lists(int root)
 {
     struct listed first = listed_at(0, 3, 0), other = first, in_place = first;

@@ -37,7 +37,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
     return ((create_fn *)dlsym(RTLD_NEXT, "pthread_create"))(thread, attr, run, arg);
 }
 
-/* Prints whether the process was registered before it had a second thread. */
+/* Prints at rank 0 whether the process had registered for membarrier(2) before it had a second
+ * thread. */
 static void registers(void)
 {
     enum { REGISTER_GLOBAL_EXPEDITED = 1 << 2 };

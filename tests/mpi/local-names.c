@@ -85,8 +85,8 @@ static void is_not_that_of_another_user(void **state)
     assert_false(another_finds(NOBODY));
 }
 
-/* Tests that a name is found also if more processes look for it than the system lets wait for a
- * connection. */
+/* Tests that a name is found also by searches whose connections the system refuses, because too
+ * many others already wait at the socket of the name. */
 static void is_found_often(void **state)
 {
     (void)state;

@@ -234,8 +234,8 @@ static void churns(void)
     for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
 }
 
-/* Returns a number of the status of this process, in KiB. `name`: for example "VmRSS:", the
- * resident memory. */
+/* Returns an amount of memory from /proc/self/status, in KiB. `name`: how its line begins, for
+ * example "VmRSS:" for the resident memory. */
 static long status_of(const char *name)
 {
     char line[256];

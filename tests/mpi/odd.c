@@ -117,7 +117,7 @@ static void late(void)
     MPI_Type_free(&type);
 }
 
-/* ---- MPICH refuses the same buffer as input and output, also where nothing is stored ---- */
+/* ---- MPICH refuses one buffer for input and output, also at a rank that gets no output ---- */
 
 static void same(void)
 {

@@ -657,7 +657,8 @@ static void make_shapes(void)
     gaps.step = 2;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps.type);
     MPI_Type_commit(&gaps.type);
-    /* A type of one int, made by MPI_Type_dup and MPI_Type_contiguous. */
+    /* row.type is a type of one int that is made of MPI_INT by MPI_Type_dup, MPI_Type_contiguous
+     * and MPI_Type_dup. */
     MPI_Datatype copy, one;
     row.step = 1;
     MPI_Type_dup(MPI_INT, &copy);

@@ -2,7 +2,8 @@
  *
  * Tests the measured choice (src/mpi/trial.h) without an MPI: shapes, trials, decisions of several
  * ranks from times that the test makes up, and decisions that are inherited. Tests also the maps
- * and the rows of the counter (src/mpi/count.c).
+ * and the rows of the counter (src/mpi/count.c). The two *sides*, each of which can do a call, are
+ * the host MPI (side 0) and Tutti (side 1).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +140,8 @@ static void free_all(struct tt_mpi_trials *all)
     for (int r = 0; r < RANKS; r++) tt_mpi_trials_free(&all[r]);
 }
 
-/* Tests which shapes have long runs: short calls in which some ranks only send. */
+/* Tests how many calls a run of each shape has: TT_MPI_RUN_MOST in the shapes of short calls in
+ * which some ranks only send, and 8 in all others. */
 static void runs(void **state)
 {
     (void)state;

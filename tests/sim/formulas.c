@@ -89,8 +89,8 @@ static void hypercubes(void **state)
     }
 }
 
-/* Checks the formulas of exchanges for any number of ranks, in the textbook's model only, because
- * on a network messages may share links. */
+/* Checks the formulas of algorithms for alltoall on any number of ranks, in the textbook's model
+ * only, because on a network messages may share links. */
 static void exchanges_of_any_number(void **state)
 {
     (void)state;
@@ -146,8 +146,9 @@ static void figures_by_hand(void **state)
                      7 * 1000000 + 7 * 1000 * 1000);
 }
 
-/* Checks the total traffic of a ring of p ranks and p links: m (p - 1) p / 2 bytes for each rank,
- * where m is the bytes of a block, evenly distributed over the links. */
+/* Checks the total traffic of an alltoall by `ring` on a network that is a ring of p ranks: m (p -
+ * 1) p / 2 bytes for each rank, where m is the bytes of a block. The traffic is evenly distributed
+ * over p links. */
 static void a_ring_carries_what_it_must(void **state)
 {
     (void)state;
@@ -172,8 +173,10 @@ static const struct tt_model simples[] = {
 };
 enum {
     SIMPLES = 6,
-    ONE_WAY = 4, /* the first ONE_WAY models of simples[] have no tw_both_ps */
-    CHEAP = 2    /* in the first CHEAP models a reduction costs less than a transfer */
+    /* in the first ONE_WAY models of simples[], sending and receiving at once costs no more
+     * (tw_both_ps is 0) */
+    ONE_WAY = 4,
+    CHEAP = 2 /* in the first CHEAP models a reduction costs less than a transfer */
 };
 
 /* Compares formula and simulation for a problem, in which "%d" stands for the number of ranks,

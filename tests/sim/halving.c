@@ -57,9 +57,10 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
            tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
 }
 
-/* Checks the time and returns it. If messages have no start-up cost (ts), the time is exactly the
- * claim plus what one_slice returns. Otherwise it is longer by at most one start-up for each slice
- * of each step. */
+/* Simulates the collective by pipelined halving, checks that the time is as claimed, and returns
+ * the time. If messages have no start-up cost (ts), the time must be exactly the claim plus what
+ * one_slice returns. Otherwise it may be longer by at most one start-up for each slice of each
+ * step. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;

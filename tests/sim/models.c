@@ -31,8 +31,9 @@ static void loggp_adds_up(void **state)
         .kind = TT_MODEL_loggp, .o_ps = 3, .l_ps = 100, .g_ps = 20, .big_g_ps = 2};
     int64_t one = 3 + 99 * 2 + 100 + 3;
     assert_int_equal(simulated("bcast/u8/100/p2", "binomial", &model).time_ps, one);
-    /* Rank 0 sends to rank 2. It sends to rank 1 g + 99 G later, where g is the gap after a message
-     * and G (big_g_ps) the time of each further byte. Meanwhile rank 2 sends to rank 3. */
+    /* Rank 0 sends to rank 2 first. Its message to rank 1 begins later by g + 99 G, where g is the
+     * gap after a message and G (big_g_ps) the time of each further byte. Rank 2 sends to rank 3,
+     * which gets the data last. */
     assert_int_equal(simulated("bcast/u8/100/p4", "binomial", &model).time_ps, 2 * one);
 }
 
@@ -51,8 +52,9 @@ static void loggp_engages_the_processor(void **state)
     }
 }
 
-/* Checks that messages wait for links if four routes of a line pass through its middle. The
- * textbook's model does not show that. */
+/* Checks that messages wait for links: in an alltoall on a mesh of one row of four nodes, the
+ * routes of four messages lead through the same link in the middle. The textbook's model does not
+ * know links. */
 static void links_are_waited_for(void **state)
 {
     (void)state;

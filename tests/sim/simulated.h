@@ -16,7 +16,9 @@
 struct outcome {
     int64_t time_ps, formula_ps, messages, steps, bytes, max_link_bytes;
 };
-/* The models of the tests: t_s is 1 us, t_w is 1 ns, and all other costs are 0. */
+/* The models of the tests (sim/sim.h), without and with the links of a network. In both models, t_s
+ * (the start-up time of a message) is 1 us, t_w (the time of a byte) is 1 ns, and all other costs
+ * are 0. */
 extern const struct tt_model model_simple, model_links;
 
 /* Returns whether the algorithm applies to the problem. */

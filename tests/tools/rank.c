@@ -91,7 +91,8 @@ static void stay(void)
     for (;;) pause();
 }
 
-/* Waits a second, so that the daemons have time to detach, and then lets the rank end. */
+/* Waits a second, so that the processes that the rank leaves behind have time to detach, and then
+ * lets the rank end. */
 static void go_away(void)
 {
     sleep(1);
@@ -150,7 +151,8 @@ static int add_until_peer_fails(void)
 }
 
 /* Lets rank 0 exit after a barrier without tutti_finalize. The other ranks wait for rank 0 in the
- * next barrier, or are still in the first barrier. Prints the error. */
+ * next barrier, or are still in the first barrier. Each of them prints the error that its barrier
+ * returns. */
 static int desert(void)
 {
     static tutti_client *client; /* static, so that the leak check still finds it at the exit */
@@ -388,7 +390,8 @@ static void nothing(tutti_client *client, void *arg)
     (void)arg;
 }
 
-/* Runs smaller jobs of threads within the job, which continues. */
+/* Runs jobs of threads, each with fewer ranks than the job of this process. In the meantime this
+ * process stays in its job, which must still work afterwards. */
 static int join_beside_threads(void)
 {
     tutti_client *client;
