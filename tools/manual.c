@@ -173,7 +173,8 @@ static void put_option(FILE *out, const struct argp_option *o)
     put_more(out, place);
 }
 
-/* Prints the options in the order of their tables, those of the command first. */
+/* Prints the options of a parser in the order of its table, and then those of its children
+ * (argp_child). */
 static void put_options(FILE *out, const struct argp *argp)
 {
     const struct argp_option *o = argp->options;

@@ -242,8 +242,10 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
 }
 
 /* Returns whether the simulated time surely fits in 64 bits, in which a simulation counts
- * picoseconds. Adds up all costs of the model for one message with all bytes of a rank, for each
- * rank; the sum must be well below the limit. If it is not, prints the error. */
+ * picoseconds. If it does not, prints the error. The time is estimated from above: as if each of
+ * the p ranks sent one message with all of its n elements, one rank after the other, and as if all
+ * costs of the model, also those of other kinds of models, applied to each message. This estimate
+ * must be well below the limit. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {

@@ -21,8 +21,9 @@ struct mpi_arguments {
     char **command;
 };
 
-/* Finds libtutti_mpi.so in the two folders, relative to the folder of this command, in which it may
- * be: in the build folder, or after installation. Returns false if it is in neither of them. */
+/* Finds libtutti_mpi.so in one of two folders, whose paths are relative to the folder of this
+ * command: the folder of the library in a build, or its folder after installation. Returns false if
+ * it is in neither of them. */
 static bool find_library(char path[PATH_MAX])
 {
     char self[PATH_MAX], beside[PATH_MAX + 64];

@@ -72,9 +72,10 @@ static bool print_rank(const struct plan_arguments *a, const struct tt_case *c, 
     return printed;
 }
 
-/* Prints the counts of the ranks first .. last. Counts in the plans of all ranks: when a rank reads
- * bytes from the memory of another rank, the owner of the memory counts as the sender, but the step
- * is in the reader's plan. */
+/* Prints what ranks first .. last send, receive, reduce and so on (struct tt_count). To know this
+ * of one rank, the function reads the plans of all ranks: when a rank reads bytes from the memory
+ * of another rank, the owner of the memory counts as their sender, but the step is in the reader's
+ * plan. */
 static int print_counts(const struct plan_arguments *a, const struct tt_case *c, int first,
                         int last)
 {

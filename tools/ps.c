@@ -146,8 +146,8 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
 }
 
 /* Shows one job, unless all its ranks have ended. If the job cannot be read, for example because it
- * has another version of the library, prints this, unless the user asks for certain processes
- * only. */
+ * has another version of the library, prints the reason. It does not if the user asks for certain
+ * processes only, or for JSON. */
 static void show_job(struct ps_arguments *a, const struct tt_job_found *found)
 {
     struct tt_job_page *page;

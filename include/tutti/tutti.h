@@ -388,7 +388,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_cart_shift(const tutti_team *team,
  * sources[] and sends to the ranks in destinations[]. The entries are ranks of `team`; a rank may
  * occur several times, and may be this rank. Each rank has to name this rank as often in its
  * destinations as this rank names it in its sources. A list of 0 entries may be NULL. Collective
- * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread each
+ * over `team`; blocks; all ranks return the same status. The caller frees the team. One thread per
  * team. Errors:
  *
  *     ARG  a number of entries is negative, an entry is no rank of the team, a pointer is NULL, or

@@ -152,19 +152,18 @@ typedef enum tutti_type {
 #undef TUTTI_TYPE_UNSIGNED
 #undef TUTTI_TYPE_LONG_DOUBLE
 
-/* Returns the number of bytes of one element, without its gaps if the type is derived; 0 if the
- * number is no type. Local, any thread. */
+/* Returns the number of bytes of one element, without its gaps if the type is derived. Returns 0 if
+ * `type` is no type. Local, any thread. */
 TUTTI_API size_t tutti_type_size(tutti_type type);
 
 /* Returns the number of bytes from the beginning of one element to that of the next in a buffer. If
- * the type is basic, this is its size. Returns 0 if the number is no type. Local, any thread. */
+ * the type is basic, this is its size. Returns 0 if `type` is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_extent(tutti_type type);
 
 /* Returns the lower bound of a type in bytes, as MPI defines it. A type of tutti_type_resized has
  * the bound that was given to that function; a type of tutti_type_indexed or tutti_type_hindexed
  * has the least lower bound of its blocks; a type of tutti_type_vector has the bound of its base.
- * All other types have 0, and the function returns 0 if the number is no type. Local, any
- * thread. */
+ * All other types have 0, and the function returns 0 if `type` is no type. Local, any thread. */
 TUTTI_API int64_t tutti_type_lower(tutti_type type);
 
 /* ---- Derived types ----

@@ -72,7 +72,8 @@ struct tt_sim_event {
 
 struct tt_sim_job {
     const struct tt_model *model;
-    /* the network for the model `links`: rank r is the r-th node that is not missing */
+    /* the network for the model `links`. Nodes may be missing in it (topo/net.h): rank r is the
+     * r-th of the nodes that it has, counted from 0 */
     const struct tt_net *net;
     const int *node; /* for each rank: its node; NULL if each rank is on a node of its own */
     int p, phases;

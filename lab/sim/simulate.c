@@ -162,7 +162,7 @@ int64_t tt_simulation_formula_ps(const struct tt_simulation *simulation)
     struct tt_problem problem = *simulation->problem;
     if (simulation->map->net && simulation->map->net->reduces) costs.gamma = 0;
     bool moves = problem.p > 1 && (problem.call.n > 0 || problem.call.coll == TT_COLL_barrier);
-    /* the formulas hold only if no two ranks share a node */
+    /* the formula of an algorithm's cost (`time`) holds only if no two ranks share a node */
     bool shares = simulation->map->nodes < problem.p;
     if (m->kind == TT_MODEL_loggp || !simulation->algorithm->time || !moves || shares ||
         tt_call_counts(&problem.call))

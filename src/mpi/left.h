@@ -31,9 +31,11 @@ struct tt_mpi_left {
 extern __thread struct tt_mpi_left tt_left[TT_MPI_INDEXES]
     __attribute__((tls_model("initial-exec")));
 
-/* For each function of MPI, a macro that makes from the function's arguments the number of the
- * collective, and what a call is recognised by: a count, a type and an operation. RANK(NAME) is the
- * rank of this process. */
+/* TT_MPI_BY_X(RANK, arguments of MPI_X) makes four values from a call of the function MPI_X: the
+ * number of the collective, and the count, the type and the operation by which the call is
+ * recognised (0: none). Only gather and scatter use the macro RANK: RANK(X) is the rank of this
+ * process in the communicator of the call, or in that of the remembered call of MPI_X if the two
+ * are to be compared. */
 /* clang-format off */
 #define TT_MPI_BY_NOTHING(NAME) TT_MPI_INDEX_##NAME, 0, 0, 0
 #define TT_MPI_BY_TYPE(NAME, N, T) TT_MPI_INDEX_##NAME, N, TT_MPI_KEY(T), 0

@@ -231,8 +231,8 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
     fprintf(out, "\"%s\": %.17g}", row->function < 0 ? "number" : "calls", calls_of(row));
 }
 
-/* Prints an array: if `communicators`, of the rows that count communicators, and otherwise of the
- * rows that count calls. */
+/* Prints an array of JSON. Its elements are the rows that count communicators if `communicators` is
+ * true, and else the rows that count calls. */
 static void print_array(FILE *out, const struct tt_mpi_report *report, const char *name,
                         bool communicators)
 {

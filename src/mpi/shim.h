@@ -119,8 +119,9 @@ struct tt_mpi_backend {
     /* Looks up all functions and handles of the host that the backend needs. Returns the name of
      * one that is missing, or NULL. */
     const char *(*open)(void);
-    /* Puts the backend's functions into the table: those that begin and end MPI, and according to
-     * the setting those that take or count collectives. */
+    /* Puts the backend's functions MPI_Init and MPI_Init_thread into the table. They begin MPI, and
+     * then put the others there: those that end MPI, and those that do or count collectives, as far
+     * as TUTTI_MPI and TUTTI_MPI_REPORT ask for them. */
     void (*take)(tt_mpi_function *table);
 };
 /* The backends in this library; the last is NULL. */
@@ -161,8 +162,8 @@ struct tt_mpi_map {
     size_t size, n; /* size: the number of entries, a power of two, or 0; n: how many of them are
                      * used */
 };
-/* Returns the entry of the handle, or the free entry where the handle belongs. The map must have
- * room for entries. */
+/* Returns the entry of the handle, or the free entry where the handle belongs. The map must have at
+ * least one free entry. */
 static inline struct tt_mpi_entry *tt_mpi_map_entry(const struct tt_mpi_map *map, uint64_t handle)
 {
     size_t i = (size_t)(handle * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->size - 1);

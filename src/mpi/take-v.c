@@ -51,7 +51,8 @@ static bool allocate(struct tt_mpi_call *call, struct lengths *s)
     bool copies = call->copies;
     s->count = tt_mpi_room(call, 4 * p * (int64_t)sizeof *s->count);
     s->layout = tt_mpi_room(call, p * (int64_t)sizeof *s->layout);
-    call->copies = copies; /* undoes what tt_mpi_room has set: lists are no data */
+    /* tt_mpi_room has set `copies`, which says that data are copied or packed: these are no data */
+    call->copies = copies;
     if (!s->count || !s->layout) return false;
     s->place = s->count + p;
     s->n = s->place + p;

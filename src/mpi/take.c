@@ -287,9 +287,11 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
         !tt_mpi_ready(call, d.bytes))
         return false;
     if (!prepare(call, &d, here)) return true;
-    /* MPICH refuses equal buffers also on rank 0, which stores nothing. The comparison with a kept
-     * call (again.h) does not notice equal buffers if one of them has no bytes, so rank 0 keeps no
-     * call. */
+    /* MPICH refuses a call whose input and output have the same address, also on rank 0, where
+     * exscan stores nothing. So rank 0 has to compare the two addresses in each call. A call that
+     * is done at once because it repeats a kept one (again.h) would skip this: buffers are not
+     * compared there if one of them is not used. Therefore rank 0 keeps no call in a program that
+     * runs with MPICH. */
     bool compares = refuses_same_buffer() && call->record->rank == 0;
     return finish(call, &d, compares ? -1 : count, call->record->rank > 0,
                   TT_MPI_RUN(call, exscan, call->team, d.from, d.to, count, d.r.type, d.r.op));

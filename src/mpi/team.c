@@ -46,7 +46,8 @@ enum {
     CALLS_BEFORE_INHERITING = 100,
     BYTES_OF_A_CALL = 4096
 };
-/* The most persistent calls that have teams at the same time: each team takes memory. */
+/* How many persistent calls may have teams of their own at the same time. The number is limited
+ * because each team takes memory. */
 enum { MOST_PREPARED = 256 };
 /* If another rank died, a rank waits so many seconds for the launcher to end the job. */
 enum { LAST_SECONDS = 10 };
@@ -180,8 +181,8 @@ struct rank_place {
     cpu_set_t processors;
 };
 
-/* Sets the number of processors for which decisions are kept: those in the set, at most one for
- * each of `ranks` ranks. */
+/* Sets job.place.cores, the number of processors that a decision in the file of decisions (kept.h)
+ * is valid for: the number of processors in the set, but at most `ranks`. */
 static void set_cores(const cpu_set_t *processors, int ranks)
 {
     int n = CPU_COUNT(processors);
@@ -278,7 +279,8 @@ static const char *make_client(const struct tt_mpi_all *all)
     return tt_mpi_tutti.error();
 }
 
-/* Fills in the versions of Tutti and of the host, which kept decisions name. */
+/* Fills in the versions of Tutti and of the host. They are stored with each decision that is kept
+ * for later programs. */
 static void find_place(void)
 {
     snprintf(job.place.version, sizeof job.place.version, "%s", tt_mpi_tutti.version());
@@ -295,9 +297,11 @@ static void read_known(void)
     if (job.rank == 0) tt_mpi_kept_read(&job.place, &job.known);
 }
 
-/* The ranks combine these numbers by a bitwise or when each has tried to make its client. */
+/* The result of a rank's attempt to make its client. The ranks combine their results by MPI_BOR, a
+ * bitwise "or". */
 struct rank_result {
-    /* fails: whether the rank has no client; known: how many decisions rank 0 has read */
+    /* fails: 1 if the rank has no client; known: how many decisions of earlier programs rank 0 has
+     * read from the file (kept.h), and 0 on other ranks */
     int32_t fails, known;
 };
 
@@ -658,8 +662,8 @@ static void meet_before_run(struct tt_mpi_call *call)
 
 /* Adopts the decision of an earlier program on this shape, if the call is the first one of its
  * shape on MPI_COMM_WORLD, and returns whether there is such a decision. All ranks have the same
- * decisions of earlier programs, and so agree. Other communicators inherit these decisions with
- * their teams. */
+ * decisions of earlier programs, and so agree. Other communicators inherit these decisions after
+ * some calls, or at the latest when they get a team. */
 static bool is_known(struct tt_mpi_call *call)
 {
     struct tt_mpi_comm *record = call->record;
@@ -783,7 +787,7 @@ static bool breaks(tutti_status status)
 }
 
 /* Records that a call has failed. Returns whether an earlier call on the communicator had broken
- * the team. That does not hold for a persistent call, whose team is its own. */
+ * the team. Does nothing and returns false for a persistent call, which has a team of its own. */
 static bool fails_again(const struct tt_mpi_call *call)
 {
     if (call->prepares || !call->record) return false;

@@ -72,11 +72,12 @@ void tt_mpi_drop_prepared(tutti_team *team);
  * for no other rank. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);
-/* Calls the error handler of call->comm, if that is a communicator, with the code of MPI for the
- * error call->status, and returns this code. `earlier`: the text of an error that was found
- * earlier; NULL: the error was found just now, and if a rank has died, the function first gives the
- * launcher time to end the job. If an earlier call has broken the team of the communicator, the
- * text is that of this earlier call, and the printed line says so. */
+/* Reports the error call->status of a call: prints a line with a text, calls the error handler of
+ * call->comm (if that is a communicator) with MPI's code for this error, and returns this code.
+ * `earlier` is the text to print if the error was found some time ago, in a nonblocking call. NULL:
+ * the error was found just now. The function then prints Tutti's text for it, and if a rank has
+ * died, first gives the launcher time to end the job. If an earlier call on the communicator has
+ * broken its team, Tutti's text is about that earlier call, and the printed line says so. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 

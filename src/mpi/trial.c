@@ -10,19 +10,23 @@
 
 /* ---- The order of calls ---- */
 
-/* The blocks of a trial, in their order. A block is `warm` calls that warm up one side, or, if it
- * `runs`, warm_of calls that do so and then a run of calls whose times are recorded. The host comes
- * first, so that a program that makes a few calls of a shape loses nothing. Tutti needs a long
- * warm-up: its first call makes a plan, and each of the next calls uses another slot of the team,
- * whose memory the system provides when it is first touched. */
+/* The blocks of a trial, in their order. All calls of a block are done by one side: by Tutti if
+ * `tutti`, else by the host. If `runs` is false, the block consists of `warm` calls, which only
+ * warm the side up. If `runs` is true, it consists of a few calls to warm up (the function warm_of
+ * says how many), and then of a run: the calls whose times are recorded. The host comes first, so
+ * that a program that makes a few calls of a shape loses nothing. Tutti needs a long warm-up: its
+ * first call makes a plan, and each of the next calls uses another slot of the team, whose memory
+ * the system provides when it is first touched. */
 static const struct block {
     bool tutti, runs;
     int warm;
 } block[] = {{false, false, 6}, {true, false, 34}, {false, true, 0}, {true, true, 0},
              {false, true, 0},  {true, true, 0},   {false, true, 0}, {true, true, 0}};
 
-/* The calls before a run whose times are not recorded. In a run of TT_MPI_RUN_MOST calls, senders
- * run ahead until the memory for their messages is full, which must be so before the run begins. */
+/* The number of calls that warm a side up before a run: SHORT_WARM before a short run, LONG_WARM
+ * before a run of TT_MPI_RUN_MOST calls. Long runs are for calls in which senders run ahead of
+ * receivers until the memory for their messages is full. This memory must be full before the run
+ * begins. */
 enum { SHORT_WARM = 2, LONG_WARM = 40 };
 
 enum { BLOCKS = sizeof block / sizeof block[0], OF_A_SIDE = TT_MPI_RUNS / 2 };
@@ -58,14 +62,16 @@ int tt_mpi_trial_run(int shape)
     }
 }
 
-/* Returns how many calls of a block come before its run, or are all its calls if it has none. */
+/* Returns how many calls of a block only warm a side up: those before the block's run, or all of
+ * them if the block has no run. `run` is the number of calls of a run. */
 static int warm_of(const struct block *b, int run)
 {
     if (!b->runs) return b->warm;
     return run == TT_MPI_RUN_MOST ? LONG_WARM : SHORT_WARM;
 }
 
-/* Returns the place of a call in the trial of a shape. */
+/* Returns where in the trial of a shape the call with the number `call` is: the first call of the
+ * shape is call 0. */
 static struct trial_place place_of(int shape, int call)
 {
     int run = tt_mpi_trial_run(shape);

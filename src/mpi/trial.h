@@ -95,17 +95,17 @@ static inline int tt_mpi_shape_of(enum tt_mpi_index index, bool user, int64_t by
     return ((int)index + user * TT_MPI_INDEXES) * TT_MPI_MAGNITUDES + magnitude;
 }
 /* Returns how many calls a run of this shape has: 8, or TT_MPI_RUN_MOST if the shape may be one of
- * short calls in which some ranks only send and others only receive. In such calls the senders run
- * ahead until the memory for their messages is full; only then a loop of calls runs at its own
- * speed. */
+ * short calls in which some ranks only send and others only receive. In a loop of such calls the
+ * senders run ahead until the memory for their messages is full. Only then does the loop run at the
+ * speed of its slowest rank, which is to be measured. */
 int tt_mpi_trial_run(int shape);
-/* Returns which side does the next call of a shape that is not decided yet, or that it is time to
- * decide. */
+/* Returns which side does the next call of a shape that is not decided yet. Returns DECIDE if all
+ * calls of the trial have been made, so that the decision has to be made first. */
 enum tt_mpi_next tt_mpi_next_of(const struct tt_mpi_trials *all, int shape);
 /* Counts one more call of a shape, which now begins. Returns the number under which its times are
  * to be recorded; -1: they are not recorded, because the call only warms a side up. Sets *meets to
- * whether the ranks have to meet before this call. They have to before the first of the warm-up
- * calls that precede a run. */
+ * true if the ranks have to meet in a barrier before this call: it is the first of the calls that
+ * warm a side up for a run. */
 int tt_mpi_trial_begin(struct tt_mpi_trials *all, int shape, bool *meets);
 /* Records the times of a call under the number that tt_mpi_trial_begin returned. */
 void tt_mpi_trial_record(struct tt_mpi_trials *all, int shape, int number, int64_t began_ns,

@@ -159,8 +159,9 @@ bool tt_mpi_is_predefined(MPI_Datatype type)
     return find_making(type, &m) && m.combiner == MPI_COMBINER_NAMED;
 }
 
-/* Sets *inner to the type from whose elements, one after the other, `type` is made. Returns false
- * if `type` was not made by MPI_Type_contiguous or MPI_Type_dup, with a count of any type. */
+/* If `type` was made by MPI_Type_contiguous or MPI_Type_dup, sets *inner to the type from which it
+ * was made, and returns true. Otherwise returns false. It does not matter whether the count was an
+ * int or an MPI_Count. */
 static bool find_inner(MPI_Datatype type, MPI_Datatype *inner)
 {
     struct making m;

@@ -213,8 +213,9 @@ static void test_kept(void **state)
     close_job(&j);
 }
 
-/* Checks that a rank keeps no more than it may, whatever it puts back in whatever order. The memory
- * that it keeps serves other allocations if there is no other memory. */
+/* Checks that the memory that a rank keeps of the pieces that it puts back stays below the limit
+ * (tt_arena_keeps), whatever their sizes and their order. An allocation gets the kept memory if
+ * there is no other memory. */
 static void test_keeps_little(void **state)
 {
     enum { PIECES = 40 };

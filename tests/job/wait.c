@@ -98,9 +98,10 @@ static struct tt_job_page *job_of_two(pid_t pid)
     return job_with((pid_t[]){pid, 0});
 }
 
-/* Checks that a waiter sleeps if another program calculates on its processor, although TUTTI_YIELDS
- * (see main) would let it yield almost without end. Such a waiter gets a short time slice, and
- * keeps it until a yield, here in the next wait, takes little time. */
+/* Checks that a waiting thread sleeps if another program calculates on its processor, although
+ * TUTTI_YIELDS (see main) would let it yield almost without end. Also checks its time slice: the
+ * wait asks the kernel for a short slice, and asks for the old one when a later yield takes little
+ * time. Here this happens in a second wait, after the other program has ended. */
 static void a_waiter_sleeps_where_others_calculate(void **state)
 {
     struct tt_job_page *job = job_of_two(getpid());
@@ -124,10 +125,10 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     free(job);
 }
 
-/* Checks in which jobs a rank makes all its yields, even if other programs seem to want its
- * processor (`exact`): in jobs of several nodes whose ranks share processors. In such a job, the
- * work of the kernel for the network, and ranks in other containers, would look like other
- * programs. */
+/* Checks in which jobs a wait is `exact`: in jobs of several nodes whose ranks share processors. An
+ * exact wait yields as often as its policy says, even if other programs seem to want the processor,
+ * and does not sleep earlier. In such a job, the work of the kernel for the network, and ranks in
+ * other containers, would look like other programs. */
 static void only_a_single_node_judges_others(void **state)
 {
     (void)state;
@@ -272,8 +273,8 @@ static void a_hook_comes_after_its_looks(void **state)
     free(job);
 }
 
-/* Checks that the hook is called once before each sleep, and before the sleep is announced. If the
- * wait may not sleep, it yields instead. */
+/* Checks that the hook is called once before each sleep: before the thread announces in the job
+ * page that it will sleep. If the wait may not sleep, it yields instead. */
 static void a_hook_comes_before_each_sleep(void **state)
 {
     struct tt_job_page *job = job_of_one();

@@ -87,7 +87,8 @@ static double somewhere(struct list *l, int from, int to)
 }
 
 /* Gives each put and get a new time between its start and its wait. If a transfer has several
- * waits, only the first one counts, since the later ones change nothing. */
+ * waits, only the first one counts, since the later ones change nothing. A transfer without a wait
+ * gets any time after its start, or is left out (`never`). */
 static void move_all(struct list *l)
 {
     for (int i = 0; i < l->n; i++) {

@@ -15,7 +15,8 @@
 
 enum {
     PIECE = TT_FILLING_PIECE,
-    LONG = 2 * PIECE, /* bytes of a store of which the first two pieces are timed */
+    /* bytes of the shortest store that a trial can time: one piece with each kind of stores */
+    LONG = 2 * PIECE,
     TRIAL = TT_FILLING_TRIES,
     EVERY = TT_FILLING_EVERY / LONG, /* stores between two trials */
     ROUND = EVERY + TRIAL
@@ -57,8 +58,9 @@ static void takes(int64_t plain, int64_t bypassing)
     past_ns = bypassing;
 }
 
-/* Returns the state of a team that has stored as many bytes as precede its first trial. slow: plain
- * stores were slow when the ranks met, so the team begins with stores that bypass the caches. */
+/* Returns the state of a team that has stored as many bytes as precede its first trial. slow: the
+ * ranks found in tutti_init that plain stores are slow, so the team begins with stores that bypass
+ * the caches. */
 static struct tt_filling used(bool slow)
 {
     struct tt_filling f = tt_filling(slow, false);

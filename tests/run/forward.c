@@ -30,7 +30,8 @@ static void check(bool good, const char *what)
 }
 
 /* Returns how many elements rank `from` sends to rank `to`. All counts change from round to round,
- * except those of rank 0 if it is not the root. */
+ * except those of rank 0. If rank 0 is the root of a gatherv or scatterv, only the count of its own
+ * piece stays. */
 static int64_t count(int round, int from, int to)
 {
     if ((coll == GATHERV && to != root) || (coll == SCATTERV && from != root)) return 0;
@@ -183,8 +184,8 @@ static void expect_text(int from, int to, int64_t sent, int64_t expected)
     check((strstr(tutti_error(), "on the team of") != NULL) == is_reversed, "which team?");
 }
 
-/* Makes an exchange that does not match: rank 2 expects one element more than rank 5 sends, or with
- * `huge` sends rank 6 far more elements than rank 6 expects. */
+/* Makes an exchange that does not match. Without `huge`, rank 2 expects one element more from rank
+ * 5 than rank 5 sends. With `huge`, rank 2 sends rank 6 far more elements than rank 6 expects. */
 static void expect_mismatch(struct forward_lists *l, bool huge)
 {
     if (me == 2 && huge) l->counts[0][6] = INT64_MAX / 16;
@@ -280,8 +281,8 @@ static void try_memory(struct forward_lists *l, bool prepared, int i)
     }
 }
 
-/* Makes `world` a team of all ranks in the order of their keys. With the key 3 * me % p, ranks of
- * the same node have no consecutive ranks in the new team. */
+/* Makes `world` a team of all ranks in the order of their keys. With the key 3 * me % p, the ranks
+ * of a node are scattered over the new team. */
 static void reorder(int key)
 {
     check(tutti_team_split(world, 0, key, &world) == TUTTI_OK, "split");

@@ -26,8 +26,8 @@
 #include "run/cast.h"
 #include "run/stage.h"
 
-/* TIMES: executions of a plan, enough that slots are used again. TIMINGS: the seeds of a rejected
- * mutant. */
+/* TIMES: executions of a plan, enough that slots are used again. TIMINGS: the number of kinds of
+ * timing, and so the number of seeds with which a rejected mutant runs (see above). */
 enum { TIMES = 6, MOST_RANKS = 6, TIMINGS = 4 };
 
 struct oracle {

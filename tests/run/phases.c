@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests the two phases of a reduce, a reduce_scatter_block (or reduce_scatter) and a gather, as a
- * program uses them: several calls in flight at once, completed in reverse order, started again, in
- * place, and with count arrays that are overwritten once the plan is made. Called one after the
- * other, the two phases give a reduce.
+ * Tests the two collectives of which a reduce can be composed: first a reduce_scatter_block (or a
+ * reduce_scatter), and then a gather. It calls them as a program does: several calls in flight at
+ * once, completed in reverse order, started again, in place, and with count arrays that are
+ * overwritten once the plan is made. Called one after the other, the two must give the result of a
+ * reduce.
  */
 #include <stdio.h>
 #include <stdlib.h>

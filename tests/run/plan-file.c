@@ -8,7 +8,7 @@
  *
  * The first form calls an allreduce of N numbers, or with `reduce` a reduce: with `init` by a
  * persistent request, with `place` in place, and with `again` 100 times. The second form calls a
- * bcast (put_waits).
+ * bcast of one number, for which rank 1 is late.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -80,8 +80,8 @@ static void one_rank(tutti_client *client, void *arg)
     atomic_fetch_add(&c->compared, 1);
 }
 
-/* Uses the algorithm `pairwise`, in which a rank cannot end before it has the data of rank 0, also
- * in shared memory. */
+/* Uses the algorithm `pairwise`: with it, also in shared memory, a rank that expects data from rank
+ * 0 cannot end before it has them. */
 int main(void)
 {
     EXPECT(setenv("TUTTI_ALGORITHM", "alltoallv=pairwise", 1) == 0);

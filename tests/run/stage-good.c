@@ -2,9 +2,9 @@
  *
  * Runs correct plans on the stage: every algorithm with many problems and many seeds, none of which
  * may fail. So if a mutant fails there (oracle.c), the mutation is the cause. A cast is a random
- * problem with its plans (cast.h). A run that is not brief tries each radix with two casts of each
- * algorithm, and each kind of timing (stage.h) with every cast. It has no more casts and seeds than
- * this takes.
+ * problem with its plans (cast.h). The default numbers of casts and seeds are the least with which
+ * a run that is not brief tries each radix with two casts of each algorithm, and each kind of
+ * timing (stage.h) with every cast.
  *
  *     test-run-stage-good [CASTS SEEDS [FIRST]]
  */

@@ -36,8 +36,8 @@ struct stage_rank {
     struct tt_team team;
     struct tt_plan *late; /* the plan with late transfers; NULL: none */
     const struct tt_plan *plan;
-    struct act *act; /* one act for each of the case's `times` executions */
-    int begun, over; /* number of acts begun; every act with an index below `over` is complete */
+    struct act *act; /* by the number of an execution: this rank's part in it */
+    int begun, over; /* how many executions this rank has begun; those below `over` are complete */
 };
 
 struct stage_state {

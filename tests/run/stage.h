@@ -47,7 +47,9 @@ struct stage_case {
     const struct tt_plan *const *plans;
     const struct tt_call *calls;
     int64_t win_bytes; /* bytes of a window that the plans may use, at most STAGE_WINDOW */
-    int64_t low_bytes; /* tt_map.low_bytes, for which the plans were made */
+    /* how many of these bytes lie in the short window in alltoallv, gatherv and scatterv: the plans
+     * were made for this number */
+    int64_t low_bytes;
 };
 
 /* Sets up the process for the stage. Must be called before any other function of the library. */

@@ -313,8 +313,8 @@ int main(int argc, char **argv)
         ranks_are_threads = true;
         for (int p = atoi(argv[2]); p <= atoi(argv[3]); p++)
             no_error(tutti_threads(p, try_all, NULL));
-        /* The mismatch test needs exactly two ranks, so it is left out if TUTTI_NODES places
-         * another number. */
+        /* The mismatch test makes a job of two ranks. If TUTTI_NODES is set, it is for as many
+         * ranks as argv[3] says, so the test is left out unless this number is 2. */
         if (!getenv("TUTTI_NODES") || atoi(argv[3]) == 2) try_mismatches();
         return 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks with missing nodes: routes pass through members only and never deadlock. A network
- * without such routes is refused.
+ * Networks with missing nodes: routes pass only through nodes that are not missing, and never
+ * deadlock. A network without such routes is refused.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The logical tree of random maps: the three properties of docs/hierarchy.md, the bound on children
- * and their even distribution, and that every rank is below the root of the whole tree, the top. In
- * the tree for operations that need rank order, the ranks below a local root must be consecutive.
+ * Tests the logical trees of random maps. A tree must have the three properties of
+ * docs/hierarchy.md. In addition, no rank may have too many children, the children of the
+ * identified node must be spread evenly over its ranks, and every rank must be below the root of
+ * the whole tree, the top. In the tree for operations that need rank order, the ranks below a local
+ * root must be consecutive.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,7 +160,8 @@ static bool is_below(const struct tt_logical *tree, int k, int above)
 
 /* Checks for each node that the node and the nodes below its local root are consecutive, and that
  * `begin` of the tree holds the first of them. For the identified node, they may form two runs of
- * consecutive nodes, on either side of the top's node. */
+ * consecutive nodes, on either side of the top's node. The top's node itself is checked only if it
+ * is the identified node. */
 static void subtrees_are_runs(const struct tt_logical *tree)
 {
     int top = tree->nodes.of[tree->top], home = tree->identified;
@@ -245,7 +248,8 @@ static void the_pictures_tree(void **state)
     tt_logical_free(&tree);
 }
 
-/* Checks that the depth grows with the logarithm: 1 + 4 + 16 + ... nodes of one rank each. */
+/* Checks that the depth of the tree grows with the logarithm of the number of nodes: with one rank
+ * on each node, trees of 1, 1 + 4, 1 + 4 + 16 ... nodes have 1, 2, 3 ... levels. */
 static void nodes_of_one_rank(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Routes of complete networks: they follow links, take a shortest path, never deadlock, and keep
- * what each kind of network promises.
+ * Tests routes, mostly of networks without missing nodes: they follow links, take a shortest path,
+ * and never deadlock. In some patterns of communication on hypercubes, rings and fat trees, they
+ * spread the messages evenly over the links.
  */
 #include "../brief.h"
 #include "networks.h"
@@ -172,8 +173,8 @@ static void fat_trees_spread_by_destination(void **state)
     struct tt_net net = network("fattree:4x4x4");
     char *taken = calloc((size_t)net.vertices * (size_t)net.ports, 1);
     struct tt_hop hop;
-    for (int i = 0; i < net.nodes; i++) { /* in a shift each node sends one message and receives
-                                           * one */
+    /* In a shift each node sends one message and receives one, so no link has to carry two. */
+    for (int i = 0; i < net.nodes; i++) {
         struct tt_route route = tt_route(i, (i + 16) % net.nodes);
         while (tt_route_next(&net, &route, &hop)) assert_int_equal(taken[hop.link]++, 0);
     }
