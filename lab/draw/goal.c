@@ -137,8 +137,8 @@ static void collect(struct goal *g)
     if (g->n) qsort(g->counterpart, g->n, sizeof *g->counterpart, by_place);
 }
 
-/* Returns the index in g->counterpart of the first operation that rank `at` does for rank
- * `from`. */
+/* Returns the index in g->counterpart of the first operation that rank `at` does for rank `from` or
+ * a higher rank; if there is none, the index at which one would be inserted. */
 static size_t first_counterpart(const struct goal *g, int at, int from)
 {
     size_t low = 0, high = g->n;

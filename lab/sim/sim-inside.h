@@ -73,8 +73,8 @@ struct tt_sim {
     uint32_t messages, message_room, free_message;
     struct tt_flags *flags;
     int64_t *link_free;
-    /* two ports for each rank, one for sends and one for receives; NULL if the model has no
-     * tw_both */
+    /* two ports for each rank, one for sends and one for receives; NULL, unless a byte takes longer
+     * in the model (tw_both_ps > tw_ps) while its rank sends and receives at once */
     struct tt_sim_port *port;
     struct tt_sim_result result;
     int64_t clock;

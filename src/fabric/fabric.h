@@ -284,8 +284,10 @@ tutti_status tt_fault_wrap(struct tt_fabric *f);
  * the text of TUTTI_NODES. Neither checks whether the job has such ranks. */
 tutti_status tt_fault_check(const char *text);
 bool tt_fabric_nodes_valid(const char *text);
-/* Reads TUTTI_NODES for a job of `size` ranks. *node is allocated, or NULL if there is one node.
- * Errors: ARG (the text is malformed, or its ranks do not sum up to `size`), MEMORY. */
+/* Reads TUTTI_NODES for a job of `size` ranks. Sets *nodes to the number of nodes. If there are
+ * several, sets *node to an array in which entry r is the node of rank r, and which the caller
+ * frees with tt_free; otherwise sets *node to NULL. Errors: ARG (the text is malformed, or its
+ * ranks do not sum up to `size`), MEMORY. */
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 /* Records in the traces of a rank how its process ended, unless the rank had finished its traces.

@@ -28,9 +28,10 @@ static void op_event(struct tt_wire_op *op, ucs_status_t status)
     if (--op->awaits == 0) tt_ring_move(&link->port->completed, &op->ring);
 }
 
-/* Records one event for each operation of a list: the flush that covered the operations has ended,
- * or the operations are given up. An operation that still waits for its request moves to the list
- * link->under_way. */
+/* Records for each operation of a list that one event for which it waits has happened (op_event):
+ * the flush that covers the operation has ended, or will never end because the link has failed or
+ * is closed. An operation whose request UCX has not completed yet moves to link->under_way, and
+ * waits there for UCX. The other operations are complete. */
 static void ops_event(struct tt_list *ring, ucs_status_t status)
 {
     while (!tt_ring_empty(ring)) {

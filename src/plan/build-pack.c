@@ -78,9 +78,10 @@ static void measure_window(struct tt_builder *b)
 {
     const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;
     const struct tt_step *s = (const struct tt_step *)b->steps.data;
-    /* turns[d + 1]: the turns of the loop at depth d around the step (1: the outermost loop).
-     * turns[0] and turns[1] are always 1: they stand for the two loops around a step that is in no
-     * loop, and turns[1] stands for the outer loop around a step that is in one loop only. */
+    /* The turns of the loops around the step. A step at depth d (0: in no loop) uses turns[d + 1],
+     * those of its innermost loop, and turns[d], those of the loop around that. The loop at depth d
+     * (1: the outermost) has its turns in turns[d + 1]. turns[0] and turns[1] are always 1: they
+     * stand in for the loops that a step at depth 0 or 1 does not have. */
     int64_t turns[TT_DEPTH + 2] = {1, 1};
     int depth = 0;
     for (size_t left = b->steps.n; left > 0; left--, s++) {

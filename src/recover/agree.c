@@ -16,8 +16,7 @@ struct tt_agree_message_head {
     uint32_t number; /* the number of the agreement on that team, from 1 */
     uint16_t kind;   /* enum tt_accord_kind, or a further kind (see below) */
     uint16_t rank;   /* the sender's rank in the team */
-    /* the fingerprint of all calls of the sender on the team; 0: the team is broken at the
-     * sender */
+    /* the fingerprint of all calls of the sender on the team; 0: its team is broken */
     uint32_t print;
     /* ASK (see below): the number of the sender's call; DIFFERS: that of the receiver's call */
     uint32_t question;
@@ -375,8 +374,8 @@ struct meeting {
     uint32_t failures;
     bool probed;   /* this rank, as the leader, has sent PROBE to members that have not come */
     bool reported; /* the error of the team was reported before this agreement */
-    /* A message waits because its sender and this rank made different calls on the team before this
-     * agreement: since when, in nanoseconds; 0: no message waits for this reason. */
+    /* Since when, in nanoseconds, a message has waited because its sender and this rank made
+     * different calls on the team before this agreement; 0: no message waits for this reason. */
     int64_t apart_ns;
     int events;
     tutti_status status;
@@ -836,7 +835,8 @@ static tutti_status note(struct tt_team *t, enum tt_agree_what what)
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }
 
-/* Runs the agreement with this rank's `value` and own[], unless m->status already is an error. */
+/* Runs an agreement with this rank's `value` and the words own[TT_AGREE_OWN] (NULL: none), unless
+ * m->status is an error. On OK, the caller frees *accord. Errors except PEER break the team. */
 static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t value,
                           const uint64_t *own, struct tt_accord **accord)
 {

@@ -349,8 +349,9 @@ struct tt_opened tt_remote_opened(const struct tt_exec *exec, int b)
     return all;
 }
 
-/* Finds the key of an opened buffer. The buffer stays registered with the network until the
- * execution ends. */
+/* Sets *key to the network key of this rank's own buffer b (IN, OUT or TMP), by which members on
+ * other nodes access what this rank opens of it. The first call registers this part of the buffer
+ * with the network; it stays registered until the execution ends. */
 static tutti_status key_of(struct tt_exec *exec, int b, tutti_key *key)
 {
     tutti_region **region = &exec->remote->region[b];

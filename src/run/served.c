@@ -38,7 +38,7 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
     /* 0: the next start computes again how many executions may be under way at once (set_depth in
      * exec.c). An exec that asks by messages may write segment entries. These exist once for each
-     * window, so the number is that of the windows, and no longer that of the slots. */
+     * window, so the number is that of the windows, which may be less than that of the slots. */
     exec->depth = 0;
     if (exec->remote) return TUTTI_AGAIN;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");

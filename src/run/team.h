@@ -126,8 +126,9 @@ static inline void tt_team_divide(struct tt_map *map, int64_t most)
 }
 
 /* A word contains how many bytes its owner sends to another member, and how many it expects from
- * that member. TT_PAIR_UNFIT: the word contains no numbers, because a number is too large, or
- * because the types of the pieces must match, too. */
+ * that member. TT_PAIR_UNFIT: the word contains no numbers. Either one of them is too large
+ * (tt_pair_word), or the two members must also compare a hash of the types of their pieces (struct
+ * tt_contents), for which a word has no room (make_words in access.c). */
 #define TT_PAIR_UNFIT UINT32_MAX
 static inline uint32_t tt_pair_word(int64_t sent, int64_t expected)
 {

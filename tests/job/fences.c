@@ -125,7 +125,9 @@ static void between(void)
     end(first);
 }
 
-/* Checks that rank 1, which may miss signals from now on, sleeps for a millisecond at most. */
+/* Forbids membarrier to rank 1 while a client without fences is in use. Without both, rank 1 may
+ * miss a signal of rank 0. Checks that rank 1 therefore never asks to sleep for more than a
+ * millisecond at a time, and that rank 0 still calls membarrier. */
 static void late(void)
 {
     tutti_client *client = join();

@@ -57,10 +57,11 @@ static int64_t one_slice(int p, struct cost c, int64_t collection)
            tt_max(0, tt_min(c.gamma, c.both) - collection) * last;
 }
 
-/* Simulates the collective by pipelined halving, checks that the time is as claimed, and returns
- * the time. If messages have no start-up cost (ts), the time must be exactly the claim plus what
- * one_slice returns. Otherwise it may be longer by at most one start-up for each slice of each
- * step. */
+/* Simulates the collective by pipelined halving, compares the time with the claim, and returns the
+ * time. `collection` is the time of a byte in the second phase. If messages have no start-up cost
+ * (ts), the time must exceed the claim by exactly the excess that one_slice computes: at most the
+ * time of one slice of the first step. Otherwise the time must lie between the claim and the claim
+ * plus this excess plus one start-up for each slice of each step of both phases. */
 static int64_t keeps_its_claim(const char *coll, int p, struct cost c, int64_t collection)
 {
     int64_t time = time_ps(coll, "halving", p, c), turns = 0;
