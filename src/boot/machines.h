@@ -11,7 +11,7 @@
  *
  * The lowest rank of a node makes its segment. The ranks of a node meet by counters in the job page
  * (boot.c). After that, all nodes compare their terms, and each rank publishes its address record,
- * which other ranks fetch when they need it (machines.c).
+ * which other ranks fetch when they need it (records.h).
  */
 #ifndef TT_MACHINES_H
 #define TT_MACHINES_H

@@ -71,5 +71,4 @@ void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
     again->tried = can && !settled;
     again->plain = call->plain;
     again->key = key;
-    record->repeats = record->repeats || again->kept;
 }

@@ -33,16 +33,16 @@
 void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
                        struct tt_mpi_key key);
 
-/* Returns the record of a communicator if it keeps calls, and if Tutti can do a call at once. NULL:
- * the arguments of a call must be read. */
+/* Returns the record of a communicator if Tutti can do a call at once that agrees with a kept one.
+ * NULL: the arguments of the call must be read. */
 static inline struct tt_mpi_comm *tt_mpi_repeats(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = tt_last.record;
     if (!record || tt_last.handle != TT_MPI_KEY(comm) ||
         tt_last.removed != atomic_load_explicit(&tt_removed, memory_order_acquire))
         return NULL;
-    bool can = record->repeats && !tt_mpi_buffers_are() &&
-               atomic_load_explicit(&record->started, memory_order_acquire) == 0;
+    bool can =
+        !tt_mpi_buffers_are() && atomic_load_explicit(&record->started, memory_order_acquire) == 0;
     return can ? record : NULL;
 }
 

@@ -198,7 +198,6 @@ struct tt_mpi_comm {
     struct tt_mpi_trials *trials; /* freed with the record */
     struct tt_mpi_again *again;   /* indexed by collective (enum tt_mpi_index); freed with the
                                    * record */
-    bool repeats;                 /* whether a call is kept in `again` */
     /* Only later.c uses these. The record is freed when the communicator and the last request on it
      * are freed. */
     atomic_int started; /* nonblocking calls in flight */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls that are recognised at once as left to the host (the program's MPI), because the host was
+ * Calls that are recognised at once as left to the host (the program's MPI), because Tutti was not
  * measured to be faster. Such calls must cost next to nothing more than without Tutti. So each
  * thread remembers, for each collective, the last call that was left for this reason: its
  * communicator, type and operation, and the range of counts that have the same shape (trial.h). If

@@ -737,11 +737,11 @@ bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes)
     return taken;
 }
 
-void tt_mpi_measured(struct tt_mpi_call *call)
+void tt_mpi_measured(struct tt_mpi_call *call, int64_t ended_ns)
 {
     struct tt_mpi_comm *record = call->record;
     tt_mpi_trial_record(record->trials, call->shape, call->measured,
-                        call->began_ns - record->met_ns, tt_mpi_now_ns() - record->met_ns);
+                        call->began_ns - record->met_ns, ended_ns - record->met_ns);
 }
 
 void tt_mpi_drop(struct tt_mpi_comm *record)

@@ -47,11 +47,11 @@ void tt_mpi_clear_host(void);
 void tt_mpi_end(void);
 
 /* For alltoallv, alltoallw, gatherv and scatterv, whose shape does not depend on bytes. Returns
- * whether the host does all calls of the collective on this communicator, because it was measured
- * to be faster; call->choice is set then. The caller calls this before it reads the lists of counts
- * and displacements: in a trial the call begins here, so that the time of reading the lists counts
- * (unless the call repeats the one before, again.h). For other collectives, tt_mpi_ready decides
- * this when it knows the bytes. */
+ * whether the host does all calls of the collective on this communicator, because Tutti was not
+ * measured to be faster; call->choice is set then. The caller calls this before it reads the lists
+ * of counts and displacements: in a trial the call begins here, so that the time of reading the
+ * lists counts (unless the call repeats the one before, again.h). For other collectives,
+ * tt_mpi_ready decides this when it knows the bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the
@@ -64,7 +64,7 @@ bool tt_mpi_ready(struct tt_mpi_call *call, int64_t bytes);
 /* Records the times of a call that belongs to a trial and has just ended, whether Tutti or the host
  * did it. */
 #define tt_mpi_measured TT_MPI_OWN(measured)
-void tt_mpi_measured(struct tt_mpi_call *call);
+void tt_mpi_measured(struct tt_mpi_call *call, int64_t ended_ns);
 /* Frees the team of a persistent call. Waits for no other rank. */
 #define tt_mpi_drop_prepared TT_MPI_OWN(drop_prepared)
 void tt_mpi_drop_prepared(tutti_team *team);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MANY = 300, MOST = 4, RANKS = 8 };
+enum { MANY = 500, MOST = 4, RANKS = 8 };
 static int me, p, wrong;
 
 static void expect(int value, int wanted)
