@@ -78,8 +78,7 @@ static double *run(const struct tile *t)
     return now;
 }
 
-/* Calculates the whole plate on this rank alone, and returns how many cells of the tile differ from
- * this calculation. */
+/* Calculates the whole plate on this rank alone. Returns how many cells of the tile differ. */
 static int64_t compare(const struct tile *t)
 {
     double *mine = run(t), *all = run(&(struct tile){.rows = size, .columns = size});
