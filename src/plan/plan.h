@@ -12,9 +12,9 @@
  *     await 1 1
  *     reduce OUT[0] <- IN[0] sum WIN@1[0] len 8
  *
- * That is: copy the 8 bytes of the input IN into this rank's window WIN; raise this rank's flag to
- * 1 for all ranks; wait until the flag of rank 1 is at least 1; store in the output OUT the sum of
- * IN and of the window of rank 1. The numbers in brackets are offsets in bytes.
+ * This rank copies the 8 bytes of its input IN into its window WIN, raises its flag to 1 for all
+ * ranks, waits until the flag of rank 1 is at least 1, and stores in its output OUT the sum of IN
+ * and of the window of rank 1. The numbers in brackets are offsets in bytes.
  *
  * Plans are run (src/run), proven (lab/prove/prove.h), counted (count.h), printed and parsed
  * (lab/text/text.h). All code that needs the steps as they are done reads them through the iterator

@@ -157,9 +157,9 @@ static tutti_status compare_remote(struct tt_team *t, int r)
 
 /* ---- All members ---- */
 
-/* What this rank still waits for. `queued` is the number of its own calls that wait for a slot. If
- * this is 0, `n` is the number of members that have not begun the last call, and first[] has the
- * job ranks of the first of them, at most TT_ACTIVITY_NAMED. */
+/* This struct says what this rank still waits for. `queued` is the number of its own calls that
+ * wait for a slot. If this is 0, `n` is the number of members that have not begun the last call,
+ * and first[] has the job ranks of the first of them, at most TT_ACTIVITY_NAMED. */
 struct behind {
     const struct tt_team *team;
     uint64_t queued;

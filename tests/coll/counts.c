@@ -486,10 +486,10 @@ static int64_t by_fours(int64_t p)
     return 3 * (tt_log2_up((int)p) / 2);
 }
 
-/* What the source of an algorithm states about the rank that has the most to do: how many messages
- * it has, and how many units (see `shares`) it sends and reduces. The statement is for the numbers
- * p of ranks for which the function `ranks` returns true. If one of the other functions is NULL,
- * the source does not state this cost. */
+/* An entry contains what the source of an algorithm states about the rank that has the most to do:
+ * how many messages it has, and how many units (see `shares`) it sends and reduces. The statement
+ * is for the numbers p of ranks for which the function `ranks` returns true. If one of the other
+ * functions is NULL, the source does not state this cost. */
 static const struct count_statement {
     const struct tt_algorithm *algorithm;
     bool (*ranks)(int p);

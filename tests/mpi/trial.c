@@ -159,6 +159,37 @@ static void runs(void **state)
                      TT_MPI_RUN_MOST);
 }
 
+/* Tests that before each run of a shape `warm` calls follow the meeting of the ranks, whose times
+ * are not recorded. */
+static void check_warm_up(int shape, int warm)
+{
+    struct tt_mpi_trials all = {0};
+    int unrecorded = 0, runs = 0;
+    while (tt_mpi_next_of(&all, shape) != TT_MPI_NEXT_DECIDE) {
+        bool meets;
+        int number = tt_mpi_trial_begin(&all, shape, &meets);
+        if (meets) unrecorded = 0;
+        if (number >= 0 && number % tt_mpi_trial_run(shape) == 0) {
+            assert_int_equal(unrecorded, warm);
+            runs++;
+        }
+        unrecorded += number < 0;
+    }
+    assert_int_equal(runs, TT_MPI_RUNS);
+    tt_mpi_trials_free(&all);
+}
+
+/* Tests how many calls warm up a side: enough to fill the memory for messages if the senders run
+ * ahead, and few otherwise. */
+static void warm_up(void **state)
+{
+    (void)state;
+    check_warm_up(tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 8), 40);
+    check_warm_up(tt_mpi_shape_of(TT_MPI_INDEX_Scatterv, false, 0), 40);
+    check_warm_up(tt_mpi_shape_of(TT_MPI_INDEX_Bcast, false, 4096), 2);
+    check_warm_up(tt_mpi_shape_of(TT_MPI_INDEX_Allreduce, false, 8), 2);
+}
+
 /* Tests that the host does the first calls, so that a program with few calls loses nothing. */
 static void first_calls(void **state)
 {
@@ -335,11 +366,12 @@ static void rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),        cmocka_unit_test(runs),
-        cmocka_unit_test(first_calls),   cmocka_unit_test(decisions),
-        cmocka_unit_test(nearly_equal),  cmocka_unit_test(rooted),
-        cmocka_unit_test(missing_times), cmocka_unit_test(inheritance),
-        cmocka_unit_test(maps),          cmocka_unit_test(rows),
+        cmocka_unit_test(shapes),      cmocka_unit_test(runs),
+        cmocka_unit_test(first_calls), cmocka_unit_test(decisions),
+        cmocka_unit_test(warm_up),     cmocka_unit_test(nearly_equal),
+        cmocka_unit_test(rooted),      cmocka_unit_test(missing_times),
+        cmocka_unit_test(inheritance), cmocka_unit_test(maps),
+        cmocka_unit_test(rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
