@@ -22,15 +22,11 @@ static bool has_ending(const char *path, const char *ending)
     return n > k && strcasecmp(path + n - k, ending) == 0;
 }
 
-bool tt_draw_is_png(const char *path)
-{
-    return has_ending(path, ".png");
-}
-
-enum tt_draw_format tt_draw_format_of(const char *path)
+enum tt_draw_format tt_draw_format_of(const char *path, bool *png)
 {
     static const char *const endings[] = {".svg", ".html", ".dot", ".json", ".trace.json", ".goal"};
-    if (strcmp(path, "-") == 0 || tt_draw_is_png(path)) return TT_DRAW_AS_svg;
+    *png = has_ending(path, ".png");
+    if (strcmp(path, "-") == 0 || *png) return TT_DRAW_AS_svg;
     for (int i = TT_DRAW_FORMATS_N - 1; i >= 0; i--)
         if (has_ending(path, endings[i])) return (enum tt_draw_format)i;
     return TT_DRAW_FORMATS_N;

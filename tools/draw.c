@@ -120,12 +120,11 @@ static void arg_ranks(const struct argp_state *state, char *text, struct tt_draw
 static void arg_output(const struct argp_state *state, const char *path, struct tt_draw *draw)
 {
     draw->output = path;
-    draw->format = tt_draw_format_of(path);
+    draw->format = tt_draw_format_of(path, &draw->png);
     if (draw->format == TT_DRAW_FORMATS_N)
         argp_error(state,
                    "--output: '%s' ends in none of .svg .png .html .dot .json .trace.json .goal",
                    path);
-    draw->png = tt_draw_is_png(path);
 }
 
 static enum tt_scheme arg_scheme(const struct argp_state *state, const char *text)

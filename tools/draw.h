@@ -47,10 +47,8 @@ struct tt_draw {
 int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
 /* Returns the format that the ending of the path stands for. It is SVG for the ending .png, because
  * a PNG is made from an SVG, and for the path "-". Returns TT_DRAW_FORMATS_N if the ending is
- * unknown. */
-enum tt_draw_format tt_draw_format_of(const char *path);
-/* Returns whether the path ends in .png. */
-bool tt_draw_is_png(const char *path);
+ * unknown. Sets *png to whether the path ends in .png. */
+enum tt_draw_format tt_draw_format_of(const char *path, bool *png);
 /* Writes to draw->output the text that `print` prints, converted to PNG if draw->png. Writes
  * nothing if `print` returns an error, and replaces an existing regular file only when the new file
  * is complete. Returns false after printing the error. */

@@ -1,365 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs agreements: sends and receives their messages, and drives the state machine of accord.h.
+ * Runs one member's part in agreements: drives the state machine of accord.h, sends the messages
+ * that it asks for, and notifies it of members that are gone.
  */
 #include "recover/agree.h"
 
 #include <string.h>
 
 #include "fabric/waiting.h"
+#include "recover/message.h"
 #include "run/exec.h"
 #include "run/settle.h"
 
-/* The header of a message. */
-struct tt_agree_message_head {
-    uint64_t team;
-    uint32_t number; /* the number of the agreement on that team, from 1 */
-    uint16_t kind;   /* enum tt_accord_kind, or a further kind (see below) */
-    uint16_t rank;   /* the sender's rank in the team */
-    /* the fingerprint of all calls of the sender on the team; 0: its team is broken */
-    uint32_t print;
-    /* ASK (see below): the number of the sender's call; DIFFERS: that of the receiver's call */
-    uint32_t question;
-    /* ASK: the id of the team that the sender is making; DIFFERS: the number of the sender's call;
-     * END: the two ranks whose lists of members differed, as in tt_agree_count.different */
-    uint64_t list;
-};
-/* Further kinds of messages, which are not part of the state machine. REVOKE: the sender has
- * revoked the team; `number` is 0. PROBE: the sender wants to find out whether the receiver still
- * exists, which the message layer reports; the receiver ignores the message. In ASK and DIFFERS,
- * `team` is the key of tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS:
- * the sender waits for the receiver, too, but with another list of members. END: the sender ends
- * this agreement, and all later ones of this team id, with MISMATCH. */
-enum {
-    TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS,
-    TT_AGREE_MESSAGE_PROBE,
-    TT_AGREE_MESSAGE_ASK,
-    TT_AGREE_MESSAGE_DIFFERS,
-    TT_AGREE_MESSAGE_END,
-    TT_AGREE_MESSAGE_KINDS
-};
-
-/* A message that is being sent, or that has come and has not been handled yet. */
-struct tt_agree_message {
-    struct tt_agree_message *next, **link;
-    struct tt_agree *agree;
-    struct tt_agree_message_head head;
-    int from; /* the sender's rank in the job */
-    int uses; /* for a message to send: sends under way, plus 1 until message_release */
-    int words;
-    uint64_t word[];
-};
-
-/* How many agreements there have been on a team. For tt_agree_meet there is also such a count for
- * each key, with the key as `team`. */
-struct tt_agree_count {
-    uint64_t team;
-    uint32_t number; /* agreements that have begun at this rank */
-    bool under_way;  /* the last agreement has not ended */
-    /* for a key of tt_agree_meet: the two ranks of the job whose lists of members differed, the
-     * first of them shifted left by 32 bits; 0: no lists differed */
-    uint64_t different;
-};
-
-/* The agreements of a client. */
-struct tt_agree {
-    struct tt_msg *msg;
-    struct tt_team *any;
-    struct tt_agree_message *in, **in_end; /* messages to handle, in order of arrival */
-    /* messages longer than a packet, whose last bytes have not arrived yet */
-    struct tt_agree_message *coming;
-    struct tt_agree_message *out;
-    struct tt_agree_count *counts;
-    int n, room;
-    struct meeting *meetings; /* the calls of tt_agree_meet that are under way */
-    uint32_t questions;       /* the number of the last question that this rank has asked */
-    bool lost; /* a message was lost for lack of memory, so its sender may wait for ever for an
-                * answer */
-};
-
-static void message_release(struct tt_agree_message *l);
-static struct tt_agree_message *message_new(struct tt_agree *agree,
-                                            const struct tt_agree_message_head *head, int words);
-static tutti_status message_send(const struct tt_team *t, struct tt_agree_message *l, int r);
-
-/* ---- Messages ---- */
-
-/* The messages of agreements: making, sending, receiving and keeping them. The number of agreements
- * on each team is kept even when the team is gone, because it distinguishes a message that arrives
- * early from one of an agreement that has ended. */
-
-static void enlist(struct tt_agree_message **list, struct tt_agree_message *l)
-{
-    l->link = list;
-    l->next = *list;
-    if (l->next) l->next->link = &l->next;
-    *list = l;
-}
-
-static void unlist(struct tt_agree_message *l)
-{
-    *l->link = l->next;
-    if (l->next) l->next->link = l->link;
-}
-
-static void keep(struct tt_agree *agree, struct tt_agree_message *l)
-{
-    l->next = NULL;
-    l->link = agree->in_end;
-    *agree->in_end = l;
-    agree->in_end = &l->next;
-}
-
-/* Removes a message from the list `in` and frees it. */
-static void message_drop(struct tt_agree_message *l)
-{
-    if (!l->next) l->agree->in_end = l->link;
-    unlist(l);
-    tt_free(l);
-}
-
-static struct tt_agree_message *make(struct tt_agree *agree,
-                                     const struct tt_agree_message_head *head, int from, int words)
-{
-    struct tt_agree_message *l = tt_calloc(1, sizeof *l + (size_t)words * sizeof *l->word);
-    if (!l) return NULL;
-    l->agree = agree;
-    l->head = *head;
-    l->from = from;
-    l->words = words;
-    return l;
-}
-
-/* ---- Agreements by number ---- */
-
-static struct tt_agree_count *find_count(const struct tt_agree *agree, uint64_t team)
-{
-    for (int i = 0; i < agree->n; i++)
-        if (agree->counts[i].team == team) return &agree->counts[i];
-    return NULL;
-}
-
-/* Finds the count of a team's agreements, or makes one that is 0. *count is valid until the next
- * call of this function. Errors: MEMORY. */
-static tutti_status agree_count_of(struct tt_agree *agree, uint64_t team,
-                                   struct tt_agree_count **count)
-{
-    *count = find_count(agree, team);
-    if (*count) return TUTTI_OK;
-    if (agree->n == agree->room) {
-        int room = 2 * agree->room + 8;
-        struct tt_agree_count *all = tt_realloc(agree->counts, (size_t)room * sizeof *all);
-        if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-        agree->counts = all;
-        agree->room = room;
-    }
-    *count = &agree->counts[agree->n++];
-    **count = (struct tt_agree_count){.team = team};
-    return TUTTI_OK;
-}
-
-static bool is_over(const struct tt_agree *agree, const struct tt_agree_message_head *head)
-{
-    const struct tt_agree_count *c = find_count(agree, head->team);
-    return c && head->kind < TT_ACCORD_KINDS &&
-           (head->number < c->number || (head->number == c->number && !c->under_way));
-}
-
-/* ---- Revoking ---- */
-
-static void revoked(struct tt_team *t, const struct tt_agree_message_head *head, int from)
-{
-    if (head->rank < t->map.p && t->job_rank[head->rank] == from) tt_team_revoke(t, from);
-}
-
-static struct tt_team *find_team(const struct tt_agree *agree, uint64_t id)
-{
-    struct tt_team *t = agree->any;
-    do
-        if (t->id == id) return t;
-    while ((t = t->ring) != agree->any);
-    return NULL;
-}
-
-void tt_agree_know(struct tt_agree *agree, struct tt_team *team)
-{
-    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
-        next = l->next;
-        if (l->head.team != team->id || l->head.kind != TT_AGREE_MESSAGE_REVOKE) continue;
-        revoked(team, &l->head, l->from);
-        message_drop(l);
-    }
-}
-
-tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
-{
-    tutti_status status = TUTTI_OK;
-    struct tt_agree_message_head head = {
-        .team = t->id, .kind = TT_AGREE_MESSAGE_REVOKE, .rank = (uint16_t)t->me};
-    tt_team_revoke(t, t->job_rank[t->me]);
-    struct tt_agree_message *l = message_new(agree, &head, 0);
-    if (!l) return TUTTI_ERR_MEMORY;
-    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
-        if (r != t->me) status = message_send(t, l, r);
-    message_release(l);
-    return status;
-}
-
-/* ---- Receiving ---- */
-
-/* Returns whether a message has a length and a kind that are possible, and copies its header to
- * *head. The length of an accord depends on the size of the team, which may not be known to this
- * rank yet, so the limit is that of the largest team. */
-static bool is_sound(const tutti_message *m, struct tt_agree_message_head *head)
-{
-    int64_t most = tt_accord_words(UINT16_MAX, TT_AGREE_OWN) * (int64_t)sizeof(uint64_t);
-    if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
-        return false;
-    memcpy(head, m->header, sizeof *head);
-    return head->kind < TT_AGREE_MESSAGE_KINDS && head->kind != TT_AGREE_MESSAGE_PROBE &&
-           (m->bytes > 0) == tt_accord_carries((enum tt_accord_kind)head->kind);
-}
-
-static void has_come(tutti_context *context, void *arg, tutti_status status)
-{
-    (void)context;
-    struct tt_agree_message *l = arg;
-    unlist(l);
-    if (status == TUTTI_OK) {
-        keep(l->agree, l);
-        return;
-    }
-    if (status != TUTTI_ERR_PEER) l->agree->lost = true;
-    tt_free(l);
-}
-
-static void take(struct tt_agree_message *l, const tutti_message *m, tutti_receive *receive)
-{
-    if (m->bytes > 0 && !m->data) {
-        enlist(&l->agree->coming, l);
-        *receive = (tutti_receive){
-            .to = l->word, .count = l->words, .type = TUTTI_U64, .done = has_come, .arg = l};
-        return;
-    }
-    if (m->bytes > 0) memcpy(l->word, m->data, (size_t)m->bytes);
-    keep(l->agree, l);
-}
-
-static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head);
-
-static void handle_packet(tutti_context *context, const tutti_message *m, tutti_receive *receive,
-                          void *arg)
-{
-    (void)context;
-    struct tt_agree_message_head head;
-    struct tt_agree *agree = arg;
-    if (!is_sound(m, &head) || is_over(agree, &head) || !is_wanted(agree, &head)) return;
-    struct tt_team *t = head.kind == TT_AGREE_MESSAGE_REVOKE ? find_team(agree, head.team) : NULL;
-    if (t) {
-        revoked(t, &head, m->rank);
-        return;
-    }
-    struct tt_agree_message *l =
-        make(agree, &head, m->rank, (int)(m->bytes / (int64_t)sizeof(uint64_t)));
-    if (l)
-        take(l, m, receive);
-    else
-        agree->lost = true;
-}
-
-/* ---- Sending ---- */
-
-/* Ends one use of a message, and frees it after the last one. The maker of a message calls this
- * once, after its last send; each send calls it when the send ends. */
-static void message_release(struct tt_agree_message *l)
-{
-    if (--l->uses > 0) return;
-    unlist(l);
-    tt_free(l);
-}
-
-static void has_gone(tutti_context *context, void *arg, tutti_status status)
-{
-    (void)context;
-    (void)status;
-    message_release(arg);
-}
-
-/* Makes a message to send, with room for an accord of `words` words. It is freed when all its sends
- * have completed and its maker has called message_release. Returns NULL if there is no memory. */
-static struct tt_agree_message *message_new(struct tt_agree *agree,
-                                            const struct tt_agree_message_head *head, int words)
-{
-    struct tt_agree_message *l = make(agree, head, 0, words);
-    if (!l) {
-        (void)tt_fail(TUTTI_ERR_MEMORY, "no memory for a message of an agreement");
-        return NULL;
-    }
-    enlist(&agree->out, l);
-    l->uses = 1;
-    return l;
-}
-
-/* Sends the message to member r. Sends nothing to a member that is gone, which is no error. Errors:
- * those of tt_msg_send, except for PEER. */
-static tutti_status message_send(const struct tt_team *t, struct tt_agree_message *l, int r)
-{
-    struct tt_msg *msg = l->agree->msg;
-    tutti_send send = {.dispatch = TT_DISPATCH_AGREE,
-                       .header = &l->head,
-                       .header_bytes = sizeof l->head,
-                       .data = l->word,
-                       .count = l->words,
-                       .type = TUTTI_U64,
-                       .sent = has_gone,
-                       .arg = l};
-    TT_TRY(tt_msg_endpoint(msg, t->job_rank[r], 0, &send.to));
-    l->uses++;
-    tutti_status status = tt_msg_send(tt_msg_context(msg, 0), &send);
-    if (status != TUTTI_OK) l->uses--;
-    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
-}
-
-/* ---- State of a client ---- */
-
-tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree)
-{
-    struct tt_agree *a = tt_calloc(1, sizeof *a);
-    if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for agreements");
-    a->msg = msg;
-    a->any = any;
-    a->in_end = &a->in;
-    tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_AGREE, handle_packet, a);
-    if (status == TUTTI_OK)
-        *agree = a;
-    else
-        tt_free(a);
-    return status;
-}
-
-static void drop_all(struct tt_agree_message *l)
-{
-    for (struct tt_agree_message *next; l; l = next) {
-        next = l->next;
-        tt_free(l);
-    }
-}
-
-void tt_agree_close(struct tt_agree *agree)
-{
-    if (!agree) return;
-    drop_all(agree->in);
-    drop_all(agree->coming);
-    drop_all(agree->out);
-    tt_free(agree->counts);
-    tt_free(agree);
-}
-
-/* ---- One member's part ---- */
-
-/* Runs the state machine: sends the messages that it asks for, and notifies it of members that are
- * gone. APART_NS: how long look_for_others searches for calls that do not match. */
-
+/* how long look_for_others searches for calls that do not match */
 #define APART_NS INT64_C(2000000000)
 
 /* One agreement under way. */
@@ -379,48 +32,37 @@ struct meeting {
     int64_t apart_ns;
     int events;
     tutti_status status;
-    /* ---- for tt_agree_meet; otherwise key is 0 ---- */
-    uint64_t key;
-    /* the number of this call in its messages ASK and DIFFERS (above); 0: it has none yet */
+    /* ---- for tt_agree_meet; otherwise entry.key is 0 ---- */
+    struct tt_agree_meeting entry; /* in the list of the client's meetings */
+    /* the number of this call in its messages ASK and DIFFERS (recover/message.h); 0: it has none
+     * yet */
     uint32_t question;
     bool asked;
     uint64_t different; /* as in struct tt_agree_count */
     bool ended;         /* this rank has sent END */
-    struct meeting *next;
 };
 
-static bool is_meant(const struct meeting *m, struct tt_say say, int r)
+/* Whether to send what the state machine says to member r. */
+struct audience {
+    struct tt_accord *accord;
+    int to;
+};
+
+static bool is_meant(const void *arg, int r)
 {
-    if (say.to != TT_SAY_ALL) return say.to == r;
-    return r != m->accord->me && !tt_accord_gone(m->accord)[r];
+    const struct audience *all = arg;
+    return all->to == TT_SAY_ALL ? !tt_accord_gone(all->accord)[r] : all->to == r;
 }
 
 static tutti_status send_out(struct meeting *m, struct tt_say say)
 {
-    struct tt_accord *a = m->accord;
-    tutti_status status = TUTTI_OK;
+    const struct audience all = {m->accord, say.to};
     m->head.kind = (uint16_t)say.kind;
-    struct tt_agree_message *l =
-        message_new(m->agree, &m->head, tt_accord_carries(say.kind) ? a->words : 0);
-    if (!l) return TUTTI_ERR_MEMORY;
-    memcpy(l->word, a->word, (size_t)l->words * sizeof *l->word);
-    for (int r = 0; r < a->p && status == TUTTI_OK; r++)
-        if (is_meant(m, say, r)) status = message_send(m->team, l, r);
-    message_release(l);
-    return status;
+    return tt_agree_message_send(m->agree, m->team, &m->head,
+                                 tt_accord_carries(say.kind) ? m->accord : NULL, is_meant, &all);
 }
 
 /* ---- Lists that differ ---- */
-
-/* Returns whether to keep a message. Questions and answers (ASK, DIFFERS) that concern no call
- * under way are not kept. */
-static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head)
-{
-    if (head->kind != TT_AGREE_MESSAGE_ASK && head->kind != TT_AGREE_MESSAGE_DIFFERS) return true;
-    const struct meeting *m = agree->meetings;
-    while (m && m->key != head->team) m = m->next;
-    return m != NULL;
-}
 
 /* Returns the number of the member whose rank in the job is job_rank; -1: no member. */
 static int member_of(const struct meeting *m, int job_rank)
@@ -430,14 +72,18 @@ static int member_of(const struct meeting *m, int job_rank)
     return r;
 }
 
+static bool is_member(const void *arg, int r)
+{
+    const int *to = arg;
+    return r == *to;
+}
+
 /* Sends a message without an accord to member `to`, or to all other members if `to` is negative. */
 static void send_word(struct meeting *m, const struct tt_agree_message_head *head, int to)
 {
-    struct tt_agree_message *l = message_new(m->agree, head, 0);
-    if (!l) m->status = TUTTI_ERR_MEMORY;
-    for (int r = 0; l && r < m->accord->p && m->status == TUTTI_OK; r++)
-        if (r != m->accord->me && (to < 0 || r == to)) m->status = message_send(m->team, l, r);
-    if (l) message_release(l);
+    tutti_status status =
+        tt_agree_message_send(m->agree, m->team, head, NULL, to < 0 ? NULL : is_member, &to);
+    if (m->status == TUTTI_OK) m->status = status;
 }
 
 static uint32_t question_of(struct meeting *m)
@@ -449,9 +95,9 @@ static uint32_t question_of(struct meeting *m)
 /* Asks all other members, once, whether they wait in a call with another list of members. */
 static void ask(struct meeting *m)
 {
-    if (!m->key || m->asked) return;
+    if (!m->entry.key || m->asked) return;
     m->asked = true;
-    const struct tt_agree_message_head head = {.team = m->key,
+    const struct tt_agree_message_head head = {.team = m->entry.key,
                                                .kind = TT_AGREE_MESSAGE_ASK,
                                                .question = question_of(m),
                                                .list = m->team->id};
@@ -462,7 +108,7 @@ static void ask(struct meeting *m)
  * `question` is the number that r has given to its call. */
 static void differ(struct meeting *m, int r, uint32_t question)
 {
-    const struct tt_agree_message_head head = {.team = m->key,
+    const struct tt_agree_message_head head = {.team = m->entry.key,
                                                .kind = TT_AGREE_MESSAGE_DIFFERS,
                                                .question = question,
                                                .list = question_of(m)};
@@ -492,14 +138,14 @@ static void answer(struct meeting *m, const struct tt_agree_message *l)
 static void read_lists(struct meeting *m)
 {
     bool may_end = m->accord->level == TT_ACCORD_CALLED && !m->different;
-    for (struct tt_agree_message *l = m->agree->in, *next; m->key && l; l = next) {
+    for (struct tt_agree_message *l = m->agree->in, *next; m->entry.key && l; l = next) {
         const struct tt_agree_message_head *head = &l->head;
         next = l->next;
         if (head->kind == TT_AGREE_MESSAGE_END && head->team == m->team->id && may_end)
             m->different = head->list;
-        if (head->team != m->key) continue;
+        if (head->team != m->entry.key) continue;
         answer(m, l);
-        message_drop(l);
+        tt_agree_message_drop(l);
     }
 }
 
@@ -517,18 +163,18 @@ static void end_meeting(struct meeting *m)
 
 static void enter(struct meeting *m)
 {
-    m->next = m->agree->meetings;
-    m->agree->meetings = m;
+    m->entry.next = m->agree->meetings;
+    m->agree->meetings = &m->entry;
 }
 
 static void leave(struct meeting *m)
 {
-    struct meeting **link = &m->agree->meetings;
-    while (*link != m) link = &(*link)->next;
-    *link = m->next;
+    struct tt_agree_meeting **link = &m->agree->meetings;
+    while (*link != &m->entry) link = &(*link)->next;
+    *link = m->entry.next;
     for (struct tt_agree_message *l = m->agree->in, *next; l; l = next) {
         next = l->next;
-        if (l->head.team == m->key) message_drop(l);
+        if (l->head.team == m->entry.key) tt_agree_message_drop(l);
     }
 }
 
@@ -595,7 +241,7 @@ static void read_messages(struct meeting *m)
             continue;
         }
         if (l->head.number == m->head.number) read_message(m, l);
-        message_drop(l);
+        tt_agree_message_drop(l);
     }
 }
 
@@ -686,6 +332,14 @@ static bool is_done(const struct meeting *m)
     return m->status != TUTTI_OK || (ended && !m->agree->out);
 }
 
+/* Whether member r is on another node and has not come. */
+static bool is_missed(const void *arg, int r)
+{
+    const struct meeting *m = arg;
+    return !tt_accord_received(m->accord)[r] &&
+           !tt_fabric_shares(m->team->fabric, m->team->job_rank[r]);
+}
+
 /* Sends PROBE, once, to the members on other nodes that have not come, if this rank is the leader.
  * If such a rank has left or died, the leader may notice it only by sending a message to it.
  * Members that are not the leader need no probe: they have sent a message to the leader, for which
@@ -693,16 +347,12 @@ static bool is_done(const struct meeting *m)
 static void probe(struct meeting *m)
 {
     struct tt_accord *a = m->accord;
-    const struct tt_team *t = m->team;
     struct tt_agree_message_head head = m->head;
     if (m->probed || a->leader != a->me || a->level != TT_ACCORD_CALLED) return;
     m->probed = true;
     head.kind = TT_AGREE_MESSAGE_PROBE;
-    struct tt_agree_message *l = message_new(m->agree, &head, 0);
-    for (int r = 0; l && r < a->p && m->status == TUTTI_OK; r++)
-        if (r != a->me && !tt_accord_received(a)[r] && !tt_fabric_shares(t->fabric, t->job_rank[r]))
-            m->status = message_send(t, l, r);
-    if (l) message_release(l);
+    tutti_status status = tt_agree_message_send(m->agree, m->team, &head, NULL, is_missed, m);
+    if (m->status == TUTTI_OK) m->status = status;
 }
 
 /* Lists the ranks that this rank waits for: the leader waits for the members that have not joined
@@ -799,7 +449,7 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
     struct tt_agree_count *count;
     int p = m->team->map.p, words = tt_accord_words(p, own ? TT_AGREE_OWN : 0);
     if (p > UINT16_MAX) return tt_fail(TUTTI_ERR_LIMIT, "a team of %d members cannot agree", p);
-    TT_TRY(agree_count_of(m->agree, m->team->id, &count));
+    TT_TRY(tt_agree_count_of(m->agree, m->team->id, &count));
     m->accord = tt_alloc(tt_accord_bytes(p, words));
     m->word = tt_alloc((size_t)words * sizeof *m->word);
     if (!m->accord || !m->word) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
@@ -821,7 +471,7 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
 static void end_count(const struct meeting *m)
 {
     struct tt_agree_count *count;
-    if (agree_count_of(m->agree, m->team->id, &count) == TUTTI_OK) count->under_way = false;
+    if (tt_agree_count_of(m->agree, m->team->id, &count) == TUTTI_OK) count->under_way = false;
 }
 
 /* Starts an execution without steps for this agreement, so that the agreement has its place in the
@@ -860,7 +510,7 @@ static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t v
 static void trace_begin(struct tt_agree *a, struct tt_team *team, enum tt_signature_other call)
 {
     struct tt_agree_count *count;
-    uint64_t number = agree_count_of(a, team->id, &count) == TUTTI_OK ? count->number : 0;
+    uint64_t number = tt_agree_count_of(a, team->id, &count) == TUTTI_OK ? count->number : 0;
     tt_trace_call_begin(team, call, TT_TRACED_AGREEMENTS + number);
 }
 
@@ -888,13 +538,14 @@ tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t ke
 {
     struct meeting m = meeting_of(a, team);
     struct tt_agree_count *count;
-    m.key = key | 1;
-    m.status = agree_count_of(a, m.key, &count);
+    m.entry.key = key | 1;
+    m.status = tt_agree_count_of(a, m.entry.key, &count);
     if (m.status == TUTTI_OK) m.different = count->different;
     enter(&m);
     tutti_status status = agree(&m, TT_AGREE_MEET, 0, own, accord);
     leave(&m);
-    if (m.different && agree_count_of(a, m.key, &count) == TUTTI_OK) count->different = m.different;
+    if (m.different && tt_agree_count_of(a, m.entry.key, &count) == TUTTI_OK)
+        count->different = m.different;
     *number = m.head.number;
     return status;
 }

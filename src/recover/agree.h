@@ -11,17 +11,7 @@
 #ifndef TT_AGREE_H
 #define TT_AGREE_H
 
-#include "msg/msg.h"
-#include "recover/accord.h"
-#include "run/team.h"
-
-struct tt_agree; /* one for each client */
-
-/* Makes the state for the agreements of a client. `any` is one of the client's teams; it must live
- * as long as `agree`. */
-tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree);
-/* Frees the state. To be called after `msg` is closed. */
-void tt_agree_close(struct tt_agree *agree);
+#include "recover/message.h"
 
 /* Which function a member called, as a bit: tutti_team_agree, tutti_team_shrink, or a call that
  * makes a team (tt_agree_meet). The agreement combines these by OR, so that all members notice
@@ -32,9 +22,6 @@ enum tt_agree_what {
     TT_AGREE_BROKEN = 4,
     TT_AGREE_MEET = 8
 };
-
-/* how many words each member contributes to a shrink or to a meeting (tt_agree_meet) */
-enum { TT_AGREE_OWN = 2 };
 
 /* Runs an agreement. Collective over the living members of the team; blocks. Combines `value` by
  * AND. With TT_AGREE_SHRINK each member contributes own[TT_AGREE_OWN], and tt_accord_own(*accord)
@@ -70,11 +57,5 @@ tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agre
  * has this rank: the ranks may have made different numbers of such calls. */
 tutti_status tt_agree_meet(struct tt_agree *agree, struct tt_team *team, uint64_t key,
                            const uint64_t *own, uint32_t *number, struct tt_accord **accord);
-
-/* Breaks the team: on this rank at once, and on the other members when a message arrives. Errors:
- * MEMORY, LIMIT, and those of sending. */
-tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *team);
-/* Applies the revocations that arrived earlier to a team that has just got its id. */
-void tt_agree_know(struct tt_agree *agree, struct tt_team *team);
 
 #endif

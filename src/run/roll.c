@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roll call: reads the memory of a job and prints what each rank does.
+ * The roll call: writes what each rank does as text, and prints it or sends it to another host.
  */
 #include "run/roll.h"
 
@@ -11,257 +11,6 @@
 
 #include "boot/inboxes.h"
 #include "boot/question.h"
-
-/* ---- Reading ---- */
-
-/* The functions from here on read the roll from a job's memory. */
-
-enum { TEAMS_MOST = 4096, LOG2_MOST = 7, TRIES = 100 };
-
-/* ---- Sources ---- */
-
-/* Copies memory that other ranks may be writing. Copies each word whole; the caller checks that
- * words which belong together are consistent. ThreadSanitizer must ignore this function: it does
- * race, and the caller checks the result. */
-#if defined(__clang__) || defined(__GNUC__)
-__attribute__((no_sanitize("thread")))
-#endif
-static void
-copy_words(void *to, const void *from, size_t n)
-{
-    const volatile uint64_t *word = from;
-    size_t i = 0;
-    for (; i + sizeof *word <= n; i += sizeof *word) {
-        uint64_t one = *word++;
-        __builtin_memcpy((char *)to + i, &one, sizeof one);
-    }
-    for (const volatile char *byte = (const volatile char *)word; i < n; i++)
-        ((char *)to)[i] = *byte++;
-}
-
-static bool fetch_mapped(const struct tt_source *s, int64_t at, void *to, size_t n)
-{
-    const struct tt_segment segment = {.base = (char *)s->base, .bytes = s->bytes};
-    if (at % 8 || !tt_segment_holds(&segment, at, (int64_t)n)) return false;
-    copy_words(to, (const char *)s->base + at, n);
-    return true;
-}
-
-/* Returns a source that reads this process' own mapping. */
-static struct tt_source source_mapped(const struct tt_segment *segment)
-{
-    return (struct tt_source){
-        .fetch = fetch_mapped, .base = (uintptr_t)segment->base, .bytes = segment->bytes};
-}
-
-static bool fetch(const struct tt_source *s, int64_t at, void *to, size_t n)
-{
-    return s->fetch(s, at, to, n);
-}
-
-/* ---- A team's block ---- */
-
-static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
-{
-    return block + TT_LINE + slot * head->line_stride;
-}
-
-/* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: none. block:
- * the offset of a rank's block of a team in the job's memory. head: a copy of the block's head. */
-static uint64_t begun_in(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                         int slot)
-{
-    uint64_t word;
-    int64_t at = line_at(block, head, slot) + (int64_t)offsetof(struct tt_signal_line, shape);
-    if (!fetch(s, at, &word, sizeof word) || word >> 32 == 0) return 0;
-    uint64_t window = (uint64_t)slot & ((UINT64_C(1) << head->windows_log2) - 1);
-    return (((word >> 32) - 1) << head->windows_log2) + window + 1;
-}
-
-/* Reads the signature of the rank's execution k. Returns false unless the slot has the number k
- * both before and after the read. */
-static bool fetch_signature(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                            uint64_t k, struct tt_call_signature *signature)
-{
-    int slot = (int)(k & ((UINT64_C(1) << head->slots_log2) - 1));
-    int64_t at = block + head->opening + slot * 2 * TT_LINE + TT_LINE;
-    return begun_in(s, block, head, slot) == k + 1 && fetch(s, at, signature, sizeof *signature) &&
-           begun_in(s, block, head, slot) == k + 1;
-}
-
-static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
-{
-    return head->ranks > 0 && head->ranks <= job->size && head->slots_log2 >= 0 &&
-           head->slots_log2 <= LOG2_MOST && head->windows_log2 >= 0 &&
-           head->windows_log2 <= head->slots_log2 && head->line_stride >= TT_LINE &&
-           head->line_stride <= INT32_MAX && head->opening >= TT_LINE &&
-           head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
-}
-
-/* Whether execution k belongs to a request that the rank's program has not completed. */
-static bool is_owed(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                    uint64_t k)
-{
-    uint64_t owed;
-    int slot = (int)(k & ((UINT64_C(1) << head->slots_log2) - 1));
-    int64_t at =
-        block + head->opening + slot * 2 * TT_LINE + (int64_t)offsetof(struct tt_opening, owed);
-    return fetch(s, at, &owed, sizeof owed) && owed == k + 1;
-}
-
-/* Reads those calls of the rank on the team whose slots no later call has taken. The numbers read
- * may come from corrupt memory, so the loop runs at most as often as a team has slots. */
-static void read_calls(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                       struct tt_roll_team *t)
-{
-    uint64_t slots = UINT64_C(1) << head->slots_log2;
-    for (uint64_t k = t->begun > slots ? t->begun - slots : 0; k < t->begun; k++) {
-        struct tt_call_signature call;
-        bool owed = is_owed(s, block, head, k), known = fetch_signature(s, block, head, k, &call);
-        /* A call without an error counts as completed if no caller waits for it and no request of
-         * it is under way, even if `done` does not count it because an older call is under way. No
-         * caller ever waits for a call such as tutti_team_free. */
-        bool over = known && !(call.flags & (TT_SIGNATURE_BLOCKS | TT_SIGNATURE_FAILED));
-        if (!owed && (k < t->done || over)) {
-            t->completed = k + 1;
-            t->has_last = known;
-            if (known) t->last = call;
-        } else if (known && call.flags & TT_SIGNATURE_FAILED) {
-            t->failures++;
-            t->failed = (struct tt_roll_call){k, call};
-        } else if (known && owed && !t->has_now) {
-            t->has_now = true;
-            t->now = (struct tt_roll_call){k, call};
-        }
-    }
-}
-
-static void read_team(const struct tt_source *s, int64_t block, const struct tt_head *head,
-                      struct tt_roll_team *t)
-{
-    t->id = head->id;
-    t->size = head->ranks;
-    t->done = head->done;
-    t->begun = t->done;
-    for (int slot = 0; slot < 1 << head->slots_log2; slot++) {
-        uint64_t begun = begun_in(s, block, head, slot);
-        if (begun > t->begun) t->begun = begun;
-    }
-    read_calls(s, block, head, t);
-    t->is_in = t->begun > t->done && fetch_signature(s, block, head, t->begun - 1, &t->newest) &&
-               t->newest.flags & TT_SIGNATURE_BLOCKS && !(t->newest.flags & TT_SIGNATURE_FAILED);
-    t->owes_newest = t->begun > t->done && is_owed(s, block, head, t->begun - 1);
-}
-
-/* ---- A rank ---- */
-
-static struct tt_roll_team *new_team(struct tt_roll *roll)
-{
-    if (roll->teams == roll->room) {
-        int room = 2 * roll->room + 16;
-        struct tt_roll_team *more = tt_realloc(roll->team, (size_t)room * sizeof *more);
-        if (!more) return NULL;
-        roll->team = more;
-        roll->room = room;
-    }
-    struct tt_roll_team *t = &roll->team[roll->teams++];
-    *t = (struct tt_roll_team){0};
-    return t;
-}
-
-static tutti_status read_teams(const struct tt_source *s, struct tt_roll *roll, int r)
-{
-    struct tt_roll_rank *rank = &roll->rank[r];
-    int64_t block = atomic_load(&roll->common->rank[r].world);
-    rank->first = roll->teams;
-    while (block > 0 && rank->teams < TEAMS_MOST) {
-        struct tt_head head;
-        if (!fetch(s, block, &head, sizeof head) || !is_sound(&head, roll->job)) break;
-        struct tt_roll_team *t = new_team(roll);
-        if (!t) return TUTTI_ERR_MEMORY;
-        t->rank = r;
-        read_team(s, block, &head, t);
-        rank->teams++;
-        block = head.next;
-    }
-    return TUTTI_OK;
-}
-
-/* Reads an activity line of another process; false if it cannot be read, or keeps changing. */
-static bool fetch_activity(const struct tt_source *s, int64_t at, struct tt_activity *is)
-{
-    for (int i = 0; i < TRIES; i++) {
-        uint64_t before, after;
-        if (!fetch(s, at, &before, sizeof before) || !fetch(s, at + 8, is, sizeof *is) ||
-            !fetch(s, at, &after, sizeof after))
-            return false;
-        if (before == after && before % 2 == 0) return true;
-    }
-    return false;
-}
-
-/* Reads what rank r waits for in a client; returns false if r waits in no call of this client. */
-static bool read_activity(const struct tt_source *s, const struct tt_roll *roll,
-                          const struct tt_common *common, int r, struct tt_activity *is)
-{
-    const char *line = (const char *)&common->rank[r].activity;
-    return fetch_activity(s, line - (const char *)roll->job, is) && is->doing > TT_DOING_NOTHING &&
-           is->doing < TT_DOINGS;
-}
-
-/* Finds out whether the rank waits in a call of another client. */
-static void read_elsewhere(const struct tt_source *s, struct tt_roll *roll, int r)
-{
-    struct tt_roll_rank *rank = &roll->rank[r];
-    struct tt_activity is;
-    for (int i = 0; i < TT_CLIENTS && !rank->elsewhere; i++) {
-        const struct tt_common *common = tt_common_at(roll->job, i);
-        uint64_t number = atomic_load(&common->number);
-        if (common == roll->common || !number || !read_activity(s, roll, common, r, &is)) continue;
-        rank->elsewhere = number;
-        rank->elsewhere_doing = is.doing;
-    }
-}
-
-static tutti_status read_rank(const struct tt_source *s, struct tt_roll *roll, int r)
-{
-    struct tt_roll_rank *rank = &roll->rank[r];
-    const struct tt_job_rank *in_job = &roll->job->rank[r];
-    rank->here = in_job->arena >= 0;
-    if (!rank->here) return TUTTI_OK;
-    rank->pid = atomic_load(&in_job->pid);
-    rank->state = tt_roll_process(in_job);
-    rank->ended_ns = atomic_load(&roll->common->rank[r].ended_ns);
-    rank->ended_team = atomic_load(&roll->common->rank[r].ended_team);
-    rank->requests = atomic_load(&roll->common->rank[r].requests);
-    rank->waits = read_activity(s, roll, roll->common, r, &rank->is);
-    if (!rank->waits) read_elsewhere(s, roll, r);
-    return read_teams(s, roll, r);
-}
-
-tutti_status tt_roll_read(const struct tt_source *source, struct tt_job_page *page, int place,
-                          struct tt_roll *roll)
-{
-    *roll = (struct tt_roll){.job = page, .common = tt_common_at(page, place)};
-    roll->now_ns = tt_clock_ns();
-    roll->rank = tt_calloc((size_t)page->size, sizeof *roll->rank);
-    tutti_status status = roll->rank ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    for (int r = 0; r < page->size && status == TUTTI_OK; r++) status = read_rank(source, roll, r);
-    if (status == TUTTI_OK) return TUTTI_OK;
-    tt_roll_free(roll);
-    return tt_fail(status, "no memory for the roll of %d ranks", page->size);
-}
-
-void tt_roll_free(struct tt_roll *roll)
-{
-    tt_free(roll->rank);
-    tt_free(roll->team);
-    *roll = (struct tt_roll){0};
-}
-
-/* ---- Printing ---- */
-
-/* The functions from here on write the text of the roll call: first what one rank does. */
 
 enum { TEXT_SIZE = 640, NAMES_SIZE = 160 };
 
@@ -758,13 +507,6 @@ char *tt_roll_whole(const struct tt_roll *roll, int rank, char *buffer, size_t n
 
 /* ---- All clients ---- */
 
-int tt_roll_clients(const struct tt_job_page *page)
-{
-    int n = 0;
-    for (int i = 0; i < TT_CLIENTS; i++) n += atomic_load(&tt_common_at(page, i)->number) != 0;
-    return n;
-}
-
 /* A part of the roll call: the ranks of one node, or of all nodes (node -1). */
 struct roll_part {
     struct tt_source source;
@@ -841,6 +583,40 @@ static void print_all(struct tt_fabric *f, struct roll_part *p, FILE *out)
 }
 
 /* ---- Printing or sending the roll ---- */
+
+/* Copies memory that other ranks may be writing. Copies each word whole; the caller checks that
+ * words which belong together are consistent. ThreadSanitizer must ignore this function: it does
+ * race, and the caller checks the result. */
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("thread")))
+#endif
+static void
+copy_words(void *to, const void *from, size_t n)
+{
+    const volatile uint64_t *word = from;
+    size_t i = 0;
+    for (; i + sizeof *word <= n; i += sizeof *word) {
+        uint64_t one = *word++;
+        __builtin_memcpy((char *)to + i, &one, sizeof one);
+    }
+    for (const volatile char *byte = (const volatile char *)word; i < n; i++)
+        ((char *)to)[i] = *byte++;
+}
+
+static bool fetch_mapped(const struct tt_source *s, int64_t at, void *to, size_t n)
+{
+    const struct tt_segment segment = {.base = (char *)s->base, .bytes = s->bytes};
+    if (at % 8 || !tt_segment_holds(&segment, at, (int64_t)n)) return false;
+    copy_words(to, (const char *)s->base + at, n);
+    return true;
+}
+
+/* Returns a source that reads this process' own mapping. */
+static struct tt_source source_mapped(const struct tt_segment *segment)
+{
+    return (struct tt_source){
+        .fetch = fetch_mapped, .base = (uintptr_t)segment->base, .bytes = segment->bytes};
+}
 
 /* Returns the roll as text (*n bytes, for free()); NULL: no memory. With `f`, asks other hosts.
  * about: the team on which the asking rank waits. node: only the ranks of this node; -1: all. */

@@ -19,7 +19,7 @@ enum { LONG = 1, BYTES = 6 << 20, PAIR = 8, APART = 12, MESSAGES = 6, LIMIT_S = 
 static struct {
     int begun;
     struct completed received;
-} here[MOST_CONTEXTS]; /* by rank, because ranks may be threads; only ranks 0 and 1 use it */
+} here[2]; /* of ranks 0 and 1, which may be threads of one process */
 
 struct target {
     struct rank *r;

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Makes, sends, receives and keeps the messages of agreements.
+ */
+#include "recover/message.h"
+
+#include <string.h>
+
+/* ---- Messages ---- */
+
+static void enlist(struct tt_agree_message **list, struct tt_agree_message *l)
+{
+    l->link = list;
+    l->next = *list;
+    if (l->next) l->next->link = &l->next;
+    *list = l;
+}
+
+static void unlist(struct tt_agree_message *l)
+{
+    *l->link = l->next;
+    if (l->next) l->next->link = l->link;
+}
+
+static void keep(struct tt_agree *agree, struct tt_agree_message *l)
+{
+    l->next = NULL;
+    l->link = agree->in_end;
+    *agree->in_end = l;
+    agree->in_end = &l->next;
+}
+
+void tt_agree_message_drop(struct tt_agree_message *l)
+{
+    if (!l->next) l->agree->in_end = l->link;
+    unlist(l);
+    tt_free(l);
+}
+
+static struct tt_agree_message *make(struct tt_agree *agree,
+                                     const struct tt_agree_message_head *head, int from, int words)
+{
+    struct tt_agree_message *l = tt_calloc(1, sizeof *l + (size_t)words * sizeof *l->word);
+    if (!l) return NULL;
+    l->agree = agree;
+    l->head = *head;
+    l->from = from;
+    l->words = words;
+    return l;
+}
+
+/* ---- Agreements by number ---- */
+
+static struct tt_agree_count *find_count(const struct tt_agree *agree, uint64_t team)
+{
+    for (int i = 0; i < agree->n; i++)
+        if (agree->counts[i].team == team) return &agree->counts[i];
+    return NULL;
+}
+
+tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team, struct tt_agree_count **count)
+{
+    *count = find_count(agree, team);
+    if (*count) return TUTTI_OK;
+    if (agree->n == agree->room) {
+        int room = 2 * agree->room + 8;
+        struct tt_agree_count *all = tt_realloc(agree->counts, (size_t)room * sizeof *all);
+        if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+        agree->counts = all;
+        agree->room = room;
+    }
+    *count = &agree->counts[agree->n++];
+    **count = (struct tt_agree_count){.team = team};
+    return TUTTI_OK;
+}
+
+static bool is_over(const struct tt_agree *agree, const struct tt_agree_message_head *head)
+{
+    const struct tt_agree_count *c = find_count(agree, head->team);
+    return c && head->kind < TT_ACCORD_KINDS &&
+           (head->number < c->number || (head->number == c->number && !c->under_way));
+}
+
+/* ---- Sending ---- */
+
+/* Ends one use of a message, and frees it after the last one. */
+static void release(struct tt_agree_message *l)
+{
+    if (--l->uses > 0) return;
+    unlist(l);
+    tt_free(l);
+}
+
+static void has_gone(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    (void)status;
+    release(arg);
+}
+
+/* Sends the message to member r. A member that is gone is no error. */
+static tutti_status send_to(const struct tt_team *t, struct tt_agree_message *l, int r)
+{
+    struct tt_msg *msg = l->agree->msg;
+    tutti_send send = {.dispatch = TT_DISPATCH_AGREE,
+                       .header = &l->head,
+                       .header_bytes = sizeof l->head,
+                       .data = l->word,
+                       .count = l->words,
+                       .type = TUTTI_U64,
+                       .sent = has_gone,
+                       .arg = l};
+    TT_TRY(tt_msg_endpoint(msg, t->job_rank[r], 0, &send.to));
+    l->uses++;
+    tutti_status status = tt_msg_send(tt_msg_context(msg, 0), &send);
+    if (status != TUTTI_OK) l->uses--;
+    return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
+}
+
+tutti_status tt_agree_message_send(struct tt_agree *agree, const struct tt_team *t,
+                                   const struct tt_agree_message_head *head,
+                                   const struct tt_accord *accord, tt_agree_meant_fn *is_meant,
+                                   const void *arg)
+{
+    tutti_status status = TUTTI_OK;
+    struct tt_agree_message *l = make(agree, head, 0, accord ? accord->words : 0);
+    if (!l) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a message of an agreement");
+    if (accord) memcpy(l->word, accord->word, (size_t)l->words * sizeof *l->word);
+    enlist(&agree->out, l);
+    l->uses = 1;
+    for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
+        if (r != t->me && (!is_meant || is_meant(arg, r))) status = send_to(t, l, r);
+    release(l);
+    return status;
+}
+
+/* ---- Revoking ---- */
+
+static void revoked(struct tt_team *t, const struct tt_agree_message_head *head, int from)
+{
+    if (head->rank < t->map.p && t->job_rank[head->rank] == from) tt_team_revoke(t, from);
+}
+
+static struct tt_team *find_team(const struct tt_agree *agree, uint64_t id)
+{
+    struct tt_team *t = agree->any;
+    do
+        if (t->id == id) return t;
+    while ((t = t->ring) != agree->any);
+    return NULL;
+}
+
+void tt_agree_know(struct tt_agree *agree, struct tt_team *team)
+{
+    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team != team->id || l->head.kind != TT_AGREE_MESSAGE_REVOKE) continue;
+        revoked(team, &l->head, l->from);
+        tt_agree_message_drop(l);
+    }
+}
+
+tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
+{
+    struct tt_agree_message_head head = {
+        .team = t->id, .kind = TT_AGREE_MESSAGE_REVOKE, .rank = (uint16_t)t->me};
+    tt_team_revoke(t, t->job_rank[t->me]);
+    return tt_agree_message_send(agree, t, &head, NULL, NULL, NULL);
+}
+
+/* ---- Receiving ---- */
+
+/* Returns whether a message has a length and a kind that are possible, and copies its header to
+ * *head. The length of an accord depends on the size of the team, which may not be known to this
+ * rank yet, so the limit is that of the largest team. */
+static bool is_sound(const tutti_message *m, struct tt_agree_message_head *head)
+{
+    int64_t most = tt_accord_words(UINT16_MAX, TT_AGREE_OWN) * (int64_t)sizeof(uint64_t);
+    if (m->header_bytes != sizeof *head || m->bytes < 0 || m->bytes > most || m->bytes % 8)
+        return false;
+    memcpy(head, m->header, sizeof *head);
+    return head->kind < TT_AGREE_MESSAGE_KINDS && head->kind != TT_AGREE_MESSAGE_PROBE &&
+           (m->bytes > 0) == tt_accord_carries((enum tt_accord_kind)head->kind);
+}
+
+static void has_come(tutti_context *context, void *arg, tutti_status status)
+{
+    (void)context;
+    struct tt_agree_message *l = arg;
+    unlist(l);
+    if (status == TUTTI_OK) {
+        keep(l->agree, l);
+        return;
+    }
+    if (status != TUTTI_ERR_PEER) l->agree->lost = true;
+    tt_free(l);
+}
+
+static void take(struct tt_agree_message *l, const tutti_message *m, tutti_receive *receive)
+{
+    if (m->bytes > 0 && !m->data) {
+        enlist(&l->agree->coming, l);
+        *receive = (tutti_receive){
+            .to = l->word, .count = l->words, .type = TUTTI_U64, .done = has_come, .arg = l};
+        return;
+    }
+    if (m->bytes > 0) memcpy(l->word, m->data, (size_t)m->bytes);
+    keep(l->agree, l);
+}
+
+/* Returns whether to keep a message. Questions and answers (ASK, DIFFERS) that concern no call
+ * under way are not kept. */
+static bool is_wanted(const struct tt_agree *agree, const struct tt_agree_message_head *head)
+{
+    if (head->kind != TT_AGREE_MESSAGE_ASK && head->kind != TT_AGREE_MESSAGE_DIFFERS) return true;
+    const struct tt_agree_meeting *m = agree->meetings;
+    while (m && m->key != head->team) m = m->next;
+    return m != NULL;
+}
+
+static void handle_packet(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                          void *arg)
+{
+    (void)context;
+    struct tt_agree_message_head head;
+    struct tt_agree *agree = arg;
+    if (!is_sound(m, &head) || is_over(agree, &head) || !is_wanted(agree, &head)) return;
+    struct tt_team *t = head.kind == TT_AGREE_MESSAGE_REVOKE ? find_team(agree, head.team) : NULL;
+    if (t) {
+        revoked(t, &head, m->rank);
+        return;
+    }
+    struct tt_agree_message *l =
+        make(agree, &head, m->rank, (int)(m->bytes / (int64_t)sizeof(uint64_t)));
+    if (l)
+        take(l, m, receive);
+    else
+        agree->lost = true;
+}
+
+/* ---- State of a client ---- */
+
+tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree)
+{
+    struct tt_agree *a = tt_calloc(1, sizeof *a);
+    if (!a) return tt_fail(TUTTI_ERR_MEMORY, "no memory for agreements");
+    a->msg = msg;
+    a->any = any;
+    a->in_end = &a->in;
+    tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_AGREE, handle_packet, a);
+    if (status == TUTTI_OK)
+        *agree = a;
+    else
+        tt_free(a);
+    return status;
+}
+
+static void drop_all(struct tt_agree_message *l)
+{
+    for (struct tt_agree_message *next; l; l = next) {
+        next = l->next;
+        tt_free(l);
+    }
+}
+
+void tt_agree_close(struct tt_agree *agree)
+{
+    if (!agree) return;
+    drop_all(agree->in);
+    drop_all(agree->coming);
+    drop_all(agree->out);
+    tt_free(agree->counts);
+    tt_free(agree);
+}
