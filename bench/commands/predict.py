@@ -10,7 +10,8 @@ A host may move the processors of a virtual machine, which changes the times of 
 line and of accesses to the caches. So the command calibrates before and after the points of each
 collective and number of ranks. If the exchange of a line took another time afterwards, it measures
 these points again, up to three times in all (--tries). It prints for how many of these groups of points the
-machine changed in the last measurement, too.
+machine changed in the last measurement, too. With --tries 0 it calibrates only once in each repeat, and does not look
+whether the machine changes.
 
 With --nodes, the ranks act as on several nodes, which have equally many ranks and send each other messages over the
 network library. The calibration then measures these messages, too.
@@ -51,8 +52,9 @@ def options():
     parser.add_argument("--sizes", type=command.listed(command.size("from 8 to 64M, a multiple of 8", 64 << 20, 8)),
                         default=SIZES, metavar="BYTES,...")
     parser.add_argument("--repeats", type=command.positive, default=3, help="calibrations, each with all points (3)")
-    parser.add_argument("--tries", type=command.positive, default=3,
-                        help="how often a group of points is measured at most if the machine changes meanwhile (3)")
+    parser.add_argument("--tries", type=command.whole, default=3,
+                        help="how often a group of points is measured at most if the machine changes meanwhile (3); 0: do "
+                        "not look whether it changes")
     parser.add_argument("--time", type=float, default=0.05, help="seconds of measuring for an algorithm (0.05)")
     parser.add_argument("--batch", type=float, default=0.0005, help="seconds of a batch of calls (0.0005)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds until a program is killed (120)")
@@ -123,9 +125,9 @@ class Predictions:
         return times, {way: found["algorithm"] for way, found in ways.items()}
 
     def group(self, name, ranks):
-        for _ in range(self.chosen.tries):
+        for _ in range(max(1, self.chosen.tries)):
             found = {size: self.point(name, size, ranks) for size in ([0] if name == "barrier" else self.chosen.sizes)}
-            before, steady = self.line, self.calibrate()
+            before, steady = self.line, self.chosen.tries == 0 or self.calibrate()
             if steady:
                 break
             say(f"the machine changed during {name} on {ranks} ranks: a line takes {self.line} ps, before {before} ps")
@@ -248,7 +250,8 @@ def hold(chosen, folder):
     if not rows:
         raise peers.Stop("nothing was measured")
     losses = losses_of(rows, predictions.picked)
-    steady = f"Of {predictions.groups} rows, {predictions.unsteady} were measured while the machine changed."
+    steady = (f"Of {predictions.groups} rows, {predictions.unsteady} were measured while the machine changed."
+              if chosen.tries else "Nobody looked whether the machine changed.")
     command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses,
                           "groups": predictions.groups, "unsteady": predictions.unsteady},
                  [*words_of(rows, losses, chosen.ranks, chosen.collectives), steady])

@@ -14,6 +14,12 @@ UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 # ---- Kinds of options ----
 
+def whole(text):
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}")
+    return int(text)
+
+
 def positive(text):
     if not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"not a whole number from 1: {text!r}")

@@ -99,7 +99,7 @@ if [ "$host" = mpich ]; then exit 0; fi
 # With TUTTI_MPI=on, Open MPI drives Tutti although there are no nonblocking calls.
 start on ./named drains >out 2>err || fail 'drains with TUTTI_MPI=on'
 is_done || fail 'the results of drains with TUTTI_MPI=on'
-start on ./choice mixed 3 >out 2>err || fail 'choice mixed'
+start on ./choice mixed 3 3000 >out 2>err || fail 'choice mixed'
 is_done || fail 'the results of choice mixed'
 # Nonblocking calls of Tutti end only if Open MPI drives Tutti in the calls in which it waits.
 for part in many driven crossed threads; do

@@ -3,7 +3,8 @@
  * The program of choice.sh: calls collectives and checks their results.
  *
  *     choice counts       5 allreduces on the world, and 700 on each of two other communicators
- *     choice mixed SEED   random calls on three communicators
+ *     choice mixed SEED [CALLS]
+ *                         random calls on three communicators
  *     choice left         allreduces and gathers on two ranks; half of them move 8 bytes, which the
  *                         test leaves to the host MPI, and half move 16 to 31 bytes
  */
@@ -88,13 +89,13 @@ static void one_call(MPI_Comm comm, int kind, int n, int call)
         for (int i = 0; i < n; i++) EXPECT(out[r * n + i] == r + i + call);
 }
 
-static void mixed(unsigned seed)
+static void mixed(unsigned seed, int calls)
 {
     unsigned own = seed + 77u * (unsigned)me;
     MPI_Comm comm[3] = {MPI_COMM_WORLD};
     MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm[1]);
     MPI_Comm_split(MPI_COMM_WORLD, me == 0, me, &comm[2]);
-    for (int call = 0; call < CALLS; call++) {
+    for (int call = 0; call < calls; call++) {
         int which = (int)(next(&seed) % 4) % 3, kind = (int)(next(&seed) % 8);
         int n = next(&seed) % 2 ? 1 : 1024;
         if (next(&own) % 128 == 0) usleep(next(&own) % 400);
@@ -150,7 +151,7 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "left") == 0)
         left();
     else
-        mixed((unsigned)atoi(argv[2]));
+        mixed((unsigned)atoi(argv[2]), argc > 3 ? atoi(argv[3]) : CALLS);
     if (me == 0) printf("done\n");
     MPI_Finalize();
     return 0;

@@ -30,7 +30,8 @@ else
     run 0 allreduce -a doubling -p 4096 --cases 2 # the first case has empty vectors
     run 0 bcast -a binomial -p 4096 --cases 2
     run 0 barrier -a dissemination -p 4096 --cases 1
-    run 0 all -p 1..33
+    run 0 all -p 18..33 --cases 20
+    run 0 all -p 1..17
 fi
 says "cases proven"
 says "sequences of plans"

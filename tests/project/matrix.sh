@@ -49,7 +49,7 @@ fi
 
 # Prints nothing about tests that passed, and everything about tests that failed or were skipped.
 said=$build/matrix.log status=0
-"${run[@]}" ctest --test-dir "$build" -j $(($(nproc) + 1)) --output-on-failure --no-tests=error \
+"${run[@]}" ctest --test-dir "$build" -j $(($(nproc) + 2)) --output-on-failure --no-tests=error \
     --no-label-summary -LE "^($leave)\$" "${select[@]}" >"$said" 2>&1 || status=$?
 grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +#[0-9]+: .* Passed )' "$said"
 exit "$status"
