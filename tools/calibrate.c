@@ -142,7 +142,7 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
 }
 
 /* Lets the small jobs choose their algorithms by the limits in the library's table
- * (src/choose/choose.c), and not by predicted times. For the latter they need the model that this
+ * (src/choose/table.c), and not by predicted times. For the latter they need the model that this
  * command is about to measure, and would warn that there is none. */
 static void choose_by_table(void)
 {

@@ -322,7 +322,7 @@ static void say_model(void)
     bool network = known && tt_machine_has_network(&machine);
     whether("messages between hosts", network,
             network ? "measured" : "not known (tutti calibrate --network measures them)");
-    bool estimates = known && choice && strcmp(choice, "estimate") == 0;
+    bool estimates = known && !(choice && strcmp(choice, "table") == 0);
     bool measures = choice && strcmp(choice, "measure") == 0;
     line("chosen by", "%s",
          measures    ? "the wisdom, and measuring"

@@ -253,7 +253,7 @@ def hold(chosen, folder):
     steady = (f"Of {predictions.groups} rows, {predictions.unsteady} were measured while the machine changed."
               if chosen.tries else "Nobody looked whether the machine changed.")
     command.give(chosen, {"points": rows, "summary": summary_of(rows), "losses": losses,
-                          "groups": predictions.groups, "unsteady": predictions.unsteady},
+                          "groups": predictions.groups, "unsteady": predictions.unsteady if chosen.tries else None},
                  [*words_of(rows, losses, chosen.ranks, chosen.collectives), steady])
     if chosen.svg:
         output.write(chosen.svg, svg(rows, chosen.ranks))

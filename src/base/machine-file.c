@@ -192,8 +192,9 @@ bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],
     return tt_machine_path(path, why) && tt_machine_read(path, machine, why);
 }
 
-/* The values of TUTTI_CHOICE, in the order of the table of settings. */
-enum choice { CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
+/* The values of TUTTI_CHOICE, in the order of the table of settings. AUTO: by estimate if a model
+ * is known, else by the table. */
+enum choice { CHOICE_AUTO, CHOICE_TABLE, CHOICE_ESTIMATE, CHOICE_MEASURE };
 
 /* Returns whether a new model may be written to this path. If TUTTI_MACHINE names the file, the
  * model may be written only if the file does not exist. */
@@ -212,7 +213,8 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
     *machine = (struct tt_machine_in_force){.use = TT_MACHINE_UNKNOWN};
     enum choice wanted = (enum choice)tt_setting_word("TUTTI_CHOICE");
     bool found = tt_machine_find(&machine->model, path, why);
-    if (!found && wanted != CHOICE_TABLE && measure && may_replace(path))
+    bool demands = wanted == CHOICE_ESTIMATE || wanted == CHOICE_MEASURE;
+    if (!found && demands && measure && may_replace(path))
         found = measure(path, &machine->model, why);
     machine->measures = wanted == CHOICE_MEASURE;
     if (found) machine->use = wanted == CHOICE_TABLE ? TT_MACHINE_TABLE : TT_MACHINE_ESTIMATE;

@@ -118,7 +118,7 @@ bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_M
  * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
  * algorithms, whatever files and settings each of them has. */
 enum tt_machine_use {
-    /* there is no model; the fixed tables of choose/choose.c choose the algorithms */
+    /* there is no model; the fixed tables of choose/table.c choose the algorithms */
     TT_MACHINE_UNKNOWN,
     TT_MACHINE_TABLE, /* there is a model, but the fixed tables choose */
     /* there is a model; the times that it predicts decide which algorithm is chosen */
@@ -172,9 +172,9 @@ tutti_status tt_machine_write(const char *path, const struct tt_machine *machine
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
  * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
  * file that cannot be used. `measure` measures a new model (choose/calibrate.h); NULL: no model is
- * measured. It is called if TUTTI_CHOICE is not `table` and no model was found, because there is no
- * file or the file in the cache folder does not fit. It is not called if TUTTI_MACHINE names a file
- * that exists. */
+ * measured. It is called if TUTTI_CHOICE is `estimate` or `measure` and no model was found, because
+ * there is no file or the file in the cache folder does not fit. It is not called if TUTTI_MACHINE
+ * names a file that exists. */
 typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,

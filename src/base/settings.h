@@ -42,7 +42,7 @@ enum tt_setting_kind {
       "the subjects that are logged on standard error") \
     X(ALGORITHM, TT_TEXT, OWN, "the planner's choice", \
       "forces algorithms: COLLECTIVE=NAME, COLLECTIVE=@FILE or NAME, separated by commas") \
-    X(CHOICE, TT_WORD("table estimate measure"), AGREED, "table", \
+    X(CHOICE, TT_WORD("auto table estimate measure"), AGREED, "auto", \
       "what chooses the algorithm where there is no wisdom") \
     X(MACHINE, TT_TEXT, AGREED, "in the cache folder", "the file of the model of this machine") \
     X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of the wisdom; 0: no file") \

@@ -2,6 +2,7 @@
 #include "choose/estimate.h"
 
 #include "choose/predict.h"
+#include "choose/table.h"
 #include "choose/wisdom.h"
 #include "plan/count.h"
 
@@ -137,11 +138,24 @@ static bool is_among(const uint8_t *known, int n, int index)
     return false;
 }
 
+/* Returns the time by which the algorithm that the table chooses is ranked. */
+static int64_t favoured(int64_t time_ps)
+{
+    return time_ps - time_ps / TT_ESTIMATE_FAVOUR;
+}
+
+/* Returns the longest predicted time with which this algorithm may still be ranked by `time_ps`. */
+static int64_t unfavoured(int64_t time_ps)
+{
+    return time_ps + time_ps / (TT_ESTIMATE_FAVOUR - 1) + 1;
+}
+
 /* Ranks the algorithms that are not among the first n of `known`. Algorithms that take more than
- * `times` times the least time may be left out. Errors of predictions do not reach the caller:
- * tutti_error stays as it was. */
+ * `times` times the least time may be left out. tabled: the algorithm whose time counts as shorter;
+ * NULL: none does. Ranks nothing if the time of `tabled` cannot be predicted. Errors of predictions
+ * do not reach the caller: tutti_error stays as it was. */
 static void rank_all(const struct tt_call *call, const struct tt_map *map, const uint8_t *known,
-                     int n, int times, struct ranked *r)
+                     int n, int times, const struct tt_algorithm *tabled, struct ranked *r)
 {
     char kept[TT_ERROR_TEXT];
     struct tt_prediction prediction;
@@ -155,8 +169,13 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     for (int i = 0; i < runners.n; i++) {
         const struct tt_algorithm *a = tt_algorithms[runners.index[i]];
         int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
-        if (tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK)
-            insert(r, runners.index[i], prediction.time_ps);
+        if (a == tabled && r->n > 0) most = unfavoured(most);
+        bool known_time = tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK;
+        int64_t time_ps = prediction.time_ps;
+        if (known_time) insert(r, runners.index[i], a == tabled ? favoured(time_ps) : time_ps);
+        if (known_time || a != tabled) continue;
+        r->n = 0;
+        break;
     }
     tt_error_restore(kept);
 }
@@ -172,7 +191,8 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
     share(&standing, &shares, map->p);
-    if (!tt_call_counts(&standing) || standing.out_counts) rank_all(&standing, map, best, n, 1, &r);
+    if (!tt_call_counts(&standing) || standing.out_counts)
+        rank_all(&standing, map, best, n, 1, tt_table_choose(&standing, map), &r);
     if (tt_memory_lacks() != before) return false;
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
     return true;
@@ -190,6 +210,15 @@ static uint64_t nodes_of(const struct tt_map *map)
     return hash ? hash : 1;
 }
 
+/* Returns what a ranking depends on of the cost of reading: as much as the table does, which
+ * considers it only if ranks of one node read each other's memory by the kernel. Jobs measure this
+ * cost anew, so it must not make rankings useless that do not depend on it. */
+static uint8_t cost_of(const struct tt_call *standing, const struct tt_map *map)
+{
+    bool matters = map->reads && !map->mapped && !standing->shared && tt_map_one_node(map);
+    return matters ? (uint8_t)tt_min(map->read_cost, TT_TABLE_DEAREST) : 0;
+}
+
 static struct tt_ranking_shape shape_of(const struct tt_call *standing, const struct tt_map *map)
 {
     return (struct tt_ranking_shape){.window = map->win_bytes,
@@ -199,6 +228,7 @@ static struct tt_ranking_shape shape_of(const struct tt_call *standing, const st
                                      .radix = standing->radix,
                                      .p = map->p,
                                      .cores = map->cores,
+                                     .cost = cost_of(standing, map),
                                      .coll = (uint8_t)standing->coll,
                                      .shared = standing->shared,
                                      .reach = (uint8_t)(map->reads * TT_REACHES_READ |
@@ -273,7 +303,7 @@ int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
 {
     struct ranked r = {.n = 0};
     if (!map->machine || map->p < 2 || tt_call_counts(call)) return 0;
-    rank_all(call, map, NULL, 0, 2, &r);
+    rank_all(call, map, NULL, 0, 2, NULL, &r);
     for (int i = 0; i < r.n && n < most && r.time_ps[i] < 2 * r.time_ps[0]; i++) {
         const struct tt_algorithm *a = tt_algorithms[r.index[i] - 1];
         if (a != candidate[0]) candidate[n++] = a;

@@ -62,10 +62,10 @@ static void print_checked(FILE *out, const struct tt_ranking *r, const char *ori
 {
     const struct tt_ranking_shape *s = &r->shape;
     fprintf(out,
-            "%s/p%d buffers=%s reach=%s cores=%d window=%" PRId64 " eager=%" PRId64
+            "%s/p%d buffers=%s reach=%s cost=%d cores=%d window=%" PRId64 " eager=%" PRId64
             " slice=%" PRId64 " radix=%d%s",
             tt_coll_name((enum tt_coll)s->coll), (int)s->p, s->shared ? "shared" : "own",
-            tt_word(&reach_words, s->reach), (int)s->cores, s->window, s->eager, s->slice,
+            tt_word(&reach_words, s->reach), s->cost, (int)s->cores, s->window, s->eager, s->slice,
             (int)s->radix, origin);
     print_sizes(out, r);
 }
@@ -96,12 +96,13 @@ static bool is_possible(const struct tt_ranking_shape *s)
 static const char *parse_shape(const char *text, struct tt_ranking_shape *shape)
 {
     char coll[24], buffers[8], reach[16];
-    int p, cores, radix, end = 0;
+    int p, cost, cores, radix, end = 0;
     struct tt_ranking_shape s = {0};
     if (sscanf(text,
-               "%23[a-z_]/p%d buffers=%7s reach=%15s cores=%d window=%" SCNd64 " eager=%" SCNd64
-               " slice=%" SCNd64 " radix=%d%n",
-               coll, &p, buffers, reach, &cores, &s.window, &s.eager, &s.slice, &radix, &end) != 9)
+               "%23[a-z_]/p%d buffers=%7s reach=%15s cost=%d cores=%d window=%" SCNd64
+               " eager=%" SCNd64 " slice=%" SCNd64 " radix=%d%n",
+               coll, &p, buffers, reach, &cost, &cores, &s.window, &s.eager, &s.slice, &radix,
+               &end) != 10)
         return NULL;
     int c = tt_word_find(&tt_coll_words, coll, strlen(coll));
     int r = tt_word_find(&reach_words, reach, strlen(reach));
@@ -109,10 +110,12 @@ static const char *parse_shape(const char *text, struct tt_ranking_shape *shape)
     s.p = p;
     s.cores = cores;
     s.radix = radix;
-    if (c < 0 || r < 0 || !is_possible(&s) || (!s.shared && strcmp(buffers, "own") != 0))
+    if (c < 0 || r < 0 || cost < 0 || cost > UINT8_MAX || !is_possible(&s) ||
+        (!s.shared && strcmp(buffers, "own") != 0))
         return NULL;
     s.coll = (uint8_t)c;
     s.reach = (uint8_t)r;
+    s.cost = (uint8_t)cost;
     *shape = s;
     return text + end;
 }

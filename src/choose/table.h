@@ -7,6 +7,9 @@
 
 #include "coll/coll.h"
 
+/* The cost of reading (read_cost of struct tt_map) from which on the tables tell no costs apart. */
+enum { TT_TABLE_DEAREST = 3 };
+
 /* Returns the algorithm of the first row that fits, or else the first algorithm that applies; NULL:
  * none applies. Access to the memory of other nodes is the last choice. */
 const struct tt_algorithm *tt_table_choose(const struct tt_call *call, const struct tt_map *map);

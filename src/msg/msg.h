@@ -23,7 +23,7 @@ enum tt_dispatch_id {
     TT_DISPATCH_DATA,
     TT_DISPATCH_CREDIT,
     TT_DISPATCH_BROKEN,
-    TT_DISPATCH_AGREE, /* messages of the agreement protocol: recover/agree.c */
+    TT_DISPATCH_AGREE, /* messages of the agreement protocol: recover/message.c */
     TT_DISPATCH_MORE,  /* the first unused id */
     TT_DISPATCHES = TUTTI_DISPATCHES + 16
 };

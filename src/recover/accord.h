@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One member's part in an agreement of the members of a team, as a pure function: (state, event) ->
- * (state, what to send). It uses no network and no clock. agree.c sends the messages, and a test
+ * (state, what to send). It uses no network and no clock. agree.c has the messages sent, and a test
  * explores all that can happen to a member.
  *
  * An accord is the value on which the members agree: words of 64 bits. Word 0 is combined by AND,

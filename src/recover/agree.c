@@ -81,9 +81,9 @@ static bool is_member(const void *arg, int r)
 /* Sends a message without an accord to member `to`, or to all other members if `to` is negative. */
 static void send_word(struct meeting *m, const struct tt_agree_message_head *head, int to)
 {
-    tutti_status status =
+    if (m->status != TUTTI_OK) return;
+    m->status =
         tt_agree_message_send(m->agree, m->team, head, NULL, to < 0 ? NULL : is_member, &to);
-    if (m->status == TUTTI_OK) m->status = status;
 }
 
 static uint32_t question_of(struct meeting *m)
@@ -349,10 +349,10 @@ static void probe(struct meeting *m)
     struct tt_accord *a = m->accord;
     struct tt_agree_message_head head = m->head;
     if (m->probed || a->leader != a->me || a->level != TT_ACCORD_CALLED) return;
+    if (m->status != TUTTI_OK) return;
     m->probed = true;
     head.kind = TT_AGREE_MESSAGE_PROBE;
-    tutti_status status = tt_agree_message_send(m->agree, m->team, &head, NULL, is_missed, m);
-    if (m->status == TUTTI_OK) m->status = status;
+    m->status = tt_agree_message_send(m->agree, m->team, &head, NULL, is_missed, m);
 }
 
 /* Lists the ranks that this rank waits for: the leader waits for the members that have not joined

@@ -53,7 +53,7 @@ static void numbers_are_checked(void **state)
     setenv("TUTTI_WATCHDOG", "1.5", 1);
     assert_int_equal(tt_setting_seconds("TUTTI_WATCHDOG"), 1500000000);
     setenv("TUTTI_CHOICE", "measure", 1);
-    assert_int_equal(tt_setting_word("TUTTI_CHOICE"), 2);
+    assert_int_equal(tt_setting_word("TUTTI_CHOICE"), 3);
 }
 
 static void sizes_are_parsed_whole(void **state)
@@ -172,7 +172,7 @@ static void values_are_described(void **state)
     expect_values("TUTTI_PEER_TIMEOUT", "a whole number from 2 to 3600");
     expect_values("TUTTI_RING", "a whole number from 4K to 1M");
     expect_values("TUTTI_WATCHDOG", "a number of seconds from 0 to 1000000000");
-    expect_values("TUTTI_CHOICE", "one of table, estimate, measure");
+    expect_values("TUTTI_CHOICE", "one of auto, table, estimate, measure");
     expect_values("TUTTI_LOG", "a list of choice, boot, fabric");
     expect_values("TUTTI_TRACE", "");
 }

@@ -31,6 +31,8 @@ says err 'choice: direct for bcast.*by estimate\), .*predicted [0-9.]+ us'
 expect 0 run TUTTI_MACHINE="$work/theirs" TUTTI_CHOICE=estimate
 says err 'choice: flat for bcast.*by estimate\)'
 expect 0 run TUTTI_MACHINE="$work/mine"
+says err 'choice: direct for bcast.*by estimate\), .*predicted [0-9.]+ us'
+expect 0 run TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=table
 says err 'choice: flat for bcast.*by the table\), .*predicted [0-9.]+ us'
 expect 0 run TUTTI_MACHINE="$work/foreign" TUTTI_CHOICE=estimate
 says err "warning: there is no model of this machine, so the table chooses: .*'Other'"

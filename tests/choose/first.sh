@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A job that needs a model of the machine and finds none measures one when it starts, and keeps it
-# unless other programs disturbed it. A job that leaves the choice to the table measures nothing.
+# A job that demands a model of the machine and finds none measures one when it starts, and keeps it
+# unless other programs disturbed it. A job that demands none measures nothing.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -13,7 +13,7 @@ run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$program"; }
 
 expect 0 run
 says err 'there is no model of this machine: '
-[ ! -e cache ] || fail 'the table needs no model'
+[ ! -e cache ] || fail 'a job measures a model that nobody demands'
 [ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # on other machines a job measures no model
 
 # If other programs take the processors, the job has no model when its time for measuring is over,

@@ -14,6 +14,8 @@ program=$TUTTI_BUILD/tests/choose-caller
 model '900000 900000 900000 900000 900000 900000 900000 1100000 4300000' >mine
 model '8 64 512 4096 16384 65536 262144 1048576 4194304' >other
 run() { env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
+# Each job would measure this cost anew, and rankings depend on it.
+export TUTTI_READ_COST=1
 estimates() { run TUTTI_MACHINE="$work/mine" TUTTI_CHOICE=estimate "$@"; }
 computed() { sed -n 's/.*rankings: \([0-9]*\) were computed.*/\1/p' err; }
 file() { echo cache/tutti/*.rankings; }
@@ -101,7 +103,7 @@ says err 'choice: direct for bcast\(n=1024'
 # A job that does not estimate does not read the file. Here a folder has that name, which would give
 # an error.
 mkdir folder
-expect 0 run TUTTI_MACHINE="$work/mine" TUTTI_RANKINGS="$work/folder"
+expect 0 run TUTTI_MACHINE="$work/mine" TUTTI_RANKINGS="$work/folder" TUTTI_CHOICE=table
 [ "$(lines err rankings)" -eq 0 ] || fail 'a job that does not estimate read the file'
 expect 0 estimates TUTTI_RANKINGS="$work/folder"
 says err 'warning: no rankings are known: .*folder is not a file'

@@ -31,7 +31,7 @@ for choice in measure table; do
     [ "$(lines err 'is the fastest')" -eq 0 ] || fail 'it was measured again'
     cmp -s "$file" before || fail 'the file has changed'
 done
-expect 0 run TUTTI_WISDOM=0
+expect 0 run TUTTI_WISDOM=0 TUTTI_CHOICE=table
 says err 'choice: flat for allreduce.*by the table'
 
 # The wisdom and the choice of rank 0 count for all ranks.
@@ -54,7 +54,7 @@ grep -q '^bcast' own || fail 'rank 0 has kept nothing'
 # not fit. A job must ignore this line and log REASON, and `tutti explain` must print EXPLAINED.
 check_ignored() {
     sed "$1" before >"$file"
-    expect 0 run
+    expect 0 run TUTTI_CHOICE=table
     says err "wisdom: 'allreduce.*is ignored: $2"
     says err 'choice: flat for allreduce.*by the table'
     expect 0 tutti explain allreduce/i64/sum/5600/p3
@@ -67,7 +67,7 @@ check_ignored 's/us=/ms=/' "'ms=[0-9.]*' has an unknown key" "is ignored: 'ms="
 expect 0 run TUTTI_CHOICE=measure
 grep -q ' ms=' "$file" || fail 'a line that cannot be read is lost'
 sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 flat/; s/cores=./cores=99/' before >"$file"
-expect 0 run
+expect 0 run TUTTI_CHOICE=table
 says err 'choice: flat for allreduce.*by the table'
 
 # If the wisdom cannot be written, the job does not fail.

@@ -173,18 +173,20 @@ static void other_origins_are_ignored(void **state)
 /* Checks that a line is used for its own shape only. */
 static void other_shapes_are_computed(void **state)
 {
+    enum { OTHERS = 6 };
     (void)state;
     struct tt_machine m = measured_model();
-    struct tt_map map = map_of(3, 2, &m), other[5];
+    struct tt_map map = map_of(3, 2, &m), other[OTHERS];
     struct tt_call call = call_of("bcast/u8/64K/p3");
     keep_anew(&map);
-    for (int i = 0; i < 5; i++) other[i] = map;
+    for (int i = 0; i < OTHERS; i++) other[i] = map;
     other[0].cores = 3;
     other[1].win_bytes /= 2;
     other[2].reads = false;
     other[3].writes = false;
     other[4].mapped = true;
-    for (int i = 0; i < 5; i++) {
+    other[5].read_cost = 2;
+    for (int i = 0; i < OTHERS; i++) {
         assert_int_equal(load_for(&m), SHAPES);
         assert_in_range(choose_all(&other[i]), PROBLEMS, PROBLEMS + TT_RANKED);
     }
@@ -200,7 +202,8 @@ static void other_shapes_are_computed(void **state)
 }
 
 /* Checks that rankings are the same for maps that differ only in numbers on which no ranking
- * depends, such as the cost of reading, which each job measures anew. */
+ * depends. The cost of reading, which each job measures anew, is one of them where ranks load from
+ * each other's buffers. */
 static void the_rest_does_not_matter(void **state)
 {
     (void)state;
@@ -208,6 +211,8 @@ static void the_rest_does_not_matter(void **state)
     static struct tt_rankings one, two;
     struct tt_map map = map_of(4, 2, &m), other = map;
     int node[4] = {0};
+    map.mapped = true;
+    other = map;
     other.read_cost = 5;
     other.one_kernel = other.rdma = other.measures = true;
     other.node = node;

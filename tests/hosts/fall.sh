@@ -170,7 +170,7 @@ same_rounds() {
     ! grep -hv '^round' "$1"/out.*
 }
 survive_all() {
-    local after step=4
+    local after step=3
     [ "${1-}" != all ] || step=2
     for after in $(seq 1 $step 40); do
         beside 6 survive "$((after % 8)):$after"

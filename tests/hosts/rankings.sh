@@ -15,6 +15,7 @@ cat >rank <<'SCRIPT'
 #!/bin/bash
 # The second rank of each host has no file.
 export TUTTI_RANKINGS=$1/$(hostname).rankings TUTTI_MACHINE=$1/costs TUTTI_CHOICE=estimate TUTTI_LOG=choice
+export TUTTI_READ_COST=1 # each job would measure it anew, and rankings depend on it
 [ "$((OMPI_COMM_WORLD_RANK % 2))" -eq 0 ] || export TUTTI_RANKINGS=0
 exec "$2" node
 SCRIPT

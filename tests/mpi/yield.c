@@ -2,8 +2,9 @@
  *
  * Linked into the programs that run under MPICH: makes a rank that waits in MPICH leave its
  * processor to others. There are more ranks than processors, and other tests run at the same time.
- * MPICH polls UCX and never yields, so without this file a rank that waits uses up its time slice
- * while the rank for which it waits has no processor. Open MPI yields by itself.
+ * MPICH polls UCX, and yields only in some of its loops, if MPIR_CVAR_POLLS_BEFORE_YIELD says so.
+ * Without this file a rank that waits uses up its time slice while the rank for which it waits has
+ * no processor. Open MPI yields by itself if it knows that ranks share processors.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -53,15 +53,15 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* Tries an algorithm with all shapes, or in a brief run with every seventh shape, which still covers
- * each size and each variant. `turn` differs by one from algorithm to algorithm, so that the
+/* Tries an algorithm with all shapes, or in a brief run with every fifth shape, which still
+ * covers each size and each variant. `turn` differs by one from algorithm to algorithm, so that the
  * algorithms of a collective try different shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
     const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int k = 0; k < VARIANTS; k++) {
-            if (turn++ % brief(1, 7)) continue;
+            if (turn++ % brief(1, 5)) continue;
             struct shape s = variant((struct shape){.coll = a->coll, .n = sizes[i]}, k, rank->p);
             /* Rows have little code of their own, so two sizes are enough. */
             if (s.kind == ROWS && s.n != 7 && s.n != 2500) continue;

@@ -23,7 +23,7 @@ expect 0 tutti info --json
 python3 -c 'import json; assert json.load(open("out"))["model"]["line"] > 0'
 
 # Every algorithm occurs once, with a time or a reason, and the chosen algorithm is marked.
-expect 0 tutti explain --json allreduce/f64/sum/64K/p4
+expect 0 env TUTTI_CHOICE=table tutti explain --json allreduce/f64/sum/64K/p4
 python3 - <<'PYTHON'
 import json
 found = json.load(open("out"))
@@ -129,7 +129,7 @@ sed -i 's/^tutti .*/tutti 0.0.1/' cache/tutti/*.machine
 expect 0 tutti explain allreduce/f64/sum/8/p2
 says out '^No model of this machine: .* by Tutti 0\.0\.1, and this is'
 expect 0 env TUTTI_CHOICE=nonsense tutti explain allreduce/f64/sum/8/p2
-says err 'TUTTI_CHOICE=nonsense is not one of table, estimate, measure: using the default \(table\)$'
+says err 'TUTTI_CHOICE=nonsense is not one of auto, table, estimate, measure: using the default \(auto\)$'
 expect 1 tutti draw bcast/u8/8/p2 --what costs
 says err 'no time can be predicted: there is no model'
 

@@ -43,7 +43,7 @@ each_once() {
     [ "$(lines err '^tutti: .*warning')" -eq 6 ] || fail "not six warnings: $*"
     says err 'warning: TUTTI_PEER_TIMEOUT=abc is not a whole number from 2 to 3600: using the default \(10\)$'
     says err 'warning: TUTTI_EAGER=-1 is not a whole number from 0 to 1G: using the default \(8K\)$'
-    says err 'warning: TUTTI_CHOICE=best is not one of table, estimate, measure: using the default \(table\)$'
+    says err 'warning: TUTTI_CHOICE=best is not one of auto, table, estimate, measure: using the default \(auto\)$'
     says err 'warning: TUTTI_LOG=boat is not a list of choice, boot, fabric: other words are ignored$'
     says err "warning: TUTTI_ISA=avx is not one of base, avx2, avx512: using the default \(the processor's\)$"
     says err 'warning: TUTTI_WATCHDOG=soon is not a number of seconds from 0 to 1000000000: using the default \(0\)$'
