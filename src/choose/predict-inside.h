@@ -97,6 +97,7 @@ struct tt_core {
     int64_t now_ps;
     int64_t worked_ps; /* for how long its ranks have done anything but wait */
     int64_t alone_ps;  /* what worked_ps would be if no other processor moved bytes */
+    int64_t late_ps;   /* how much later than by a cache line its ranks see what others did */
     int first, n, at;  /* at: which of the n ranks runs, counted from 0 */
     int host, host_end;
 };
@@ -143,6 +144,8 @@ struct tt_predictor {
     struct tt_flag_log *flag;          /* one for each lane of each rank */
     struct tt_follow_channel *channel; /* one for each pair of ranks and lane; NULL: no plan has
                                         * messages */
+    /* the longest time until a rank of this node sees what another one has done (tt_line_near) */
+    int64_t line_most_ps;
     int p, cores, lanes, calls, slots;
     int host_cores; /* how many processors each machine has, counting also those without ranks */
     uint8_t core_of[TT_PREDICT_RANKS];

@@ -92,7 +92,7 @@ static bool alike_time(const struct tt_predictor *s, int64_t before, int64_t tim
 static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
 {
     const struct tt_flag_log *log = &s->flag[rank];
-    int64_t line = tt_machine_number(s, TT_MACHINE_line);
+    int64_t line = s->line_most_ps;
     int was = s->saved.rank[rank].raised, n = log->n;
     if (n == was) return true;
     if (was == 0 || log->raise[was - 1].value >> 32 != log->raise[n - 1].value >> 32) return false;
@@ -110,8 +110,7 @@ static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
  * yet that it was taken. */
 static bool is_live(const struct tt_predictor *s, const struct tt_sent *sent, int64_t now)
 {
-    return sent->taken_ps == TT_PREDICT_NEVER ||
-           sent->taken_ps + tt_machine_number(s, TT_MACHINE_line) > now;
+    return sent->taken_ps == TT_PREDICT_NEVER || sent->taken_ps + s->line_most_ps > now;
 }
 
 static bool alike_message(const struct tt_predictor *s, const struct tt_sent *before,
@@ -229,7 +228,7 @@ static bool alike_core(const struct tt_predictor *s, int core, int64_t now)
 static int64_t periods(const struct tt_predictor *s, int64_t now)
 {
     int64_t most = INT64_MAX;
-    if (now - s->saved.now_ps < tt_machine_number(s, TT_MACHINE_line)) return 0;
+    if (now - s->saved.now_ps < s->line_most_ps) return 0;
     for (int c = 0; c < s->cores; c++)
         if (!alike_core(s, c, now)) return 0;
     for (int r = 0; r < s->p && most > 0; r++) most = tt_min(most, lane_periods(s, r));

@@ -30,11 +30,13 @@ static inline void tt_follow_ready(struct tt_predictor *s, int core, int64_t rea
 
 /* ---- Waiting ---- */
 
-/* Returns how long it takes until rank `other` of the same node can see what `r` has done. */
+/* Returns how long it takes until rank `other` of the same node can see what `r` has done. If ranks
+ * take turns on its processor, this is longer than a cache line takes (late_ps). */
 static inline int64_t tt_line_near(const struct tt_predictor *s, const struct tt_follow *r,
                                    int other)
 {
-    return s->rank[other].core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line);
+    int core = s->rank[other].core;
+    return core == r->core ? 0 : tt_machine_number(s, TT_MACHINE_line) + s->core[core].late_ps;
 }
 
 /* Returns how long it takes until rank `other` of any node can see what `r` has done. If it is on

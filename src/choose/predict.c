@@ -556,9 +556,18 @@ static bool open_leader(struct tt_predictor *s)
     return s->asked && s->saved.asked && s->saved.rank;
 }
 
-/* Lets all processors begin at time 0. */
+/* Lets all processors begin at time 0. Where ranks take turns, a rank that finds nothing yet passes
+ * the processor on, and tries again a round later. Processors do not take their turns in step, but
+ * the predictor would let them, and a rank would find what another processor has done a moment
+ * ago. So what happens on another processor counts as seen only a part of a turn later. */
 static void open_turns(struct tt_predictor *s)
 {
+    enum { PART = 4 };
+    for (int c = 0; c < s->cores; c++) {
+        if (s->core[c].n > 1) s->core[c].late_ps = turn_ps(s, s->core[c].n) / PART;
+        s->line_most_ps =
+            tt_max(s->line_most_ps, tt_machine_number(s, TT_MACHINE_line) + s->core[c].late_ps);
+    }
     for (s->places = 2; s->places < s->cores;) s->places *= 2;
     for (int c = 0; c < s->places; c++) {
         s->ready_ps[c] = c < s->cores ? 0 : TT_PREDICT_NEVER;
