@@ -184,8 +184,8 @@ static void print_reason(const struct explanation *e)
         printf("It was measured to be the fastest on %s.\n", e->wise ? e->wise->line.date : "?");
         break;
     case TT_CHOSEN_ESTIMATE:
-        printf("It has the least predicted time for calls of about this size, where the time of "
-               "the table's algorithm counts as a fifth shorter.\n");
+        printf("It has the least predicted time for calls of about this size, or the table chooses "
+               "it and no other one takes at least a fifth less.\n");
         break;
     case TT_CHOSEN_TABLE:
         printf("It is the first algorithm in the table that fits and applies.\n");

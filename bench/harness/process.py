@@ -144,13 +144,18 @@ def finish(child, timeout):
     return out, err, None
 
 
+# Tutti chooses algorithms by its table, so that figures do not depend on a model or on wisdom that
+# the user keeps. The environment of the benchmark has priority.
+BY_TABLE = {"TUTTI_CHOICE": "table", "TUTTI_WISDOM": "0"}
+
+
 def run(command, timeout, environment=None, folder=None, stdin=os.devnull):
     """Runs the command in the folder, with the file `stdin` as its standard input."""
     files, begin = shm_files(), time.monotonic()
     with open(stdin, "rb") as source:
         child = subprocess.Popen(
             command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
-            env={**os.environ, **(environment or {})}, text=True, errors="replace", start_new_session=True)
+            env={**BY_TABLE, **os.environ, **(environment or {})}, text=True, errors="replace", start_new_session=True)
     failure = "was interrupted"
     try:
         out, err, failure = finish(child, timeout)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The choice of an algorithm: the algorithm that is forced; or the one that was measured to be the
- * fastest (wisdom.h); or the choice by estimate (estimate.h), where rank 0 asked for it; or that of
- * the tables (table.h).
+ * fastest (wisdom.h); or the choice by estimate (estimate.h), if rank 0 has a model and does not
+ * forbid it; or that of the tables (table.h).
  */
 #include "choose/choose.h"
 

@@ -171,13 +171,26 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
         int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
         if (a == tabled && r->n > 0) most = unfavoured(most);
         bool known_time = tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK;
-        int64_t time_ps = prediction.time_ps;
-        if (known_time) insert(r, runners.index[i], a == tabled ? favoured(time_ps) : time_ps);
+        if (known_time)
+            insert(r, runners.index[i],
+                   a == tabled ? favoured(prediction.time_ps) : prediction.time_ps);
         if (known_time || a != tabled) continue;
         r->n = 0;
         break;
     }
     tt_error_restore(kept);
+}
+
+/* Returns the algorithm that the table chooses for the call that stands for all of about its size;
+ * NULL: none, or the counts of the call are not known. */
+static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
+                                             const struct tt_map *map)
+{
+    struct shares shares;
+    struct tt_call standing = *stand_in;
+    share(&standing, &shares, map->p);
+    bool known = !tt_call_counts(&standing) || standing.out_counts;
+    return known ? tt_table_choose(&standing, map) : NULL;
 }
 
 /* Sets best[n] to the fastest of the algorithms that are not among best[0] .. best[n - 1]. Returns
@@ -192,7 +205,7 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
     uint64_t before = tt_memory_lacks();
     share(&standing, &shares, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts)
-        rank_all(&standing, map, best, n, 1, tt_table_choose(&standing, map), &r);
+        rank_all(&standing, map, best, n, 1, tabled_for(stand_in, map), &r);
     if (tt_memory_lacks() != before) return false;
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
     return true;
@@ -210,9 +223,9 @@ static uint64_t nodes_of(const struct tt_map *map)
     return hash ? hash : 1;
 }
 
-/* Returns what a ranking depends on of the cost of reading: as much as the table does, which
- * considers it only if ranks of one node read each other's memory by the kernel. Jobs measure this
- * cost anew, so it must not make rankings useless that do not depend on it. */
+/* Returns what a ranking depends on of the cost of reading, because the table does: the table
+ * considers this cost only if ranks of one node read each other's memory by the kernel. Jobs
+ * measure this cost anew, so it must not make rankings useless that do not depend on it. */
 static uint8_t cost_of(const struct tt_call *standing, const struct tt_map *map)
 {
     bool matters = map->reads && !map->mapped && !standing->shared && tt_map_one_node(map);
@@ -293,7 +306,8 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
         }
         if (best[i] == TT_NOTHING_RANKED) return NULL;
         const struct tt_algorithm *a = tt_algorithms[best[i] - 1];
-        if (!a->refuse(call, map)) return a;
+        if (a->refuse(call, map)) continue;
+        return a == tabled_for(&standing, map) ? tt_table_choose(call, map) : a;
     }
     return NULL;
 }

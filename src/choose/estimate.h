@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The choice by estimate: the algorithm with the least predicted time. But the table (table.h)
- * comes from measured times, and predicted times are wrong by some 15 %. So the algorithm that the
- * table chooses is left only for one whose predicted time is at least a fifth shorter
+ * comes from measured times, and predicted times are wrong by some 20 %. So the algorithm that the
+ * table chooses is left only for one with a predicted time that is less by a fifth
  * (TT_ESTIMATE_FAVOUR).
  *
  * Algorithms are ranked by their times for a call that stands for all calls of a collective with
  * about as many bytes: it has the next power of two of bytes, and sums doubles, or moves plain
  * bytes if the collective has no operation. So what is chosen for a call does not depend on the
- * calls before it. The algorithm that is favoured is that of the table for the stand-in, too.
+ * calls before it. The algorithm that is favoured is that of the table for this stand-in. If it
+ * wins, the call runs by the table's choice for the call itself.
  *
  * Why all ranks of a team choose alike. A place in a ranking is a function of the model, the shape
  * (struct tt_ranking_shape) and the places before it, and all of these are the same on all ranks of

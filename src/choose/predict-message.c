@@ -166,7 +166,7 @@ bool tt_message_wait(struct tt_predictor *s, struct tt_follow *r, int lane,
         if (tt_is_apart(s, r->me, other))
             when = acknowledged_at(s, sent);
         else if (sent->taken_ps != TT_PREDICT_NEVER)
-            when = sent->taken_ps + tt_line_between(s, r, other);
+            when = sent->taken_ps + tt_line_between(s, &s->rank[other], r->me);
         if (when > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, TT_A_MESSAGE, when);
     }
     tt_resume(s, r, -1);

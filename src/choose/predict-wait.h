@@ -103,8 +103,11 @@ static inline bool tt_resume(struct tt_predictor *s, struct tt_follow *r, int ot
 {
     if (r->since_ps < 0) return false;
     int64_t waited = tt_core_of(s, r)->now_ps - r->since_ps;
-    int64_t line = other >= 0 ? tt_min(waited, tt_line_between(s, r, other)) : 0;
-    r->spent[other >= 0 && tt_is_apart(s, r->me, other) ? TT_SPENT_wire : TT_SPENT_lines] += line;
+    bool apart = other >= 0 && tt_is_apart(s, r->me, other);
+    bool near = other >= 0 && s->rank[other].core != r->core;
+    int64_t arrival = apart ? s->signal_ps : near ? tt_machine_number(s, TT_MACHINE_line) : 0;
+    int64_t line = tt_min(waited, arrival);
+    r->spent[apart ? TT_SPENT_wire : TT_SPENT_lines] += line;
     r->spent[tt_core_of(s, r)->n > 1 ? TT_SPENT_turns : TT_SPENT_waits] += waited - line;
     r->since_ps = -1;
     return true;

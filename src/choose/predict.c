@@ -112,7 +112,7 @@ static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct
     if (tt_unlikely(tt_is_apart(s, r->me, step->peer))) return await_apart(s, r, step);
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
-    int64_t line = tt_line_near(s, r, step->peer);
+    int64_t line = tt_line_near(s, &s->rank[step->peer], r->me);
     if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
     if (at == TT_PREDICT_NEVER) return tt_wait_until(s, r, step->peer, at);
     if (at + line > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at + line);
@@ -189,7 +189,7 @@ static bool begin_call(struct tt_predictor *s, struct tt_follow *r)
     for (int i = 0; i < s->p && before >= 0; i++) {
         int64_t ended = s->rank[i].ended_ps[before];
         if (ended == TT_PREDICT_NEVER) return tt_wait_until(s, r, TT_ALL_RANKS, ended);
-        when = tt_max(when, ended + tt_line_between(s, r, i));
+        when = tt_max(when, ended + tt_line_between(s, &s->rank[i], r->me));
     }
     if (when > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, TT_ALL_RANKS, when);
     tt_resume(s, r, -1);
@@ -559,7 +559,8 @@ static bool open_leader(struct tt_predictor *s)
 /* Lets all processors begin at time 0. Where ranks take turns, a rank that finds nothing yet passes
  * the processor on, and tries again a round later. Processors do not take their turns in step, but
  * the predictor would let them, and a rank would find what another processor has done a moment
- * ago. So what happens on another processor counts as seen only a part of a turn later. */
+ * ago. So what happens on another processor counts as seen only a part of a turn later. A quarter
+ * was found by comparing predicted and measured times on a machine with two processors. */
 static void open_turns(struct tt_predictor *s)
 {
     enum { PART = 4 };

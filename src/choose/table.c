@@ -33,6 +33,8 @@ struct row {
 #define CHEAP 1
 #define FAIR 2
 
+_Static_assert(TT_TABLE_DEAREST == FAIR + 1, "all greater costs are alike");
+
 /* On more ranks than this, algorithms in which each rank waits for the rank before it (`window`)
  * are not chosen for short vectors. They were measured on up to 16 ranks. */
 enum { MEASURED = 32 };

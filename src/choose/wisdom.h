@@ -21,7 +21,7 @@
  * version wrote, or that cannot be read, stays in the file as it is.
  *
  * Rank 0 of a job reads its file and gives the lines that fit to all ranks when they meet. So all
- * ranks choose alike, and a job with the same wisdom gets the same bits.
+ * ranks choose alike, and jobs with the same wisdom for all their calls get the same bits.
  */
 #ifndef TT_WISDOM_H
 #define TT_WISDOM_H

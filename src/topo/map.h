@@ -45,7 +45,7 @@ struct tt_map {
     int nodes;
     const int *node;
     const struct tt_machine *machine; /* what the steps of a plan cost; NULL: not known */
-    bool estimates; /* choose the algorithm by times that `machine` predicts, not by a table */
+    bool estimates; /* leave the table where `machine` predicts clearly less time */
     bool measures;  /* the first calls of a shape measure algorithms (choose/measure.h) */
     const struct tt_wisdom *wisdom; /* what earlier programs measured; NULL: nothing */
     const struct tt_net *net; /* the network that joins the ranks, each of which is a node of it;

@@ -2,7 +2,7 @@
  *
  * Tests the choice by estimate. The algorithm with the least predicted time is chosen, or that of
  * the table if no other one's time is shorter by a fifth, whatever was chosen before. Where there
- * is no model of the machine, or no estimate is wanted, the table of the library chooses. / */
+ * is no model of the machine, or no estimate is wanted, the table of the library chooses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static const struct tt_algorithm *fastest(const struct tt_call *call, const stru
         best = *a;
         least = time_ps;
     }
-    return best;
+    return best == tabled ? tt_table_choose(call, map) : best;
 }
 
 static const char *const problems[] = {
