@@ -121,7 +121,8 @@ enum tt_machine_use {
     /* there is no model; the fixed tables of choose/table.c choose the algorithms */
     TT_MACHINE_UNKNOWN,
     TT_MACHINE_TABLE, /* there is a model, but the fixed tables choose */
-    /* there is a model; the times that it predicts decide which algorithm is chosen */
+    /* there is a model; another algorithm than that of the tables is chosen where the times that
+     * the model predicts differ clearly */
     TT_MACHINE_ESTIMATE,
     TT_MACHINE_USES
 };

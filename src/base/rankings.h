@@ -30,7 +30,8 @@ struct tt_ranking_shape {
     uint8_t coll;
     uint8_t shared; /* whether all buffers can be read by plain loads */
     uint8_t reach;  /* how ranks reach each other's buffers (TT_REACHES_...) */
-    uint8_t cost;   /* the cost of reading another rank's memory (read_cost of struct tt_map) */
+    uint8_t cost;   /* the cost of reading another rank's memory, as far as the ranking depends on
+                     * it (choose/estimate.c) */
 };
 _Static_assert(sizeof(struct tt_ranking_shape) == 48, "there is no room between the members");
 

@@ -2,7 +2,8 @@
  *
  * Tests the choice by estimate. The algorithm with the least predicted time is chosen, or that of
  * the table if no other one's time is shorter by a fifth, whatever was chosen before. Where there
- * is no model of the machine, or no estimate is wanted, the table of the library chooses. */
+ * is no model of the machine, or no estimate is wanted, the table of the library chooses.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -53,9 +53,9 @@ static void try_shape(struct types_rank *rank, const struct tt_algorithm *a, str
     one_free(one);
 }
 
-/* Tries an algorithm with all shapes, or in a brief run with every fifth shape, which still
- * covers each size and each variant. `turn` differs by one from algorithm to algorithm, so that the
- * algorithms of a collective try different shapes. */
+/* Tries an algorithm with all shapes, or in a brief run with every fifth shape, which still covers
+ * each size and each variant. `turn` differs by one from algorithm to algorithm, so that five
+ * algorithms of a collective together try all shapes. */
 static void try_shapes(struct types_rank *rank, const struct tt_algorithm *a, int turn)
 {
     const int64_t sizes[] = {0, 1, 2, 7, 300, 2500, brief(60000, 12000)};
