@@ -382,15 +382,24 @@ static bool limit_address_space(void)
     return kib > 0 && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-/* deaf: rank 1 has no memory for the messages of an agreement. It must not try to receive them for
- * ever, while the other ranks wait for it. */
+/* Creates the file `path` in rank 1. The other ranks wait until it exists. */
+static bool wait_for_rank_1(const char *path)
+{
+    if (rank_number() == 1) return close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0;
+    while (access(path, F_OK) != 0) usleep(1000);
+    return true;
+}
+
+/* deaf FILE: rank 1 has no memory for the messages of an agreement. It must not try to receive
+ * them for ever, while the other ranks wait for it. The others begin the agreement when rank 1 has
+ * limited itself, because it would get memory for a message that arrives before. */
 static int deaf(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc < 1) return 2;
     tutti_client *client = join();
     tutti_status status = sums(tutti_world(client), 10);
     if (rank_number() == 1 && !limit_address_space()) return 77;
+    if (!wait_for_rank_1(argv[0])) return 77;
     int64_t begin = tt_clock_ns();
     if (status == TUTTI_OK) status = team_of(tutti_world(client));
     return end(client, status, rank_number() == 1 ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER, begin);

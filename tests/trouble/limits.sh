@@ -51,7 +51,7 @@ if [ -z "$TUTTI_SANITIZE" ]; then # sanitizers need terabytes of address space
     expect 0 tutti run -n 3 --timeout 3000 "$trouble" cramped
     reported 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
     says out '^rank 1: a limit .*: cannot map [0-9]+ bytes of shared memory \(this rank has a limit on address space: ulimit -v\): Cannot allocate memory$'
-    expect 0 tutti run -n 3 --timeout 3000 "$trouble" deaf
+    expect 0 tutti run -n 3 --timeout 3000 "$trouble" deaf "$work/limited"
     reported 2 'rank 1 cannot go on: out of memory'
 fi
 expect 125 bash -c "ulimit -f 64; exec tutti run -n 2 '$trouble' visit barrier/p2"
