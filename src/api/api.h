@@ -28,7 +28,8 @@ struct tutti_team {
     struct tt_team run;
     struct tt_cache cache;
     tutti_client *client;
-    tutti_team *next;
+    /* next: the next team in the client's list; link: the pointer that points to this team */
+    tutti_team *next, **link;
     tutti_request *requests; /* requests that are not freed */
     /* the members that had failed at the last agreement, one bit for each member; NULL: there was
      * no agreement */
@@ -51,7 +52,8 @@ struct tutti_client {
     bool owns_seat;
     /* all teams, the world last; also freed teams, until this rank has left them */
     tutti_team *teams;
-    int freed; /* how many of the teams the user has freed */
+    int freed;         /* how many of the teams the user has freed */
+    uint32_t failures; /* the job's count of failures when tutti_advance last looked at all teams */
     tutti_team *world;
     struct tt_msg *msg;
     struct tt_helper *helper[TUTTI_CONTEXTS]; /* the helper thread of each context; NULL: none */

@@ -27,24 +27,53 @@ static bool concerns_user(const struct tt_team *t)
     return t->broken != TUTTI_OK && !t->reported && ours;
 }
 
+/* What tutti_advance has found on the client's teams. */
+struct advanced {
+    tutti_status status;
+    int events;
+};
+
+/* Advances the collectives in flight on a team, and counts the events. Advancing a team may also
+ * advance the context and handle messages of the program. These events count as well, because
+ * otherwise a caller that waits for one of these messages would wait for ever. */
+static void advance_team(struct tt_team *t, void *arg)
+{
+    struct advanced *all = arg;
+    uint64_t before = t->my_done, handled = t->events;
+    if (t->my_done != t->next) tt_team_advance(t);
+    tt_team_check(t, false);
+    if (all->status == TUTTI_OK && concerns_user(t)) all->status = tt_team_error(t);
+    all->events += (int)(t->my_done - before) + (int)(t->events - handled);
+}
+
+/* Advances all teams, because ranks have failed or left since the last look: these may be members
+ * of teams that are not busy. */
+static void look_at_all(tutti_client *client, struct advanced *all)
+{
+    for (tutti_team *t = client->teams; t; t = t->next) advance_team(&t->run, all);
+}
+
 /* Advances the collectives in flight on the client's teams, and adds the number of events to
- * *events. Advancing a team may also advance the context and handle messages of the program. These
- * events count as well, because otherwise a caller that waits for one of these messages would wait
- * for ever. If `status` is OK, the function returns the error of a broken team that no call has
+ * *events. If `status` is OK, the function returns the error of a broken team that no call has
  * returned yet. The function returns each error once: the team stays broken, and if the error came
- * back each time, a caller that waits for events would never sleep again. */
+ * back each time, a caller that waits for events would never sleep again. The world is checked even
+ * if it is not busy: all ranks are its members, so this rank watches all of them. */
 static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
+    struct tt_team *world = &client->world->run;
+    struct advanced all = {.status = status};
+    uint64_t handled = world->events;
+    uint32_t failures = atomic_load(&client->fabric.job->failures);
     if (client->freed > 0) tt_teams_leave(client);
-    for (tutti_team *t = client->teams; t; t = t->next) {
-        uint64_t before = t->run.my_done;
-        uint64_t handled = t->run.events;
-        if (t->run.my_done != t->run.next) tt_team_advance(&t->run);
-        tt_team_check(&t->run, false);
-        if (status == TUTTI_OK && concerns_user(&t->run)) status = tt_team_error(&t->run);
-        *events += (int)(t->run.my_done - before) + (int)(t->run.events - handled);
-    }
-    return status;
+    if (!world->is_busy) tt_team_check(world, false);
+    all.events += (int)(world->events - handled);
+    if (tt_unlikely(failures != client->failures))
+        look_at_all(client, &all);
+    else if (world->busy)
+        tt_team_each_busy(world, advance_team, &all);
+    client->failures = failures;
+    *events += all.events;
+    return all.status;
 }
 
 /* Advances a context. `before` is the status of the contexts that were advanced before it. If

@@ -38,7 +38,9 @@ tutti_status tt_team_new(tutti_client *client, int p, int me, const int *job_ran
     t->client = client;
     t->run.context = client->msg ? tt_msg_context(client->msg, 0) : NULL;
     if (client->teams) tt_team_enter_ring(&t->run, &client->teams->run);
+    t->link = &client->teams;
     t->next = client->teams;
+    if (t->next) t->next->link = &t->next;
     *team = client->teams = t;
     return TUTTI_OK;
 }
@@ -52,9 +54,8 @@ static void forget_plans(tutti_team *team)
 
 void tt_team_delete(tutti_team *team, bool shared)
 {
-    tutti_team **link = &team->client->teams;
-    while (*link != team) link = &(*link)->next;
-    *link = team->next;
+    *team->link = team->next;
+    if (team->next) team->next->link = team->link;
     tt_team_leave_ring(&team->run);
     while (team->requests) tt_request_delete(team->requests);
     forget_plans(team);
@@ -76,12 +77,15 @@ static void leave(tutti_team *team)
     tt_team_delete(team, shared);
 }
 
+static void leave_freed(struct tt_team *t, void *arg)
+{
+    (void)arg;
+    if (t->state != TT_TEAM_USED) leave(tt_container_of(t, tutti_team, run));
+}
+
 void tt_teams_leave(tutti_client *client)
 {
-    for (tutti_team *t = client->teams, *next; t; t = next) {
-        next = t->next;
-        if (t->run.state != TT_TEAM_USED) leave(t);
-    }
+    tt_team_each_busy(&client->world->run, leave_freed, NULL);
 }
 
 /* Frees a team: ends its handle, but keeps the team in the client's list until this rank has left

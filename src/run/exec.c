@@ -494,6 +494,7 @@ static _Atomic uint64_t *owed_in(const struct tt_exec *exec)
 void tt_exec_owe(struct tt_exec *exec)
 {
     exec->owed = true;
+    tt_team_add_busy(exec->team);
     count_request(exec->team, 1);
 }
 
@@ -506,9 +507,8 @@ void tt_exec_settle_debt(struct tt_exec *exec)
     if (!exec->owed) return;
     exec->owed = false;
     count_request(exec->team, -1);
-    uint64_t mine = exec->number + 1;
     if (exec->status == TUTTI_OK &&
-        atomic_load_explicit(owed_in(exec), memory_order_relaxed) == mine)
+        atomic_load_explicit(owed_in(exec), memory_order_relaxed) == exec->number + 1)
         atomic_store_explicit(owed_in(exec), 0, memory_order_relaxed);
 }
 
@@ -886,6 +886,7 @@ tutti_status tt_exec_wait(struct tt_exec *exec)
         if (tt_unlikely(!exec->blocks) && exec->state == TT_EXEC_RUNNING)
             publish_blocks(t, exec->number, true);
         if (tt_unlikely(exec->traced)) traced_wait(exec);
+        if (tt_unlikely(t->fabric->policy.lock != NULL)) tt_team_add_busy(t);
         tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
         while (tt_team_advance_all(t), exec->state != TT_EXEC_IDLE) {
             wait_more(exec, &wait, &seen);

@@ -70,6 +70,7 @@ static void doubt(struct tt_team *t, struct tt_mirror *m, uint64_t number)
         remote->doubt_ns = tt_clock_ns() + DOUBT_NS;
         remote->doubted = m->rank;
         remote->doubtful = number;
+        tt_team_add_busy(t);
     }
     for (uint64_t k = number - tt_min(number, t->slots - 1); k <= number; k++)
         if (tt_remote_is_last(t, k)) name_earlier(t, m, k, k == number);

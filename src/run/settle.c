@@ -326,6 +326,7 @@ tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing d
 void tt_team_begin_leaving(struct tt_team *t)
 {
     t->state = TT_TEAM_FREED;
+    tt_team_add_busy(t);
     /* If there is no memory for the execution, tt_exec_begin_note breaks the team. */
     if (t->broken == TUTTI_OK) (void)tt_exec_begin_note(t, TT_SIGNATURE_FREE);
 }
@@ -371,9 +372,13 @@ bool tt_team_try_leave(struct tt_team *t, bool *shared)
     return *shared || t->broken != TUTTI_OK;
 }
 
-void tt_team_try_leave_all(struct tt_team *t)
+static void try_leave_other(struct tt_team *t, void *arg)
 {
     bool shared;
-    for (struct tt_team *other = t->ring; other != t; other = other->ring)
-        if (other->state == TT_TEAM_FREED) (void)tt_team_try_leave(other, &shared);
+    if (t != arg && t->state == TT_TEAM_FREED) (void)tt_team_try_leave(t, &shared);
+}
+
+void tt_team_try_leave_all(struct tt_team *t)
+{
+    tt_team_each_busy(t, try_leave_other, t);
 }

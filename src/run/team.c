@@ -328,6 +328,8 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
 {
     *t = (struct tt_team){.fabric = f,
                           .ring = t,
+                          .ring_before = t,
+                          .world = t,
                           .me = me,
                           .offset = blocks[me],
                           .finds_windows = true,
@@ -439,6 +441,7 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     t->broken = status;
     t->culprit = culprit;
     snprintf(t->broken_text, sizeof t->broken_text, "%s", text);
+    tt_team_add_busy(t);
     if (t->remote && t->remote_teams) tt_remote_broke(t);
     if (culprit >= 0) tt_watch_notify(t->fabric);
 }
@@ -692,25 +695,72 @@ static void end_all(struct tt_team *t)
     while (t->queue) tt_exec_advance(t->queue);
 }
 
+/* ---- The teams of a client ---- */
+
 void tt_team_enter_ring(struct tt_team *t, struct tt_team *other)
 {
+    t->world = other->world;
     t->ring = other->ring;
-    other->ring = t;
+    t->ring_before = other;
+    t->ring->ring_before = other->ring = t;
 }
 
 void tt_team_leave_ring(struct tt_team *t)
 {
-    struct tt_team *before = t;
-    while (before->ring != t) before = before->ring;
-    before->ring = t->ring;
-    t->ring = t;
+    struct tt_team **link = &t->world->busy;
+    t->ring_before->ring = t->ring;
+    t->ring->ring_before = t->ring_before;
+    t->ring = t->ring_before = t;
+    while (t->is_busy && *link != t) link = &(*link)->next_busy;
+    if (t->is_busy) *link = t->next_busy;
+    t->is_busy = false;
+}
+
+void tt_team_add_busy(struct tt_team *t)
+{
+    if (t->is_busy) return;
+    t->is_busy = true;
+    t->next_busy = t->world->busy;
+    t->world->busy = t;
+}
+
+static bool stays_busy(const struct tt_team *t)
+{
+    if (t->next != t->my_done || t->state != TT_TEAM_USED) return true;
+    return t->broken == TUTTI_OK ? tt_remote_doubts(t) : !t->reported;
+}
+
+/* `each` may call a function of the program, which handles a message and may test a request, which
+ * calls this function again. The inner call takes no team out of the list, because the outer one
+ * continues behind the team of its call of `each`. Teams that are added meanwhile go to the
+ * front. */
+void tt_team_each_busy(struct tt_team *t, tt_team_fn *each, void *arg)
+{
+    struct tt_team *world = t->world, *busy;
+    bool removes = !world->walks_busy;
+    world->walks_busy = true;
+    for (struct tt_team **link = &world->busy; (busy = *link) != NULL;) {
+        each(busy, arg);
+        if (*link != busy) continue; /* `each` has deleted this team, or has added another one */
+        if (removes && !stays_busy(busy)) {
+            busy->is_busy = false;
+            *link = busy->next_busy;
+        } else {
+            link = &busy->next_busy;
+        }
+    }
+    if (removes) world->walks_busy = false;
+}
+
+static void advance_other(struct tt_team *t, void *arg)
+{
+    if (t != arg && t->next != t->my_done) tt_team_advance(t);
 }
 
 void tt_team_advance_all(struct tt_team *t)
 {
     tt_team_advance(t);
-    for (struct tt_team *other = t->ring; tt_unlikely(other != t); other = other->ring)
-        if (other->next != other->my_done) tt_team_advance(other);
+    if (tt_unlikely(t->world->busy != NULL)) tt_team_each_busy(t, advance_other, t);
 }
 
 void tt_team_advance(struct tt_team *t)

@@ -228,8 +228,13 @@ enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
  * - queued executions have higher numbers than running ones, until the team is broken. */
 struct tt_team {
     struct tt_fabric *fabric;
-    uint64_t id;          /* equal on all members; no other team of the job has it */
-    struct tt_team *ring; /* the next team of the client, in a circular list */
+    uint64_t id;                        /* equal on all members; no other team of the job has it */
+    struct tt_team *ring, *ring_before; /* the client's teams: a circular list */
+    /* world: the client's first team. busy: in the world, the first of the client's busy teams
+     * (tt_team_add_busy). next_busy: the next of them. */
+    struct tt_team *world, *busy, *next_busy;
+    bool is_busy;
+    bool walks_busy; /* in the world: tt_team_each_busy is going through the busy teams */
     struct tt_map map;
     int me;
     int *job_rank;        /* by member: its rank in the job */
@@ -340,14 +345,23 @@ void tt_team_release(struct tt_team *t, bool shared);
 
 /* Puts a team into the circular list of the client's teams, in which `other` is. */
 void tt_team_enter_ring(struct tt_team *t, struct tt_team *other);
-/* Takes a team out of the circular list of the client's teams. */
+/* Takes a team out of the lists of the client's teams. */
 void tt_team_leave_ring(struct tt_team *t);
+/* Records that the team is busy: executions of it may be under way for which no call of this thread
+ * waits; or the user has freed the team, and this rank has not left it yet; or the team is broken
+ * by an error that no call has returned; or a mismatch is suspected (tt_remote_doubts). A rank that
+ * waits on one team advances the client's busy teams, too, because it must not keep their members
+ * waiting. It does not look at the other teams, so that calls do not become slower the more teams
+ * there are. A team stays busy until tt_team_each_busy finds that none of this holds any more. */
+void tt_team_add_busy(struct tt_team *t);
+/* Calls each(team, arg) for all busy teams of the client of `t`. `each` may delete its team. */
+typedef void tt_team_fn(struct tt_team *t, void *arg);
+void tt_team_each_busy(struct tt_team *t, tt_team_fn *each, void *arg);
 
 /* Advances all executions in flight. An error ends the executions concerned and is not returned
  * here. */
 void tt_team_advance(struct tt_team *t);
-/* Advances all teams of the client: a rank that waits on one team must not keep the members of
- * another team waiting. */
+/* Advances this team and the client's busy teams. */
 void tt_team_advance_all(struct tt_team *t);
 /* Checks the team for a caller that waits and has just found no progress: looks for members that
  * have failed, and for members that have left although this rank still waits for them. At

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many teams: what shared memory they take, that it comes back, and that ranks free them in any
- * order. The ranks are threads, or processes of `tutti run`.
+ * Many teams: what shared memory they take, that it comes back, that ranks free them in any order,
+ * and at which of them a waiting call looks. The ranks are threads, or processes of `tutti run`.
  *
  *     test-run-teams threads|processes CASE
  */
@@ -174,6 +174,47 @@ static void ends(tutti_client *client, void *arg)
     must(tutti_team_free(tutti_rank(world) % 2 ? b : a), "free");
 }
 
+/* ---- Busy teams ---- */
+
+/* Lets all teams of the client advance, and returns how many are busy then. */
+static int count_busy(const tutti_team *world)
+{
+    int n = 0;
+    tt_team_advance_all((struct tt_team *)&world->run);
+    for (const struct tt_team *t = world->run.busy; t; t = t->next_busy) n++;
+    return n;
+}
+
+/* Checks that a call which waits looks only at teams that have something to do: a team is busy
+ * while a request on it is under way, and from its freeing until this rank has left it. */
+static void busy(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client), *team[HELD];
+    tutti_request *request;
+    (void)arg;
+    for (int i = 0; i < HELD; i++) team[i] = new_team(world);
+    for (int i = 0; i < HELD; i++) must(tutti_barrier(team[i]), "barrier");
+    check(count_busy(world) == 0, "teams without a call are busy");
+    if (tutti_rank(world) != 0) {
+        must(tutti_ibarrier(team[1], &request), "ibarrier");
+        check(count_busy(world) == 1 && world->run.busy == &team[1]->run, "one request");
+    }
+    must(tutti_barrier(world), "barrier"); /* rank 0 begins last */
+    if (tutti_rank(world) == 0) must(tutti_ibarrier(team[1], &request), "ibarrier");
+    must(tutti_barrier(team[2]), "barrier");
+    must(tutti_wait(request), "wait");
+    must(tutti_request_free(request), "free");
+    check(count_busy(world) == 0, "a team without a request is busy");
+    if (tutti_rank(world) == 0) must(tutti_team_free(team[3]), "free");
+    must(tutti_barrier(world), "barrier"); /* no other rank has freed its team yet */
+    check(count_busy(world) == (tutti_rank(world) == 0), "one team is freed");
+    must(tutti_barrier(world), "barrier");
+    for (int i = 0; i < HELD; i++)
+        if (i != 3 || tutti_rank(world) != 0) must(tutti_team_free(team[i]), "free");
+    give_back(client);
+    check(count_busy(world) == 0, "teams that this rank has left are busy");
+}
+
 /* ---- Windows ---- */
 
 static void long_calls(tutti_team *team, int calls, int n)
@@ -220,11 +261,8 @@ static const struct {
     const char *name;
     tutti_thread_fn *fn;
     int ranks;
-} cases[] = {{"thousand", thousand, RANKS},
-             {"churn", churn, FEW},
-             {"orders", orders, FEW},
-             {"ends", ends, FEW},
-             {"windows", windows, FEW}};
+} cases[] = {{"thousand", thousand, RANKS}, {"churn", churn, FEW}, {"orders", orders, FEW},
+             {"ends", ends, FEW},           {"busy", busy, FEW},   {"windows", windows, FEW}};
 
 static int run(tutti_thread_fn *fn, int threads)
 {

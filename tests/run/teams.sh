@@ -16,6 +16,7 @@ run() { # run CASE RANKS: runs a case with so many ranks if ranks are processes
 how=$1
 run orders 3
 run ends 3
+run busy 3
 run thousand 16
 run churn 3
 [ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # `flat` uses windows on every machine
