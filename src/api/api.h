@@ -34,6 +34,7 @@ struct tutti_team {
     /* the members that had failed at the last agreement, one bit for each member; NULL: there was
      * no agreement */
     uint64_t *gone;
+    bool lists;       /* tutti_team_of was called on this team */
     uint64_t shrinks; /* how many teams tutti_team_shrink has made from this team */
     /* cart: the grid of a team from tutti_team_cart; graph: this rank's neighbours in a team from
      * tutti_team_graph; else NULL */

@@ -175,7 +175,8 @@ static tutti_status meet(const struct team_list *l, tutti_team *part, struct tea
 {
     const uint64_t own[TT_AGREE_OWN] = {round->word, round->id};
     struct tt_accord *a;
-    TT_TRY(tt_agree_meet(part->client->agree, &part->run, key_of(l), own, &round->number, &a));
+    TT_TRY(tt_agree_meet(part->client->agree, &part->run, l->team->run.id, key_of(l), own,
+                         &round->number, &a));
     tutti_status status = worst_of(part, a, round->why);
     round->id = greatest_id(a);
     if (status == TUTTI_OK)
@@ -256,6 +257,7 @@ tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, t
     tutti_status listed = check_list(&l);
     if (listed == TUTTI_ERR_MEMORY) tt_team_break(&team->run, listed);
     if (listed != TUTTI_OK) return listed;
+    team->lists = true;
     tt_teams_leave(team->client);
     tutti_status mine = part ? tt_team_block(f, n, &block) : tt_fail(TUTTI_ERR_ARG, "part is NULL");
     struct team_round round = {.word = mine == TUTTI_OK ? (uint64_t)block : (uint64_t)mine,

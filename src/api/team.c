@@ -57,6 +57,7 @@ void tt_team_delete(tutti_team *team, bool shared)
     *team->link = team->next;
     if (team->next) team->next->link = team->link;
     tt_team_leave_ring(&team->run);
+    if (team->client->agree) tt_agree_forget(team->client->agree, team->run.id, team->lists);
     while (team->requests) tt_request_delete(team->requests);
     forget_plans(team);
     tt_free(team->gone);

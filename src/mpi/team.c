@@ -402,8 +402,9 @@ static uint64_t group_of(int n, const int *ranks)
  * decisions, and when they make the team. The decisions are those on communicators with the same
  * ranks, and those of earlier programs on communicators of the same number of ranks. The tag
  * identifies the team while it is made: if another team is made at the same time, and a rank is a
- * member of both teams, the two teams have different tags. */
-enum { INHERITED = 64 };
+ * member of both teams, the two teams have different tags. A rank uses a tag again after TAGS
+ * teams, because Tutti remembers each tag with which a list of ranks has made a team. */
+enum { INHERITED = 64, TAGS = 4096 };
 struct inheritance {
     int32_t tag, decisions;
     struct tt_mpi_decision decision[INHERITED];
@@ -436,7 +437,8 @@ static int inherit(MPI_Comm comm, struct tt_mpi_comm *record)
 {
     struct inheritance all = {0};
     if (record->rank == 0) {
-        unsigned number = (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed);
+        unsigned number =
+            (unsigned)atomic_fetch_add_explicit(&job.tags, 1, memory_order_relaxed) % TAGS;
         all.tag = (int)((number * (unsigned)job.ranks + (unsigned)record->world[0]) & INT32_MAX);
         tt_mpi_lock();
         all.decisions = tt_mpi_trial_recall(record->group, all.decision, INHERITED);

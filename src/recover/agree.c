@@ -33,6 +33,7 @@ struct meeting {
     int events;
     tutti_status status;
     /* ---- for tt_agree_meet; otherwise entry.key is 0 ---- */
+    uint64_t of;                   /* the old team's id | 1, as in struct tt_agree_count */
     struct tt_agree_meeting entry; /* in the list of the client's meetings */
     /* the number of this call in its messages ASK and DIFFERS (recover/message.h); 0: it has none
      * yet */
@@ -449,7 +450,7 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
     struct tt_agree_count *count;
     int p = m->team->map.p, words = tt_accord_words(p, own ? TT_AGREE_OWN : 0);
     if (p > UINT16_MAX) return tt_fail(TUTTI_ERR_LIMIT, "a team of %d members cannot agree", p);
-    TT_TRY(tt_agree_count_of(m->agree, m->team->id, &count));
+    TT_TRY(tt_agree_count_of(m->agree, m->team->id, m->of, &count));
     m->accord = tt_alloc(tt_accord_bytes(p, words));
     m->word = tt_alloc((size_t)words * sizeof *m->word);
     if (!m->accord || !m->word) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
@@ -470,8 +471,8 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
 
 static void end_count(const struct meeting *m)
 {
-    struct tt_agree_count *count;
-    if (tt_agree_count_of(m->agree, m->team->id, &count) == TUTTI_OK) count->under_way = false;
+    struct tt_agree_count *count = tt_agree_count_find(m->agree, m->team->id);
+    if (count) count->under_way = false;
 }
 
 /* Starts an execution without steps for this agreement, so that the agreement has its place in the
@@ -509,8 +510,8 @@ static tutti_status agree(struct meeting *m, enum tt_agree_what what, uint64_t v
  * the same on all members, also if the team is broken. */
 static void trace_begin(struct tt_agree *a, struct tt_team *team, enum tt_signature_other call)
 {
-    struct tt_agree_count *count;
-    uint64_t number = tt_agree_count_of(a, team->id, &count) == TUTTI_OK ? count->number : 0;
+    const struct tt_agree_count *count = tt_agree_count_find(a, team->id);
+    uint64_t number = count ? count->number : 0;
     tt_trace_call_begin(team, call, TT_TRACED_AGREEMENTS + number);
 }
 
@@ -533,19 +534,21 @@ tutti_status tt_agree(struct tt_agree *a, struct tt_team *team, enum tt_agree_wh
     return status;
 }
 
-tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t key,
+tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t of, uint64_t key,
                            const uint64_t *own, uint32_t *number, struct tt_accord **accord)
 {
     struct meeting m = meeting_of(a, team);
-    struct tt_agree_count *count;
+    m.of = of | 1;
     m.entry.key = key | 1;
-    m.status = tt_agree_count_of(a, m.entry.key, &count);
-    if (m.status == TUTTI_OK) m.different = count->different;
+    struct tt_agree_count *count = tt_agree_count_find(a, m.entry.key);
+    if (count) m.different = count->different;
     enter(&m);
     tutti_status status = agree(&m, TT_AGREE_MEET, 0, own, accord);
     leave(&m);
-    if (m.different && tt_agree_count_of(a, m.entry.key, &count) == TUTTI_OK)
+    if (m.different && tt_agree_count_of(a, m.entry.key, m.of, &count) == TUTTI_OK)
         count->different = m.different;
+    else if (m.different)
+        a->lost = true; /* later calls with this key cannot know that they must not wait */
     *number = m.head.number;
     return status;
 }

@@ -51,32 +51,106 @@ static struct tt_agree_message *make(struct tt_agree *agree,
 
 /* ---- Agreements by number ---- */
 
-static struct tt_agree_count *find_count(const struct tt_agree *agree, uint64_t team)
+static struct tt_agree_count **bucket_of(const struct tt_agree_counts *all, uint64_t team)
 {
-    for (int i = 0; i < agree->n; i++)
-        if (agree->counts[i].team == team) return &agree->counts[i];
-    return NULL;
+    return &all->bucket[team & (all->buckets - 1)];
 }
 
-tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team, struct tt_agree_count **count)
+typedef bool leaves_fn(const struct tt_agree_counts *all, const struct tt_agree_count *c);
+
+/* Frees the counts for which leaves(all, count) is true. */
+static void free_counts(struct tt_agree_counts *all, leaves_fn *leaves)
 {
-    *count = find_count(agree, team);
+    for (uint32_t i = 0; i < all->buckets; i++)
+        for (struct tt_agree_count **link = &all->bucket[i], *c; (c = *link) != NULL;) {
+            if (!leaves(all, c)) {
+                link = &c->next;
+                continue;
+            }
+            *link = c->next;
+            all->n--;
+            tt_free(c);
+        }
+}
+
+static bool is_old(const struct tt_agree_counts *all, const struct tt_agree_count *c)
+{
+    return c->ended && all->deleted - c->ended >= TT_AGREE_LATER;
+}
+
+static bool is_any(const struct tt_agree_counts *all, const struct tt_agree_count *c)
+{
+    (void)all;
+    (void)c;
+    return true;
+}
+
+/* Makes room for one more count: frees the counts of teams that were deleted long ago, and doubles
+ * the number of buckets if the table is still more than half full. Without memory for that, the
+ * table keeps its buckets. */
+static void make_room(struct tt_agree_counts *all)
+{
+    enum { LEAST_BUCKETS = 16 };
+    free_counts(all, is_old);
+    if (all->n <= all->buckets / 2 && all->bucket) return;
+    struct tt_agree_counts old = *all;
+    uint32_t buckets = old.bucket ? 2 * old.buckets : LEAST_BUCKETS;
+    struct tt_agree_count **bucket = tt_calloc(buckets, sizeof *bucket);
+    if (!bucket) return;
+    all->bucket = bucket;
+    all->buckets = buckets;
+    for (uint32_t i = 0; i < old.buckets; i++)
+        for (struct tt_agree_count *c = old.bucket[i], *next; c; c = next) {
+            next = c->next;
+            c->next = *bucket_of(all, c->team);
+            *bucket_of(all, c->team) = c;
+        }
+    tt_free(old.bucket);
+}
+
+tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team, uint64_t of,
+                               struct tt_agree_count **count)
+{
+    struct tt_agree_counts *all = &agree->counts;
+    *count = tt_agree_count_find(agree, team);
     if (*count) return TUTTI_OK;
-    if (agree->n == agree->room) {
-        int room = 2 * agree->room + 8;
-        struct tt_agree_count *all = tt_realloc(agree->counts, (size_t)room * sizeof *all);
-        if (!all) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
-        agree->counts = all;
-        agree->room = room;
-    }
-    *count = &agree->counts[agree->n++];
-    **count = (struct tt_agree_count){.team = team};
+    if (all->n >= all->buckets) make_room(all);
+    struct tt_agree_count *made = all->bucket ? tt_calloc(1, sizeof *made) : NULL;
+    if (!made) return tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
+    made->team = team;
+    made->of = of;
+    made->next = *bucket_of(all, team);
+    *bucket_of(all, team) = made;
+    all->n++;
+    *count = made;
     return TUTTI_OK;
+}
+
+static void end_count(struct tt_agree *agree, struct tt_agree_count *c)
+{
+    c->ended = agree->counts.deleted;
+    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team == c->team) tt_agree_message_drop(l);
+    }
+}
+
+void tt_agree_forget(struct tt_agree *agree, uint64_t team, bool lists)
+{
+    struct tt_agree_counts *all = &agree->counts;
+    struct tt_agree_count *own = tt_agree_count_find(agree, team);
+    if (own && own->of) own = NULL; /* the team was not completed: other calls have the same id */
+    if (!own && !lists) return;
+    all->deleted++;
+    if (own) end_count(agree, own);
+    for (uint32_t i = 0; lists && i < all->buckets; i++)
+        for (struct tt_agree_count *c = all->bucket[i]; c; c = c->next)
+            if (c->of == (team | 1)) end_count(agree, c);
 }
 
 static bool is_over(const struct tt_agree *agree, const struct tt_agree_message_head *head)
 {
-    const struct tt_agree_count *c = find_count(agree, head->team);
+    const struct tt_agree_count *c = tt_agree_count_find(agree, head->team);
     return c && head->kind < TT_ACCORD_KINDS &&
            (head->number < c->number || (head->number == c->number && !c->under_way));
 }
@@ -247,6 +321,7 @@ tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_ag
     a->msg = msg;
     a->any = any;
     a->in_end = &a->in;
+    a->counts.deleted = 1;
     tutti_status status = tt_msg_dispatch(msg, TT_DISPATCH_AGREE, handle_packet, a);
     if (status == TUTTI_OK)
         *agree = a;
@@ -269,6 +344,7 @@ void tt_agree_close(struct tt_agree *agree)
     drop_all(agree->in);
     drop_all(agree->coming);
     drop_all(agree->out);
-    tt_free(agree->counts);
+    free_counts(&agree->counts, is_any);
+    tt_free(agree->counts.bucket);
     tt_free(agree);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The messages of agreements. A message that arrives before this rank has called its agreement is
- * kept until then. The number of agreements on each team is kept even when the team is gone,
- * because it distinguishes a message that arrives early from one of an agreement that has ended.
+ * kept until then. The number of agreements on each team is kept, because it distinguishes a
+ * message that arrives early from one of an agreement that has ended.
  */
 #ifndef TT_AGREE_MESSAGE_H
 #define TT_AGREE_MESSAGE_H
@@ -54,15 +54,28 @@ struct tt_agree_message {
     uint64_t word[];
 };
 
-/* How many agreements there have been on a team. For tt_agree_meet there is also such a count for
- * each key, with the key as `team`. */
+/* How many agreements there have been on a team. For tt_agree_meet there is such a count for each
+ * id of a call, and one for each key with different lists; both have it as `team`. */
 struct tt_agree_count {
+    struct tt_agree_count *next; /* the next one in the same bucket */
     uint64_t team;
+    uint64_t of;     /* for tt_agree_meet: the old team's id | 1; 0: this is a team's own count */
     uint32_t number; /* agreements that have begun at this rank */
+    uint32_t ended;  /* the value of `deleted` when its team was deleted; 0: the team exists */
     bool under_way;  /* the last agreement has not ended */
     /* for a key of tt_agree_meet: the two ranks of the job whose lists of members differed, the
      * first of them shifted left by 32 bits; 0: no lists differed */
     uint64_t different;
+};
+
+/* The counts, in a hash table with a power of two of buckets. The counts of a team that is deleted
+ * are kept until TT_AGREE_LATER more teams are deleted, because messages of agreements that have
+ * ended may still arrive. */
+enum { TT_AGREE_LATER = 256 };
+struct tt_agree_counts {
+    struct tt_agree_count **bucket; /* NULL: there was no count yet */
+    uint32_t buckets, n;
+    uint32_t deleted; /* 1 + how many teams were deleted that had counts */
 };
 
 /* A call of tt_agree_meet that is under way, and the key of its messages ASK and DIFFERS. */
@@ -79,8 +92,7 @@ struct tt_agree {
     /* messages longer than a packet, whose last bytes have not arrived yet */
     struct tt_agree_message *coming;
     struct tt_agree_message *out;
-    struct tt_agree_count *counts;
-    int n, room;
+    struct tt_agree_counts counts;
     struct tt_agree_meeting *meetings; /* the calls of tt_agree_meet that are under way */
     uint32_t questions; /* the number of the last question that this rank has asked */
     bool lost; /* a message was lost for lack of memory, so its sender may wait for ever for an
@@ -100,10 +112,21 @@ tutti_status tt_agree_message_send(struct tt_agree *agree, const struct tt_team 
 /* Removes a message from the list `in` and frees it. */
 void tt_agree_message_drop(struct tt_agree_message *l);
 
-/* Finds the count of a team's agreements, or makes one that is 0. *count is valid until the next
- * call of this function. Errors: MEMORY. */
-tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team,
+/* Returns the count with this id or key; NULL: there is none. */
+static inline struct tt_agree_count *tt_agree_count_find(const struct tt_agree *agree,
+                                                         uint64_t team)
+{
+    const struct tt_agree_counts *all = &agree->counts;
+    struct tt_agree_count *c = all->bucket ? all->bucket[team & (all->buckets - 1)] : NULL;
+    while (c && c->team != team) c = c->next;
+    return c;
+}
+/* Finds the count with this id or key, or makes one that is 0. Errors: MEMORY. */
+tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team, uint64_t of,
                                struct tt_agree_count **count);
+/* Forgets a team that this rank deletes: drops the messages about it, and, somewhat later, its
+ * counts. lists: tt_agree_meet was called with it as the old team. */
+void tt_agree_forget(struct tt_agree *agree, uint64_t team, bool lists);
 
 /* ---- State of a client ---- */
 

@@ -215,6 +215,26 @@ static void busy(tutti_client *client, void *arg)
     check(count_busy(world) == 0, "teams that this rank has left are busy");
 }
 
+/* ---- Agreements ---- */
+
+/* Checks that a client forgets the agreements on teams that are freed, and the calls of
+ * tutti_team_of with a team that is freed. */
+static void agreements(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client);
+    (void)arg;
+    for (int i = 0; i < THOUSAND; i++) {
+        static const int ranks[FEW] = {2, 0, 1};
+        int64_t value = 1;
+        tutti_team *old = new_team(world), *team;
+        must(tutti_team_of(old, ranks, FEW, i, &team), "team_of");
+        must(tutti_team_agree(team, &value, NULL), "agree");
+        must(tutti_team_free(team), "free");
+        must(tutti_team_free(old), "free");
+    }
+    check(client->agree->counts.n <= 4 * TT_AGREE_LATER, "agreements of freed teams are kept");
+}
+
 /* ---- Windows ---- */
 
 static void long_calls(tutti_team *team, int calls, int n)
@@ -262,7 +282,8 @@ static const struct {
     tutti_thread_fn *fn;
     int ranks;
 } cases[] = {{"thousand", thousand, RANKS}, {"churn", churn, FEW}, {"orders", orders, FEW},
-             {"ends", ends, FEW},           {"busy", busy, FEW},   {"windows", windows, FEW}};
+             {"ends", ends, FEW},           {"busy", busy, FEW},   {"agreements", agreements, FEW},
+             {"windows", windows, FEW}};
 
 static int run(tutti_thread_fn *fn, int threads)
 {

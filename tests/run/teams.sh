@@ -17,6 +17,7 @@ how=$1
 run orders 3
 run ends 3
 run busy 3
+run agreements 3
 run thousand 16
 run churn 3
 [ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # `flat` uses windows on every machine
