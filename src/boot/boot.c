@@ -109,7 +109,7 @@ static tutti_status read_place(int64_t *fd, int64_t *size)
 static bool is_left_behind(const struct tt_job_page *job, int rank)
 {
     const struct tt_rank_status *its = &job->rank[rank].rank_status;
-    uint32_t cause = atomic_load(&its->cause);
+    enum tt_cause cause = tt_rank_cause(its);
     return atomic_load(&its->state) == TT_RANK_FAILED &&
            (cause == TT_CAUSE_SIGNAL || cause == TT_CAUSE_EXIT || cause == TT_CAUSE_ABSENT);
 }
@@ -540,6 +540,7 @@ static tutti_status all_match(struct tt_fabric *f)
 static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
+    uint32_t absent = TT_RANK_ABSENT;
 #ifdef PR_SET_PTRACER
     /* if the Yama security module is in use, only this call lets other ranks read this rank's
      * memory */
@@ -554,7 +555,9 @@ static tutti_status come(struct tt_fabric *f)
     begin_cost(f);
     begin_machine(f);
     if (f->me == 0) share_rankings(f, &f->common->machine);
-    atomic_store(&f->common->rank[f->me].rank_status.state, TT_RANK_JOINED);
+    /* other ranks may have found meanwhile that this rank cannot go on */
+    atomic_compare_exchange_strong(&f->common->rank[f->me].rank_status.state, &absent,
+                                   TT_RANK_JOINED);
     return count_to_all(f, &f->common->joined);
 }
 

@@ -328,6 +328,7 @@ static void look_at(struct tt_fabric *f, struct peer *p)
 {
     enum tt_rank_state state = tt_common_state(f->job, f->common, p->rank);
     if (state == TT_RANK_LEFT || state == TT_RANK_FAILED) {
+        tt_common_announce(f->job, f->common, p->rank);
         hang_up(p);
         p->state = DONE;
     }

@@ -6,10 +6,12 @@
  *     TUTTI_FAULT=fail,after=7               every rank's 7th operation fails (SYSTEM)
  *     TUTTI_FAULT=delay=50,seed=3            a pause of 0 to 50 microseconds before each operation
  *
- * An operation is a signal given (in a flag or with messages), a read or a write.
+ * An operation is a signal given (in a flag or with messages), a read or a write. Threads that use
+ * different contexts may make operations at the same time.
  */
 #include "fabric/fabric.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +22,18 @@ struct fault {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
     bool kill, fail;
-    int64_t rank, after, delay_us, seed, count;
+    int64_t rank, after, delay_us, seed;
+    _Atomic int64_t count;
+    pthread_mutex_t lock; /* protects `random` */
     struct tt_random random;
 };
 
 static void pause_randomly(struct fault *fault)
 {
     if (fault->delay_us == 0) return;
+    pthread_mutex_lock(&fault->lock);
     uint64_t ns = tt_random_below(&fault->random, (uint64_t)fault->delay_us * 1000 + 1);
+    pthread_mutex_unlock(&fault->lock);
     struct timespec time = {.tv_nsec = (long)ns};
     nanosleep(&time, NULL);
 }
@@ -35,10 +41,10 @@ static void pause_randomly(struct fault *fault)
 static tutti_status go_wrong(struct fault *fault)
 {
     pause_randomly(fault);
-    if (++fault->count != fault->after) return TUTTI_OK;
+    if (atomic_fetch_add(&fault->count, 1) + 1 != fault->after) return TUTTI_OK;
     if (fault->kill) kill(getpid(), SIGKILL);
     return fault->fail ? tt_fail(TUTTI_ERR_SYSTEM, "TUTTI_FAULT: operation %lld fails",
-                                 (long long)fault->count)
+                                 (long long)fault->after)
                        : TUTTI_OK;
 }
 
@@ -69,6 +75,7 @@ static void fault_close(const struct tt_fabric_ops *self, struct tt_fabric *f)
 {
     struct fault *fault = (struct fault *)self;
     if (fault->below->close) fault->below->close(fault->below, f);
+    pthread_mutex_destroy(&fault->lock);
     tt_free(fault);
 }
 
@@ -132,6 +139,7 @@ static tutti_status place(struct tt_fabric *f, struct fault *fault, const char *
         return tt_fail(TUTTI_ERR_ARG, "TUTTI_FAULT: there is no rank %lld, the job has %d",
                        (long long)fault->rank, f->size);
     if (fault->rank >= 0 && fault->rank != f->me) return TUTTI_AGAIN;
+    pthread_mutex_init(&fault->lock, NULL);
     tt_random_seed(&fault->random, (uint64_t)(fault->seed * f->size + f->me));
     fault->below = f->ops;
     fault->ops = (struct tt_fabric_ops){.name = f->ops->name,

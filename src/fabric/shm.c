@@ -126,21 +126,26 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     }
 }
 
-/* Returns the error of an access to address `there` of `rank` that the kernel could not do. If any
- * rank has failed, this is PEER with the cause of the first failure: the owner of the memory may
- * have failed because of another rank, and have freed its buffers. The error ESRCH means that the
- * owner's process has ended. */
+/* Whether the rank has failed or left, so that it may have freed its buffers. Failures of other
+ * ranks say nothing about its buffers. */
+static bool is_gone(const struct tt_fabric *f, int rank)
+{
+    return tt_common_state(f->job, f->common, rank) >= TT_RANK_LEFT;
+}
+
+/* Returns the error of an access to address `there` of `rank` that the kernel could not do,
+ * although the memory of this rank is valid. The error ESRCH means that the owner's process has
+ * ended. If the owner has failed or left, the result is PEER with the cause of the first failure,
+ * since the owner may have failed because of another rank. */
 static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t there, int error)
 {
     char text[160];
-    if (error == ESRCH) {
-        tt_fabric_await_record(f, rank);
-        if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT)
-            tt_common_miss(f->job, f->common, rank);
-        else
-            tt_job_fail(f->job, rank, TT_CAUSE_GONE, 0);
-    }
-    int first = tt_common_first_failed(f->job, f->common);
+    if (error == ESRCH) tt_fabric_await_record(f, rank);
+    if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT)
+        tt_common_miss(f->job, f->common, rank);
+    else if (error == ESRCH)
+        tt_job_fail(f->job, rank, TT_CAUSE_GONE, 0);
+    int first = is_gone(f, rank) ? tt_common_first_failed(f->job, f->common) : -1;
     if (first >= 0)
         return tt_fail(TUTTI_ERR_PEER, "%s",
                        tt_common_cause_text(f->job, f->common, first, text, sizeof text));
@@ -167,7 +172,8 @@ static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, c
             if (is_refusal(&f->job->rank[rank], access, n, &error))
                 return refused(f, rank, access, error);
             if (error == EINTR) continue;
-            if (error == EFAULT && tt_common_first_failed(f->job, f->common) < 0)
+            if (error == EFAULT &&
+                (!is_gone(f, rank) || !tt_fabric_is_memory(here, len, access == TT_READS)))
                 return bad_address(rank, here, access == TT_READS, there, len);
             return lost(f, rank, len, there, error);
         }

@@ -6,9 +6,9 @@
  * stays, and `tutti draw --trace` reads it as it is. The launcher of `tutti run` also writes into
  * the file how the rank's process ended (`end`).
  *
- * One thread writes. It fills in an entry and then increments `entries` (release), so an entry that
- * is counted is complete even if the rank is killed between any two instructions. Only the times of
- * a call change later, each by one store of eight bytes.
+ * One thread writes at a time. It fills in an entry and then increments `entries` (release), so an
+ * entry that is counted is complete even if the rank is killed between any two instructions. Only
+ * the times of a call change later, each by one store of eight bytes.
  */
 #ifndef TT_TRACE_PART_H
 #define TT_TRACE_PART_H
@@ -67,7 +67,7 @@ struct tt_part_entry {
             uint32_t value;
             uint16_t team;
             uint8_t blocks; /* for a call: its caller waited from the start on */
-            uint8_t unused;
+            uint8_t thread; /* for a step: a number of the thread that made it */
             union {
                 char name[16]; /* for a step */
                 struct {

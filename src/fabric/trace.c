@@ -5,12 +5,17 @@
  * DIR/rank-R.json in Chrome's trace event format, which Perfetto opens. For client K > 0 the names
  * begin with client-K-. If the rank is killed, the .part file stays. The clock is the host's, so
  * the files of the ranks of a host fit together.
+ *
+ * Threads that use different contexts read and write at the same time, each for its own messages,
+ * gets and puts, while another thread makes a collective. So each function of the wrapper holds the
+ * trace's lock while it records. A read or write itself is made without the lock.
  */
 #include "fabric/fabric.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,9 +44,12 @@ struct open_call {
     uint16_t team;
 };
 
+/* The lock protects `backed`, the entries and counts of the file, and all members after `entry`.
+ * The other members do not change after tt_trace_wrap. */
 struct trace {
     struct tt_fabric_ops ops;
     const struct tt_fabric_ops *below;
+    pthread_mutex_t lock;
     char path[PATH_MAX + 64]; /* absolute, since the program may change its directory */
     int fd;
     struct tt_file_id file; /* identifies the file that `fd` has open */
@@ -52,9 +60,12 @@ struct trace {
     int teams;
     uint32_t failures; /* the job's count of failures when this rank last recorded their causes */
     struct open_call call[TT_PART_TRACKS];
+    unsigned first_thread; /* identifies the thread that recorded first; 0: none has */
 };
 
-/* ---- Entries ---- */
+/* ---- Entries ----
+ *
+ * To be called with the lock held. */
 
 /* Whether the system lets the file become this long (RLIMIT_FSIZE). A file beyond that limit would
  * end the process by a signal. */
@@ -82,11 +93,16 @@ static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t 
     return &trace->entry[n];
 }
 
+static void set_time(_Atomic int64_t *time, int64_t ns)
+{
+    atomic_store_explicit(time, ns, memory_order_relaxed);
+}
+
 static void count_in(struct trace *trace, int entries, int64_t now)
 {
     struct tt_part_head *head = trace->head;
     int64_t n = atomic_load_explicit(&head->entries, memory_order_relaxed);
-    atomic_store_explicit(&head->last_ns, now, memory_order_relaxed);
+    set_time(&head->last_ns, now);
     atomic_store_explicit(&head->entries, n + entries, memory_order_release);
 }
 
@@ -96,17 +112,23 @@ static void lose(_Atomic int64_t *count)
     atomic_store_explicit(count, n + 1, memory_order_relaxed);
 }
 
-static void set_time(_Atomic int64_t *time, int64_t ns)
-{
-    atomic_store_explicit(time, ns, memory_order_relaxed);
-}
-
 /* Records the stamp that identifies the job, and the number of this rank's node. In a job on
  * several nodes, a rank knows both only when the ranks of the client have met. */
 static void fill_run(const struct trace *trace, const struct tt_fabric *f)
 {
     trace->head->run = f->job->stamp;
     trace->head->node = f->node ? f->node[f->me] : f->job->rank[f->me].node;
+}
+
+/* Returns a number of this thread in the trace: 0 is the thread that recorded first, which usually
+ * makes the collectives. If there are many threads, some of them have the same number. */
+static uint8_t number_thread(struct trace *trace)
+{
+    static atomic_uint threads;
+    static _Thread_local unsigned mine;
+    if (mine == 0) mine = 1 + atomic_fetch_add(&threads, 1);
+    if (trace->first_thread == 0) trace->first_thread = mine;
+    return mine == trace->first_thread ? 0 : (uint8_t)(1 + mine % (TT_PART_TRACKS - 1));
 }
 
 static uint16_t number_of(struct trace *trace, const struct tt_fabric *f,
@@ -174,13 +196,13 @@ static void fill_in(struct tt_part_entry *e, const struct tt_traced_call *call, 
     memccpy(e[1].names.op, call->op, 0, sizeof e->names.op);
 }
 
-static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
-                        const struct tt_traced_call *call)
+static void begin_call(struct trace *trace, const struct tt_fabric *f,
+                       const struct tt_traced_call *call)
 {
-    struct trace *trace = (struct trace *)self;
     struct open_call *place = find_call(trace, call->key);
     if (place) return; /* the call was queued and now runs; it is recorded already */
     trace_rank_statuses(trace, f);
+    (void)number_thread(trace);
     int64_t now = tt_clock_ns();
     uint16_t team = number_of(trace, f, call);
     struct tt_part_entry *e = room_for(trace, 2, TT_PART_ENTRIES);
@@ -196,23 +218,32 @@ static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
     count_in(trace, 2, now);
 }
 
+static void trace_began(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                        const struct tt_traced_call *call)
+{
+    struct trace *trace = (struct trace *)self;
+    pthread_mutex_lock(&trace->lock);
+    begin_call(trace, f, call);
+    pthread_mutex_unlock(&trace->lock);
+}
+
 static void trace_waits(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key)
 {
-    struct open_call *call = find_call((struct trace *)self, key);
+    struct trace *trace = (struct trace *)self;
     int64_t none = 0;
     (void)f;
+    pthread_mutex_lock(&trace->lock);
+    struct open_call *call = find_call(trace, key);
     if (call)
         atomic_compare_exchange_strong_explicit(&call->entry->blocked_ns, &none, tt_clock_ns(),
                                                 memory_order_relaxed, memory_order_relaxed);
+    pthread_mutex_unlock(&trace->lock);
 }
 
-static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key,
-                        tutti_status status)
+static void end_call(struct trace *trace, const void *key, tutti_status status)
 {
-    struct trace *trace = (struct trace *)self;
     struct open_call *call = find_call(trace, key);
     int64_t now = tt_clock_ns();
-    if (status == TUTTI_ERR_PEER) trace_rank_statuses(trace, f);
     if (!call) return;
     call->entry->status = (uint8_t)status;
     set_time(&call->entry->time.end_ns, now);
@@ -220,11 +251,24 @@ static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, c
     *call = (struct open_call){.key = NULL};
 }
 
+static void trace_ended(const struct tt_fabric_ops *self, struct tt_fabric *f, const void *key,
+                        tutti_status status)
+{
+    struct trace *trace = (struct trace *)self;
+    pthread_mutex_lock(&trace->lock);
+    end_call(trace, key, status);
+    if (status == TUTTI_ERR_PEER) trace_rank_statuses(trace, f);
+    pthread_mutex_unlock(&trace->lock);
+}
+
 /* ---- Steps ---- */
 
 /* Returns the track of the call that a step belongs to, which selects the lines of the picture on
- * which the step is drawn (trace-part.c); 0 if it belongs to no call. */
-static uint8_t place_step(struct trace *trace, const struct tt_trace_record *event, uint16_t *team)
+ * which the step is drawn (trace-part.c). The reads and writes of thread 0 that belong to no call
+ * are on track 0. Those of each other thread are on a track of its own, from the last one down,
+ * since they overlap in time. */
+static uint8_t place_step(struct trace *trace, const struct tt_trace_record *event, uint8_t thread,
+                          uint16_t *team)
 {
     for (int i = 0; i < TT_PART_TRACKS; i++) {
         const struct open_call *call = &trace->call[i];
@@ -233,16 +277,27 @@ static uint8_t place_step(struct trace *trace, const struct tt_trace_record *eve
         return (uint8_t)i;
     }
     *team = 0;
-    return 0;
+    return thread ? (uint8_t)(TT_PART_TRACKS - thread) : 0;
 }
 
-/* Moves the reads and writes within a step, which were recorded just before it, to the step's
- * track. */
+/* Whether the entry is a step that ended at this time or later. */
+static bool is_later_step(const struct tt_part_entry *e, int64_t ns)
+{
+    return e->kind == TT_PART_STEP &&
+           atomic_load_explicit(&e->time.end_ns, memory_order_relaxed) >= ns;
+}
+
+/* Moves the reads and writes within a step, which this thread recorded just before it, to the
+ * step's track. Skips what other threads recorded meanwhile, because the reads and writes of their
+ * messages, gets and puts are no part of the step. Steps are recorded in the order of their ends,
+ * so the function stops at the first entry that ended before the step began. */
 static void adopt(const struct trace *trace, const struct tt_part_entry *step)
 {
     int64_t begin = atomic_load_explicit(&step->time.begin_ns, memory_order_relaxed);
     for (struct tt_part_entry *e = (struct tt_part_entry *)step - 1; e >= trace->entry; e--) {
-        bool within = e->kind == TT_PART_STEP && (e->name[0] == 'w' || e->name[2] == 'a') &&
+        if (!is_later_step(e, begin)) return;
+        if (e->thread != step->thread) continue;
+        bool within = (e->name[0] == 'w' || e->name[2] == 'a') &&
                       atomic_load_explicit(&e->time.begin_ns, memory_order_relaxed) >= begin;
         if (!within) return;
         e->track = step->track;
@@ -252,20 +307,18 @@ static void adopt(const struct trace *trace, const struct tt_part_entry *step)
     }
 }
 
-static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
-                      const struct tt_trace_record *event)
+static void record_step(struct trace *trace, const struct tt_trace_record *event)
 {
-    struct trace *trace = (struct trace *)self;
     struct tt_part_entry *e = room_for(trace, 1, TT_PART_STEPS);
     int64_t now = tt_clock_ns();
-    (void)f;
     if (!e) {
         lose(&trace->head->lost_steps);
         return;
     }
     e->kind = TT_PART_STEP;
     e->lane = (uint8_t)event->lane;
-    e->track = place_step(trace, event, &e->team);
+    e->thread = number_thread(trace);
+    e->track = place_step(trace, event, e->thread, &e->team);
     e->peer = event->peer;
     e->bytes = event->bytes;
     e->execution = event->execution;
@@ -275,6 +328,16 @@ static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
     set_time(&e->time.end_ns, now);
     if (event->key) adopt(trace, e);
     count_in(trace, 1, now);
+}
+
+static void trace_did(const struct tt_fabric_ops *self, struct tt_fabric *f,
+                      const struct tt_trace_record *event)
+{
+    struct trace *trace = (struct trace *)self;
+    (void)f;
+    pthread_mutex_lock(&trace->lock);
+    record_step(trace, event);
+    pthread_mutex_unlock(&trace->lock);
 }
 
 static tutti_status trace_read(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank,
@@ -368,6 +431,7 @@ static void free_trace(struct trace *trace)
 {
     if (trace->head) munmap(trace->head, FILE_BYTES);
     if (trace->fd >= 0 && tt_file_is(trace->fd, trace->file)) close(trace->fd);
+    pthread_mutex_destroy(&trace->lock);
     tt_free(trace);
 }
 
@@ -466,6 +530,7 @@ tutti_status tt_trace_wrap(struct tt_fabric *f)
     struct trace *trace = tt_calloc(1, sizeof *trace);
     if (!trace) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_TRACE");
     trace->fd = -1;
+    pthread_mutex_init(&trace->lock, NULL);
     if (!find_folder(dir, trace, f)) {
         tt_warn("TUTTI_TRACE: cannot write to %s: %s", dir, strerror(errno));
         free_trace(trace);

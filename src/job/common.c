@@ -91,23 +91,73 @@ tutti_status tt_seat_take(struct tt_seat *seat, const struct tt_segment *segment
 /* ---- Failures ---- */
 
 /* Adds 1 to the count of changes of ranks' states, and wakes all sleepers, so that they look at the
- * states. */
-static void announce_change(struct tt_job_page *job)
+ * states. Records then that this state of the rank is announced. */
+static void announce_change(struct tt_job_page *job, struct tt_rank_status *rank_status)
 {
+    uint32_t state = atomic_load(&rank_status->state),
+             before = atomic_load(&rank_status->announced);
     atomic_fetch_add(&job->failures, 1);
     tt_job_wake_all(job);
+    while (before < state && !atomic_compare_exchange_weak(&rank_status->announced, &before, state))
+        continue;
 }
 
+static void announce_again(struct tt_job_page *job, struct tt_rank_status *rank_status)
+{
+    uint32_t state = atomic_load(&rank_status->state);
+    if (state >= TT_RANK_LEFT && atomic_load(&rank_status->announced) < state)
+        announce_change(job, rank_status);
+}
+
+void tt_common_announce(struct tt_job_page *job, struct tt_common *common, int rank)
+{
+    announce_again(job, &job->rank[rank].rank_status);
+    announce_again(job, &common->rank[rank].rank_status);
+}
+
+/* Stores the team of a failure, unless there is none. Returns whether the team that is stored is
+ * this one. */
+static bool store_team(struct tt_rank_status *rank_status, uint64_t team)
+{
+    uint64_t stored = 0;
+    if (team == TT_NO_TEAM) return false;
+    return atomic_compare_exchange_strong(&rank_status->team, &stored, team + 1) ||
+           stored == team + 1;
+}
+
+/* Records a failure in five steps: team, failure, order, state, announcement. Others wait for the
+ * last two, and the process that reports may be killed between any two steps. So nothing is
+ * reserved for the first report: each report makes all steps, until one has announced the failure.
+ *
+ * Why this is right, however many reports are made at a time, and wherever some of them stop:
+ *
+ * 1. `team`, `failure` and `order` change once, from 0, by a compare-and-swap. So all reports
+ *    continue the same record, and no rank ever reads another cause, code or order once it has read
+ *    one of them. A step that a report finds done needs no second value.
+ * 2. `failure` holds cause and code in one word, so they come from one report. It says that `team`
+ *    counts only if the report with this failure found its own team there, and `team` does not
+ *    change after that. So a team that a report stored before it was killed is not taken for the
+ *    team of another failure. If two threads fail on two teams at the same moment, the failure may
+ *    belong to no team; then the members of both teams return PEER.
+ * 3. Each report stores FAILED after the three words are set, and announces after it has stored
+ *    FAILED. So a rank that reads FAILED finds the three words, and a thread that reads the new
+ *    count of changes finds FAILED. To store FAILED or to announce twice does no harm.
+ * 4. A report returns only when the failure is announced. So if the reporter is killed earlier, the
+ *    next report of this rank announces it, such as that of the launcher, which reports each
+ *    process that ends, or of a rank that waits for this rank and watches it. */
 static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, enum tt_cause cause,
                  int code, uint64_t team)
 {
-    uint32_t none = TT_CAUSE_NONE;
-    if (!atomic_compare_exchange_strong(&rank_status->cause, &none, (uint32_t)cause)) return;
-    atomic_store(&rank_status->code, code);
-    atomic_store(&rank_status->team, team);
-    atomic_store(&rank_status->order, atomic_fetch_add(&job->order, 1) + 1);
+    uint64_t none = 0, failure = (uint64_t)(uint32_t)code << 32 | (uint64_t)cause;
+    uint32_t first = 0;
+    if (atomic_load(&rank_status->announced) == TT_RANK_FAILED) return;
+    if (store_team(rank_status, team)) failure |= TT_FAILURE_ON_TEAM;
+    atomic_compare_exchange_strong(&rank_status->failure, &none, failure);
+    if (atomic_load(&rank_status->order) == 0)
+        atomic_compare_exchange_strong(&rank_status->order, &first,
+                                       atomic_fetch_add(&job->order, 1) + 1);
     atomic_store(&rank_status->state, TT_RANK_FAILED);
-    announce_change(job);
+    announce_change(job, rank_status);
 }
 
 void tt_job_fail(struct tt_job_page *job, int rank, enum tt_cause cause, int code)
@@ -152,17 +202,19 @@ static void clear(struct tt_job_page *job, struct tt_common *common)
 
 void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank)
 {
+    struct tt_rank_status *rank_status = &common->rank[rank].rank_status;
     uint32_t joined = TT_RANK_JOINED;
-    atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
-    announce_change(job);
+    atomic_compare_exchange_strong(&rank_status->state, &joined, TT_RANK_LEFT);
+    announce_change(job, rank_status);
 }
 
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank)
 {
+    struct tt_rank_status *rank_status = &common->rank[rank].rank_status;
     uint32_t joined = TT_RANK_JOINED, here = ranks_here(job);
-    atomic_compare_exchange_strong(&common->rank[rank].rank_status.state, &joined, TT_RANK_LEFT);
+    atomic_compare_exchange_strong(&rank_status->state, &joined, TT_RANK_LEFT);
     atomic_fetch_sub(&job->rank[rank].clients, 1);
-    announce_change(job);
+    announce_change(job, rank_status);
     if (atomic_fetch_add(&common->gone, 1) + 1 == here) clear(job, common);
 }
 
@@ -242,9 +294,11 @@ struct tt_failure tt_common_failure(const struct tt_job_page *job, const struct 
                                     int rank)
 {
     const struct tt_rank_status *its = tt_common_rank_status(job, common, rank);
-    struct tt_failure failure = {.cause = (enum tt_cause)atomic_load(&its->cause),
-                                 .code = atomic_load(&its->code),
-                                 .team = atomic_load(&its->team)};
+    uint64_t word = atomic_load(&its->failure);
+    struct tt_failure failure = {.cause = (enum tt_cause)(word & TT_FAILURE_CAUSE),
+                                 .code = (int)(int32_t)(word >> 32),
+                                 .team = TT_NO_TEAM};
+    if (word & TT_FAILURE_ON_TEAM) failure.team = atomic_load(&its->team) - 1;
     failure.why = reason_for(common, failure.team);
     return failure;
 }
@@ -269,7 +323,7 @@ const struct tt_rank_status *tt_common_rank_status(const struct tt_job_page *job
     const struct tt_rank_status *its = &common->rank[rank].rank_status,
                                 *process = &job->rank[rank].rank_status;
     uint32_t here = atomic_load(&its->order), everywhere = atomic_load(&process->order);
-    bool left = atomic_load(&its->cause) == TT_CAUSE_LEFT;
+    bool left = tt_rank_cause(its) == TT_CAUSE_LEFT;
     return here && (left || !everywhere || here < everywhere) ? its : process;
 }
 
@@ -312,7 +366,7 @@ int tt_job_first_ended(const struct tt_job_page *job)
         const struct tt_rank_status *its = &job->rank[r].rank_status;
         if (atomic_load(&its->state) != TT_RANK_FAILED) continue;
         uint32_t order = atomic_load(&its->order);
-        if (!tt_cause_ends((enum tt_cause)atomic_load(&its->cause)) || order >= least) continue;
+        if (!tt_cause_ends(tt_rank_cause(its)) || order >= least) continue;
         first = r;
         least = order;
     }
@@ -322,9 +376,9 @@ int tt_job_first_ended(const struct tt_job_page *job)
 static char *cause_text(const struct tt_job_page *job, const struct tt_rank_status *rank_status,
                         int rank, char *buffer, size_t n)
 {
-    int code = atomic_load(&rank_status->code);
+    int code = tt_rank_code(rank_status);
     const char *host = job->rank[rank].host, *on = host[0] ? " on " : "";
-    switch ((enum tt_cause)atomic_load(&rank_status->cause)) {
+    switch (tt_rank_cause(rank_status)) {
     case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
     case TT_CAUSE_SIGNAL:
         snprintf(buffer, n, "rank %d died: signal %d (%s)", rank, code, strsignal(code));

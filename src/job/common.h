@@ -43,6 +43,10 @@ void tt_common_fail(struct tt_job_page *job, struct tt_common *common, int rank,
 void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Records that a rank of another node has left the client, and wakes all sleepers. */
 void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
+/* Completes a report of this rank's failure, or of its leaving, if the process that reported it was
+ * killed before it had woken the sleepers. To be called by a rank that finds the rank FAILED or
+ * LEFT, and does not report it itself. */
+void tt_common_announce(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Records as a failure that a rank has left although another rank still needs it. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
 

@@ -75,20 +75,40 @@ enum tt_cause {
     TT_CAUSE_SILENT   /* nothing came from its node in time */
 };
 
-/* The status of a rank. All other fields are set before state becomes FAILED. The first cause
- * stays. If two ranks failed, the one with the lower order failed first. */
+/* The status of a rank. All other fields but `announced` are set before state becomes FAILED. The
+ * first failure stays. If two ranks failed, the one with the lower order failed first.
+ *
+ * The process that reports a failure may be killed between any two stores. So the next report of
+ * the same rank completes what the first has left undone (common.c). */
 struct tt_rank_status {
-    _Atomic uint32_t state, cause; /* enum tt_rank_state, enum tt_cause */
-    /* depends on the cause: the signal, the exit code, the tutti_status, the tt_must_match, or the
-     * seconds in which nothing came */
-    _Atomic int32_t code;
-    /* the first failure of the node has order 1; 0: the rank has not failed */
-    _Atomic uint32_t order;
-    /* The team on which the rank got the error `code`; TT_NO_TEAM: the rank failed for another
-     * cause. */
+    _Atomic uint32_t state; /* enum tt_rank_state */
+    /* the last state that was announced to all sleepers: LEFT or FAILED; 0: none was */
+    _Atomic uint32_t announced;
+    /* how the rank failed, in one word: code 32 bits | team counts 1 bit | cause 16 bits; 0: it has
+     * not failed. tt_rank_cause and tt_rank_code read the word. */
+    _Atomic uint64_t failure;
+    /* 1 + the id of the team on which the rank got the error; it counts only if `failure` says
+     * so */
     _Atomic uint64_t team;
+    /* orders begin with 1, and some numbers may be left out; 0: the rank has not failed */
+    _Atomic uint32_t order;
 };
-#define TT_NO_TEAM UINT64_MAX /* no team has this id */
+#define TT_NO_TEAM UINT64_MAX                /* no team has this id */
+#define TT_FAILURE_CAUSE UINT64_C(0xffff)    /* the bits of `failure` with the cause */
+#define TT_FAILURE_ON_TEAM UINT64_C(0x10000) /* the bit that says that `team` counts */
+
+/* Returns why a rank failed; TT_CAUSE_NONE: it has not failed. */
+static inline enum tt_cause tt_rank_cause(const struct tt_rank_status *status)
+{
+    return (enum tt_cause)(atomic_load(&status->failure) & TT_FAILURE_CAUSE);
+}
+
+/* Returns a number that depends on the cause: the signal, the exit code, the tutti_status, the
+ * tt_must_match, or the seconds in which nothing came. */
+static inline int tt_rank_code(const struct tt_rank_status *status)
+{
+    return (int)(int32_t)(atomic_load(&status->failure) >> 32);
+}
 
 /* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
  * about to sleep; a thread that wakes them increments `wakes`. */
@@ -239,7 +259,7 @@ struct tt_job_page {
     int64_t stamp;
     int64_t common_at, common_bytes; /* offset of the table of clients, and bytes of one entry */
     _Alignas(TT_LINE) _Atomic uint32_t failures;
-    _Atomic uint32_t order; /* the greatest `order` of a failed rank */
+    _Atomic uint32_t order; /* the greatest `order` that a report has taken for a rank */
     /* the number of the client that was the last to get an entry in the table, and the index of
      * this entry, in the form that common.c describes */
     _Atomic uint64_t latest_client;

@@ -448,7 +448,7 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
 static bool may_live(const struct tt_fabric *f, int rank)
 {
     if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT) return true;
-    switch ((enum tt_cause)atomic_load(&tt_common_rank_status(f->job, f->common, rank)->cause)) {
+    switch (tt_rank_cause(tt_common_rank_status(f->job, f->common, rank))) {
     case TT_CAUSE_STATUS:
     case TT_CAUSE_SETTING:
     case TT_CAUSE_LEFT: return true;

@@ -243,6 +243,22 @@ static const char *argument_at(const struct tt_exec *exec, const char *memory)
     return in <= at && (out > at || in > out) ? "in" : "out";
 }
 
+/* If a member of the team has failed, returns PEER with the cause: the owner of an address may have
+ * got this error already, and have freed its buffer. Prefers the member that was the first rank of
+ * all to fail. Returns OK if no member has failed. */
+static tutti_status find_failed(const struct tt_team *t)
+{
+    char text[160];
+    const struct tt_fabric *f = t->fabric;
+    int first = tt_common_first_failed(f->job, f->common), failed = -1;
+    for (int r = 0; first >= 0 && r < t->map.p && failed != first; r++)
+        if (tt_common_state(f->job, f->common, t->job_rank[r]) == TT_RANK_FAILED)
+            failed = t->job_rank[r];
+    if (failed < 0) return TUTTI_OK;
+    return tt_fail(TUTTI_ERR_PEER, "%s",
+                   tt_common_cause_text(f->job, f->common, failed, text, sizeof text));
+}
+
 static tutti_status blame_owner(const struct tt_exec *exec, int owner, const char *call)
 {
     char text[512];
@@ -263,6 +279,7 @@ tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory
         return tt_fail(status, "%s of %s: %lld bytes at %p are no memory that can be %s",
                        argument_at(exec, memory), call, (long long)len, (void *)memory,
                        written ? "written" : "read");
+    TT_TRY(find_failed(exec->team));
     return blame_owner(exec, owner, call);
 }
 

@@ -264,9 +264,10 @@ void tt_access_open(struct tt_exec *exec);
 /* Handles the status of moving bytes between `memory` of this rank and a buffer of rank `owner` of
  * the job. `written`: `memory` was to be written. If the status is ARG, one of the two addresses is
  * not mapped, or cannot be accessed in this way. If that is `memory`, sets an error text that names
- * the argument of the call in which it lies, and returns ARG. Otherwise marks the owner as failed
- * in this client, with the reason in tutti_error(), and returns PEER. Returns any other status
- * unchanged. */
+ * the argument of the call in which it lies, and returns ARG. Otherwise, if a member of the team
+ * has failed, returns PEER with the cause, because the owner may have freed its buffer after that.
+ * Otherwise marks the owner as failed in this client, with the reason in tutti_error(), and returns
+ * PEER. Returns any other status unchanged. */
 tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
                              bool written, tutti_status status);
 /* Whether a range of another rank is accessed by plain loads and stores, so that the fabric does

@@ -278,7 +278,7 @@ static void add_failure(struct roll_text *t, const struct tt_roll *roll, int ran
     const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank),
                                 *process = &roll->job->rank[rank].rank_status;
     add_cause(t, rank, tt_common_cause_text(roll->job, roll->common, rank, text, sizeof text));
-    if (its == process || !tt_cause_ends((enum tt_cause)atomic_load(&process->cause))) return;
+    if (its == process || !tt_cause_ends(tt_rank_cause(process))) return;
     add(t, "; ");
     add_cause(t, rank, tt_job_cause_text(roll->job, rank, text, sizeof text));
 }
@@ -289,7 +289,7 @@ static void add_status(struct roll_text *t, const struct tt_roll *roll, int rank
 {
     const struct tt_rank_status *its = tt_common_rank_status(roll->job, roll->common, rank);
     add(t, "%s calls fail: %s; ", t->several ? "their" : "its",
-        tutti_status_text((tutti_status)atomic_load(&its->code)));
+        tutti_status_text((tutti_status)tt_rank_code(its)));
 }
 
 /* Returns a text if the process is gone or has ended, else NULL. `state` is also 0 while the
@@ -313,8 +313,7 @@ static bool is_active(const struct tt_roll *roll, int rank)
     if (!r->here || process_fault(r, false)) return false;
     if (state != TT_RANK_FAILED) return state != TT_RANK_LEFT;
     return atomic_load(&process->state) != TT_RANK_FAILED &&
-           atomic_load(&tt_common_rank_status(roll->job, roll->common, rank)->cause) ==
-               TT_CAUSE_STATUS;
+           tt_rank_cause(tt_common_rank_status(roll->job, roll->common, rank)) == TT_CAUSE_STATUS;
 }
 
 /* Returns the time at which the rank completed the collective that its text names as its last one,

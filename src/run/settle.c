@@ -241,14 +241,11 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
-/* Whether the rank has left in order or exited with code 0. The code is stored before the state, so
- * it is known if the state shows the end of the process. */
+/* Whether the rank has left in order or exited with code 0. */
 static bool ended_well(const struct tt_rank_status *rank_status)
 {
-    uint32_t cause = atomic_load(&rank_status->cause);
-    bool failed = atomic_load(&rank_status->state) == TT_RANK_FAILED;
-    return cause == TT_CAUSE_LEFT ||
-           (cause == TT_CAUSE_EXIT && failed && atomic_load(&rank_status->code) == 0);
+    enum tt_cause cause = tt_rank_cause(rank_status);
+    return cause == TT_CAUSE_LEFT || (cause == TT_CAUSE_EXIT && tt_rank_code(rank_status) == 0);
 }
 
 /* Whether member r is on this node and has ended in order without beginning this rank's last
@@ -283,8 +280,7 @@ static bool lost_leaver(const struct tt_team *t)
     const struct tt_fabric *f = t->fabric;
     if (t->broken != TUTTI_ERR_PEER || t->culprit < 0 || t->next == 0) return false;
     if (t->state == TT_TEAM_DEPARTED || t->given_up) return false;
-    return atomic_load(&tt_common_rank_status(f->job, f->common, t->culprit)->cause) ==
-           TT_CAUSE_LEFT;
+    return tt_rank_cause(tt_common_rank_status(f->job, f->common, t->culprit)) == TT_CAUSE_LEFT;
 }
 
 /* Returns the error of a team that broke while this rank was in no call: a mismatch, or PEER for a

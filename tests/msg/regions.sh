@@ -10,4 +10,6 @@ if [ "${1:-}" = wire ]; then
     TUTTI_WIRE=1 tutti run --timeout 3000 -n 2 "$regions"
     TUTTI_WIRE=1 TUTTI_REMOTE_KEYS=1 UCX_TLS=tcp,self tutti run --timeout 3000 -n 2 "$regions"
 fi
+export TUTTI_READ_COST=1 # the kernel moves long messages
 tutti run --timeout 3000 -n 2 "$regions" unmapped
+TUTTI_ALGORITHM=bcast=direct tutti run --timeout 3000 -n 3 --on-failure=continue "$regions" dead

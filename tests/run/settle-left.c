@@ -58,7 +58,7 @@ static void await_leaving(const struct tt_fabric *f)
 {
     const struct tt_rank_status *its = &f->common->rank[0].rank_status;
     while (atomic_load(&its->state) != TT_RANK_FAILED) sched_yield();
-    EXPECT(atomic_load(&its->cause) == TT_CAUSE_LEFT);
+    EXPECT(tt_rank_cause(its) == TT_CAUSE_LEFT);
 }
 
 static void one_rank(tutti_client *client, void *arg)
