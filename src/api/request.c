@@ -395,13 +395,12 @@ static void enlist(tutti_request *request)
     request->team->requests = request;
 }
 
-static void free_packed(tutti_request *request)
+/* Whether another member may still read the packed elements of the request (tt_packed_park). */
+static bool must_park(const tutti_request *request)
 {
-    struct tt_packed *k = request->packed;
-    if (k && !k->arena && request->team->run.broken != TUTTI_OK)
-        tt_packed_park(k);
-    else
-        tt_packed_free(k);
+    const struct tt_packed *k = request->packed;
+    return k && !k->arena && request->team->run.broken != TUTTI_OK &&
+           tt_exec_is_known(request->exec);
 }
 
 void tt_request_delete(tutti_request *request)
@@ -410,9 +409,13 @@ void tt_request_delete(tutti_request *request)
     if (request->next) request->next->link = request->link;
     request->exec->state = TT_EXEC_IDLE;
     tt_exec_settle_debt(request->exec);
+    bool parks = must_park(request);
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
-    free_packed(request);
+    if (parks)
+        tt_packed_park(request->packed);
+    else
+        tt_packed_free(request->packed);
     free_request(request);
 }
 
@@ -571,7 +574,9 @@ tutti_status tutti_start(tutti_request *request)
         return tt_fail(TUTTI_ERR_ARG,
                        "the request is under way already: complete it first, by "
                        "tutti_wait or by tutti_test until it returns anything but TUTTI_AGAIN");
-    if (tt_unlikely(request->packed != NULL)) tt_packed_begin(request->packed);
+    /* On a broken team the execution ends at once, so nothing reads packed elements. */
+    if (tt_unlikely(request->packed != NULL) && request->team->run.broken == TUTTI_OK)
+        tt_packed_begin(request->packed);
     request->under_way = true;
     if (!request->exec->blocks) tt_exec_owe(request->exec);
     tt_exec_start(request->exec);
