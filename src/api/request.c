@@ -291,7 +291,7 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
 {
     if (tt_unlikely(!prepared->spare)) {
         if (!(prepared->spare = exec_for(team, prepared)))
-            return cannot_start(team, TUTTI_ERR_MEMORY);
+            return cannot_start(team, tt_error_status());
         tt_exec_block(prepared->spare);
     }
     bind(prepared->spare, prepared, args);
@@ -370,6 +370,7 @@ static void free_request(tutti_request *request)
     tt_handle_free(&handles, request);
 }
 
+/* Returns NULL after an error (tt_error_status). */
 static tutti_request *new_request(tutti_team *team, const struct tt_call *call,
                                   struct tt_prepared *prepared)
 {
@@ -425,8 +426,9 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     if (!prepared->owned) prepared->uses++;
     tutti_request *made = new_request(team, &args->call, prepared);
     if (!made) {
+        tutti_status status = tt_error_status();
         tt_prepared_drop(prepared);
-        return TUTTI_ERR_MEMORY;
+        return status;
     }
     struct tt_args kept = {.call = made->call, .in = args->in, .out = args->out, .op = args->op};
     bind(made->exec, prepared, &kept);
