@@ -49,7 +49,7 @@ static tutti_status check_op(struct tt_args *args)
 static tutti_status check_place(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    if (args->out == TUTTI_IN_PLACE)
+    if (args->out == TUTTI_IN_PLACE && !tt_call_ignores(c, true, team->run.me))
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (!c->in_place) return TUTTI_OK;
@@ -466,6 +466,9 @@ static tutti_status check_shared(const struct tt_fabric *f, const char *which, c
 
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args)
 {
-    TT_TRY(check_shared(team->run.fabric, "in", args->in));
-    return check_shared(team->run.fabric, "out", args->out);
+    const struct tt_call *c = &args->call;
+    int me = team->run.me;
+    if (!tt_call_ignores(c, false, me)) TT_TRY(check_shared(team->run.fabric, "in", args->in));
+    if (!tt_call_ignores(c, true, me)) TT_TRY(check_shared(team->run.fabric, "out", args->out));
+    return TUTTI_OK;
 }

@@ -194,12 +194,14 @@ static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
 }
 
 /* Checks the buffers against the sizes that the plan needs. */
-static inline tutti_status check_buffers(const struct tt_prepared *p, const struct tt_args *args)
+static inline tutti_status check_buffers(const tutti_team *team, const struct tt_prepared *p,
+                                         const struct tt_args *args)
 {
     int64_t in = args->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
     if (tt_unlikely((in > 0 && !args->in) || (out > 0 && !args->out)))
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !args->in ? "in" : tt_args_out(args));
-    if (tt_unlikely(args->out == TUTTI_IN_PLACE))
+    if (tt_unlikely(args->out == TUTTI_IN_PLACE) &&
+        !tt_call_ignores(&args->call, true, team->run.me))
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (tt_unlikely(in > 0 && out > 0 && overlap(args->in, in, args->out, out)))
@@ -259,7 +261,7 @@ static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struc
          * that, so `given` is set again */
         set_given(&given, team, args);
     TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
-    if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
+    if ((*prepared)->trial && check_buffers(team, *prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
 }
@@ -277,7 +279,7 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
         *prepared = TT_COUNTING >> args->call.coll & 1 ? find_repeat(team, args)
                                                        : tt_cache_find(&team->cache, &args->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
-    tutti_status status = check_buffers(*prepared, args);
+    tutti_status status = check_buffers(team, *prepared, args);
     if (tt_unlikely(status != TUTTI_OK && (*prepared)->owned)) tt_prepared_drop(*prepared);
     return status;
 }
@@ -483,9 +485,8 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
 static tutti_status find_steady(tutti_team *team, struct tt_args *args,
                                 struct tt_prepared **prepared)
 {
-    args->call.in_place = args->in == TUTTI_IN_PLACE;
     TT_TRY(make_shape(team, args, prepared));
-    tutti_status status = check_buffers(*prepared, args);
+    tutti_status status = check_buffers(team, *prepared, args);
     if (status != TUTTI_OK) tt_prepared_drop(*prepared);
     return status;
 }
@@ -493,6 +494,7 @@ static tutti_status find_steady(tutti_team *team, struct tt_args *args,
 static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_prepared *prepared;
+    args->call.in_place = args->in == TUTTI_IN_PLACE;
     if (args->call.shared) TT_TRY(tt_args_shared(team, args));
     if (tt_unlikely(args->call.steady))
         TT_TRY(find_steady(team, args, &prepared));

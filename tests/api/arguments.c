@@ -92,7 +92,7 @@ static void test_scans(void **state)
     refused(tutti_scan(team, x, y, -1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
     refused(tutti_exscan(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
     refused(tutti_exscan(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
-    refused(tutti_exscan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
+    refused(tutti_scan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "allowed only as in");
     refused(tutti_exscan(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "out is NULL");
