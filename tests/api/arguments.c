@@ -111,13 +111,22 @@ static void test_scans(void **state)
 
 static void test_exchanges(void **state)
 {
+    const tutti_type i64 = TUTTI_I64;
     int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
     int64_t beyond[1] = {INT64_MAX / 8 - 100}; /* the number of bytes still fits in 64 bits, but no
                                                 * address is so large */
     (void)state;
     refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_I64), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, c, NULL, TUTTI_I64), TUTTI_ERR_ARG,
-            "displs is NULL");
+            "out_displs is NULL");
+    refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, bad, d, TUTTI_I64), TUTTI_ERR_ARG,
+            "out_counts[0] or out_displs[0] is negative");
+    refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, NULL, c, d, TUTTI_I64), TUTTI_ERR_ARG,
+            "out is NULL");
+    refused(tutti_alltoallw(team, TUTTI_IN_PLACE, NULL, NULL, NULL, y, c, far, &i64), TUTTI_ERR_ARG,
+            "out_counts[0] and out_displs[0] overflow");
+    refused(tutti_alltoallw(team, TUTTI_IN_PLACE, NULL, NULL, NULL, y, c, d, NULL), TUTTI_ERR_ARG,
+            "out_types is NULL");
     refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
@@ -162,6 +171,8 @@ static void test_blocks(void **state)
     refused(tutti_reduce_scatter_init(team, x, y, c, TUTTI_I64, TUTTI_SUM, TUTTI_REQUEST_SHARED,
                                       &request),
             TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    refused(tutti_bcast_init(team, &x, 1, TUTTI_F64, 0, TUTTI_REQUEST_SHARED, &request),
+            TUTTI_ERR_ARG, "buffer is not memory from tutti_alloc");
     still_works();
     assert_int_equal(tutti_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM), TUTTI_OK);
     assert_true(y[0] == 1 && y[1] == 2);
@@ -268,6 +279,8 @@ static void test_requests(void **state)
     refused(
         tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, TUTTI_REQUEST_SHARED, &request),
         TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    refused(tutti_bcast_init(team, &x, 1, TUTTI_F64, 0, TUTTI_REQUEST_SHARED, &request),
+            TUTTI_ERR_ARG, "buffer is not memory from tutti_alloc");
     refused(tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
             "request is NULL");
     refused(tutti_start(NULL), TUTTI_ERR_ARG, "NULL");
