@@ -308,7 +308,10 @@ static void test_memory(void **state)
     refused(tutti_alloc(client, 8, NULL), TUTTI_ERR_ARG, "memory is NULL");
     refused(tutti_alloc(NULL, 8, &memory), TUTTI_ERR_ARG, "client is NULL");
     assert_null(strstr(tutti_error(), "memory"));
-    refused(tutti_alloc(client, (size_t)1 << 62, &memory), TUTTI_ERR_LIMIT, "shared memory");
+    refused(tutti_alloc(client, ((size_t)1 << 50) + 1, &memory), TUTTI_ERR_LIMIT,
+            "no 1125899906842625 bytes of shared memory");
+    refused(tutti_alloc(client, INT64_MAX, &memory), TUTTI_ERR_LIMIT,
+            "no 9223372036854775807 bytes of shared memory");
     refused(tutti_free(client, &here), TUTTI_ERR_ARG, "tutti_alloc");
     assert_int_equal(tutti_alloc(client, 10000, &memory), TUTTI_OK);
     for (int i = 0; i < 10000; i++) assert_int_equal(((char *)memory)[i], 0);
