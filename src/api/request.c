@@ -549,6 +549,8 @@ tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned
 
 tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
+    TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tt_collective_start(team, args, request));
     tutti_status status = make_request(team, args, request);
     if (status != TUTTI_OK) return cannot_start(team, status);
     return tutti_start(*request);

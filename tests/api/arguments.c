@@ -457,6 +457,42 @@ static void test_no_memory(void **state)
     assert_true(failed > 5);
 }
 
+/* Makes a call whose first allocation fails, and expects MEMORY. */
+#define LACKS_MEMORY(call)                                                                         \
+    do {                                                                                           \
+        tt_memory_fail_at(0);                                                                      \
+        tutti_status got = (call);                                                                 \
+        tt_memory_fail_at(-1);                                                                     \
+        refused(got, TUTTI_ERR_MEMORY, "no memory");                                               \
+    } while (0)
+
+/* Checks that a call that lacks memory breaks its team only if it is not persistent, because
+ * preparing a call is local. Threads share the client, so an assertion fails if a call breaks the
+ * team without holding the client's lock. */
+static void test_broken_teams(void **state)
+{
+    int one = 1;
+    double x = 1, y[2] = {0};
+    tutti_client *c;
+    tutti_team *line, *copy;
+    tutti_request *r;
+    (void)state;
+    assert_int_equal(tutti_init(&c), TUTTI_OK);
+    assert_int_equal(tutti_client_share(c), TUTTI_OK);
+    assert_int_equal(tutti_team_cart(tutti_world(c), 1, &one, &one, TUTTI_CART_LAST_FASTEST, &line),
+                     TUTTI_OK);
+    assert_int_equal(tutti_team_dup(line, &copy), TUTTI_OK);
+    LACKS_MEMORY(tutti_neighbor_allgather_init(line, &x, y, 1, TUTTI_F64, 0, &r));
+    LACKS_MEMORY(tutti_allreduce_init(line, &x, y, 1, TUTTI_F64, TUTTI_SUM, 0, &r));
+    assert_int_equal(tutti_neighbor_allgather(line, &x, y, 1, TUTTI_F64), TUTTI_OK);
+    assert_true(y[0] == 1 && y[1] == 1);
+    LACKS_MEMORY(tutti_ineighbor_allgather(line, &x, y, 1, TUTTI_F64, &r));
+    LACKS_MEMORY(tutti_iallreduce(copy, &x, y, 1, TUTTI_F64, TUTTI_SUM, &r));
+    assert_int_equal(tutti_barrier(line), TUTTI_ERR_MEMORY);
+    assert_int_equal(tutti_barrier(copy), TUTTI_ERR_MEMORY);
+    assert_int_equal(tutti_finalize(c), TUTTI_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_calls_of_types), cmocka_unit_test(test_requests),
         cmocka_unit_test(test_memory),         cmocka_unit_test(test_contexts),
         cmocka_unit_test(test_teams),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_broken_teams),
     };
     if (tutti_init(&client) != TUTTI_OK) return 1;
     team = tutti_world(client);
