@@ -181,7 +181,8 @@ tutti_status tt_counts_prepare(tutti_team *team, const struct tt_args *args,
  * tt_prepared_drop. Errors: those of tt_prepare. */
 tutti_status tt_prepare_given(tutti_team *team, const struct tt_call *call,
                               const struct tt_as_given *given, struct tt_prepared **prepared);
-/* Checks that both buffers lie in memory that the other ranks map. Errors: ARG. */
+/* Checks that the buffers lie in memory that the other ranks map, except for buffers that this rank
+ * ignores. The call need not be checked before, but call.in_place must be set. Errors: ARG. */
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args);
 /* Returns the name of the call's output buffer (`out` in struct tt_args), for error messages. */
 static inline const char *tt_args_out(const struct tt_args *args)

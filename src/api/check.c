@@ -49,7 +49,7 @@ static tutti_status check_op(struct tt_args *args)
 static tutti_status check_place(const tutti_team *team, const struct tt_args *args)
 {
     const struct tt_call *c = &args->call;
-    if (args->out == TUTTI_IN_PLACE)
+    if (args->out == TUTTI_IN_PLACE && !tt_call_ignores(c, true, team->run.me))
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (!c->in_place) return TUTTI_OK;
@@ -82,10 +82,18 @@ static bool beyond_memory(const void *buffer, int64_t bytes)
 }
 
 /* The names of the arguments in error messages: PREFIXcounts, PREFIXdispls, and the name of the
- * buffer. */
+ * buffer. If `prefix` is NULL, the user has given one count, n, for all pieces. */
 struct check_names {
     const char *prefix, *buffer;
 };
+
+/* Returns the error that piece r ends beyond the largest offset or address. */
+static tutti_status overflows(struct check_names name, int r)
+{
+    if (!name.prefix) return tt_fail(TUTTI_ERR_ARG, "n is too large for %s", name.buffer);
+    return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", name.prefix, r,
+                   name.prefix, r);
+}
 
 static tutti_status check_list(struct check_names name, const int64_t *counts,
                                const int64_t *displs, const void *buffer, int p, int64_t sz,
@@ -102,8 +110,7 @@ static tutti_status check_list(struct check_names name, const int64_t *counts,
                            prefix, r, prefix, r, (long long)counts[r], (long long)displs[r]);
         if (__builtin_add_overflow(counts[r], displs[r], &end) ||
             __builtin_mul_overflow(end, sz, &bytes) || beyond_memory(buffer, bytes))
-            return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r,
-                           prefix, r);
+            return overflows(name, r);
         if (counts[r] > 0 && !buffer) return tt_fail(TUTTI_ERR_ARG, "%s is NULL", name.buffer);
         if (counts[r] == 0) continue;
         if (displs[r] < behind) *ascend = false;
@@ -246,7 +253,8 @@ static tutti_status check_lists(const tutti_team *team, struct tt_args *args)
     bool ascend;
     bool pairs = c->coll == TT_COLL_alltoallv;
     struct check_names in = {"in_", "in"}, out = {pairs ? "out_" : "", "out"};
-    if (pairs) TT_TRY(check_list(in, c->in_counts, c->in_displs, args->in, p, c->sz, &ascend));
+    if (pairs && !args->exchanges_in_place)
+        TT_TRY(check_list(in, c->in_counts, c->in_displs, args->in, p, c->sz, &ascend));
     TT_TRY(check_list(out, c->out_counts, c->out_displs, args->out, p, c->sz, &ascend));
     int me = team->run.me;
     if (pairs && c->in_counts[me] != c->out_counts[me])
@@ -339,19 +347,17 @@ static tutti_status check_rooted(const tutti_team *team, struct tt_args *args)
 static tutti_status check_typed(struct check_names name, const void *buffer, int r, int64_t n,
                                 int64_t at, tutti_type type)
 {
-    const char *prefix = name.prefix;
     const struct tt_layout *l = tt_layout_find(type);
     int64_t bytes, end;
     if (n == 0) return TUTTI_OK;
     if (!l)
         return tt_fail(TUTTI_ERR_ARG,
                        "%stypes[%d] is %d (allowed: the %d basic types and live derived types)",
-                       prefix, r, (int)type, TUTTI_TYPES);
+                       name.prefix, r, (int)type, TUTTI_TYPES);
     if (__builtin_mul_overflow(n, l->packed, &bytes) ||
         __builtin_mul_overflow(n, l->extent, &end) || __builtin_add_overflow(end, at, &end) ||
         __builtin_add_overflow(end, tt_max(l->end, 0), &end) || beyond_memory(buffer, end))
-        return tt_fail(TUTTI_ERR_ARG, "%scounts[%d] and %sdispls[%d] overflow", prefix, r, prefix,
-                       r);
+        return overflows(name, r);
     return TUTTI_OK;
 }
 
@@ -408,14 +414,28 @@ static tutti_status check_typed_in_out(const struct tt_args *args, int in_n, int
     return check_two(&in, &out);
 }
 
+/* Returns the names of the arguments that describe the output (`out`) or the input of an alltoallw
+ * or of a neighbourhood collective. */
+static struct check_names names_of(const struct tt_args *args, bool out)
+{
+    static const char *const prefixes[][2] = {[TT_NEIGHBOR_allgather] = {NULL, NULL},
+                                              [TT_NEIGHBOR_allgatherv] = {NULL, ""},
+                                              [TT_NEIGHBOR_alltoall] = {NULL, NULL},
+                                              [TT_NEIGHBOR_alltoallv] = {"in_", "out_"},
+                                              [TT_NEIGHBOR_alltoallw] = {"in_", "out_"}};
+    int which = args->in_ranks ? (int)(args->call.type - TT_TYPE_NEIGHBORS) : TT_NEIGHBOR_alltoallw;
+    return (struct check_names){prefixes[which][out], out ? "out" : "in"};
+}
+
 static tutti_status check_each_type(const tutti_team *team, struct tt_args *args)
 {
     struct tt_call *c = &args->call;
-    struct check_names in = {"in_", "in"}, out = {"out_", "out"};
+    struct check_names in = names_of(args, false), out = names_of(args, true);
     int p = team->run.map.p;
     int in_n = args->in_ranks ? args->in_n : p, out_n = args->out_ranks ? args->out_n : p;
     TT_TRY(check_place(team, args));
-    TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, in_n));
+    if (!args->exchanges_in_place)
+        TT_TRY(check_typed_list(in, c->in_counts, c->in_displs, args->in_types, args->in, in_n));
     TT_TRY(check_typed_list(out, c->out_counts, c->out_displs, args->out_types, args->out, out_n));
     TT_TRY(check_typed_apart(args, out_n));
     return check_typed_in_out(args, in_n, out_n);
@@ -466,6 +486,10 @@ static tutti_status check_shared(const struct tt_fabric *f, const char *which, c
 
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args)
 {
-    TT_TRY(check_shared(team->run.fabric, "in", args->in));
-    return check_shared(team->run.fabric, "out", args->out);
+    const struct tt_call *c = &args->call;
+    int me = team->run.me;
+    if (!tt_call_ignores(c, false, me)) TT_TRY(check_shared(team->run.fabric, "in", args->in));
+    if (!tt_call_ignores(c, true, me))
+        TT_TRY(check_shared(team->run.fabric, tt_args_out(args), args->out));
+    return TUTTI_OK;
 }

@@ -503,6 +503,13 @@ tutti_status tutti_exscan_init(tutti_team *team, const void *in, void *out, int6
     return tt_collective_init(team, &args, flags, request);
 }
 
+/* Returns this rank's count in a gatherv or scatterv: 0 in place, where the argument n may have any
+ * value. */
+static inline int64_t own_n(const void *in, int64_t n)
+{
+    return in == TUTTI_IN_PLACE ? 0 : n;
+}
+
 static inline struct tt_args gatherv_of(const void *in, int64_t n, void *out, const int64_t *counts,
                                         const int64_t *displs, tutti_type type, int root)
 {
@@ -510,7 +517,7 @@ static inline struct tt_args gatherv_of(const void *in, int64_t n, void *out, co
         .call = {.commutes = true, .coll = TT_COLL_gatherv, .type = type, .root = root},
         .in = in,
         .out = out,
-        .n = n,
+        .n = own_n(in, n),
         .counts = counts,
         .displs = displs};
 }
@@ -546,7 +553,7 @@ static inline struct tt_args scatterv_of(const void *in, const int64_t *counts,
         .call = {.commutes = true, .coll = TT_COLL_scatterv, .type = type, .root = root},
         .in = in,
         .out = out,
-        .n = n,
+        .n = own_n(in, n),
         .counts = counts,
         .displs = displs};
 }

@@ -146,9 +146,25 @@ static tutti_status fill(tutti_team *team, const struct neighbor_call *c,
     return set_lists(&c->to, out);
 }
 
+/* Returns MEMORY. Breaks the team if other ranks wait for this rank in the call. While a persistent
+ * call is prepared, they wait only if a forced algorithm lets the ranks exchange their counts
+ * first. */
+static tutti_status no_memory(tutti_team *team, const struct neighbor_form *f)
+{
+    const struct tt_call like = {.coll = TT_COLL_alltoallv, .commutes = true};
+    const struct tt_algorithm *first = NULL;
+    bool waits = f->form != NEIGHBOR_INIT ||
+                 tt_choose_first(&like, &team->run.map, &first) != TUTTI_OK || first;
+    tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for the neighbours' pieces");
+    if (waits) tt_team_break(&team->run, status);
+    return status;
+}
+
 static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighbor_form f)
 {
     struct neighbor_lists in = {0}, out = {0};
+    TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, call(team, c, f));
     TT_TRY(tutti_team_destinations(team, NULL, 0, &in.n));
     TT_TRY(tutti_team_sources(team, NULL, 0, &out.n));
     if (c.in == TUTTI_IN_PLACE)
@@ -157,11 +173,7 @@ static tutti_status call(tutti_team *team, struct neighbor_call c, struct neighb
     size_t n = (size_t)in.n, all = n + (size_t)out.n;
     size_t each = 2 * sizeof(int64_t) + sizeof(tutti_type) + sizeof(int);
     int64_t *at = tt_alloc((all + 1) * each);
-    if (!at) {
-        tutti_status status = tt_fail(TUTTI_ERR_MEMORY, "no memory for the neighbours' pieces");
-        tt_team_break(&team->run, status);
-        return status;
-    }
+    if (!at) return no_memory(team, &f);
     tutti_type *types = (tutti_type *)(at + 2 * all);
     int *ranks = (int *)(types + all);
     in = (struct neighbor_lists){at, at + all, types, ranks, in.n};

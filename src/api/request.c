@@ -194,12 +194,14 @@ static inline bool overlap(const void *a, int64_t an, const void *b, int64_t bn)
 }
 
 /* Checks the buffers against the sizes that the plan needs. */
-static inline tutti_status check_buffers(const struct tt_prepared *p, const struct tt_args *args)
+static inline tutti_status check_buffers(const tutti_team *team, const struct tt_prepared *p,
+                                         const struct tt_args *args)
 {
     int64_t in = args->call.in_place ? 0 : p->in_bytes, out = p->out_bytes;
     if (tt_unlikely((in > 0 && !args->in) || (out > 0 && !args->out)))
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", in > 0 && !args->in ? "in" : tt_args_out(args));
-    if (tt_unlikely(args->out == TUTTI_IN_PLACE))
+    if (tt_unlikely(args->out == TUTTI_IN_PLACE) &&
+        !tt_call_ignores(&args->call, true, team->run.me))
         return tt_fail(TUTTI_ERR_ARG, "%s is TUTTI_IN_PLACE (allowed only as in)",
                        tt_args_out(args));
     if (tt_unlikely(in > 0 && out > 0 && overlap(args->in, in, args->out, out)))
@@ -259,7 +261,7 @@ static __attribute__((noinline)) tutti_status make_shape(tutti_team *team, struc
          * that, so `given` is set again */
         set_given(&given, team, args);
     TT_TRY(shape_of(team, args, tt_call_counts(&args->call) ? &given : NULL, prepared));
-    if ((*prepared)->trial && check_buffers(*prepared, args) == TUTTI_OK)
+    if ((*prepared)->trial && check_buffers(team, *prepared, args) == TUTTI_OK)
         return begin_measured(team, *prepared);
     return TUTTI_OK;
 }
@@ -277,7 +279,7 @@ static inline tutti_status find_shape(tutti_team *team, struct tt_args *args,
         *prepared = TT_COUNTING >> args->call.coll & 1 ? find_repeat(team, args)
                                                        : tt_cache_find(&team->cache, &args->call);
     if (tt_unlikely(!*prepared)) TT_TRY(make_shape(team, args, prepared));
-    tutti_status status = check_buffers(*prepared, args);
+    tutti_status status = check_buffers(team, *prepared, args);
     if (tt_unlikely(status != TUTTI_OK && (*prepared)->owned)) tt_prepared_drop(*prepared);
     return status;
 }
@@ -291,7 +293,7 @@ static tutti_status run_spare(tutti_team *team, struct tt_prepared *prepared,
 {
     if (tt_unlikely(!prepared->spare)) {
         if (!(prepared->spare = exec_for(team, prepared)))
-            return cannot_start(team, TUTTI_ERR_MEMORY);
+            return cannot_start(team, tt_error_status());
         tt_exec_block(prepared->spare);
     }
     bind(prepared->spare, prepared, args);
@@ -370,6 +372,7 @@ static void free_request(tutti_request *request)
     tt_handle_free(&handles, request);
 }
 
+/* Returns NULL after an error (tt_error_status). */
 static tutti_request *new_request(tutti_team *team, const struct tt_call *call,
                                   struct tt_prepared *prepared)
 {
@@ -395,13 +398,12 @@ static void enlist(tutti_request *request)
     request->team->requests = request;
 }
 
-static void free_packed(tutti_request *request)
+/* Whether another member may still read the packed elements of the request (tt_packed_park). */
+static bool must_park(const tutti_request *request)
 {
-    struct tt_packed *k = request->packed;
-    if (k && !k->arena && request->team->run.broken != TUTTI_OK)
-        tt_packed_park(k);
-    else
-        tt_packed_free(k);
+    const struct tt_packed *k = request->packed;
+    return k && !k->arena && request->team->run.broken != TUTTI_OK &&
+           tt_exec_is_known(request->exec);
 }
 
 void tt_request_delete(tutti_request *request)
@@ -410,9 +412,13 @@ void tt_request_delete(tutti_request *request)
     if (request->next) request->next->link = request->link;
     request->exec->state = TT_EXEC_IDLE;
     tt_exec_settle_debt(request->exec);
+    bool parks = must_park(request);
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
-    free_packed(request);
+    if (parks)
+        tt_packed_park(request->packed);
+    else
+        tt_packed_free(request->packed);
     free_request(request);
 }
 
@@ -422,8 +428,9 @@ static tutti_status request_of(tutti_team *team, struct tt_args *args, struct tt
     if (!prepared->owned) prepared->uses++;
     tutti_request *made = new_request(team, &args->call, prepared);
     if (!made) {
+        tutti_status status = tt_error_status();
         tt_prepared_drop(prepared);
-        return TUTTI_ERR_MEMORY;
+        return status;
     }
     struct tt_args kept = {.call = made->call, .in = args->in, .out = args->out, .op = args->op};
     bind(made->exec, prepared, &kept);
@@ -478,9 +485,8 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
 static tutti_status find_steady(tutti_team *team, struct tt_args *args,
                                 struct tt_prepared **prepared)
 {
-    args->call.in_place = args->in == TUTTI_IN_PLACE;
     TT_TRY(make_shape(team, args, prepared));
-    tutti_status status = check_buffers(*prepared, args);
+    tutti_status status = check_buffers(team, *prepared, args);
     if (status != TUTTI_OK) tt_prepared_drop(*prepared);
     return status;
 }
@@ -488,6 +494,7 @@ static tutti_status find_steady(tutti_team *team, struct tt_args *args,
 static tutti_status make_plain(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     struct tt_prepared *prepared;
+    args->call.in_place = args->in == TUTTI_IN_PLACE;
     if (args->call.shared) TT_TRY(tt_args_shared(team, args));
     if (tt_unlikely(args->call.steady))
         TT_TRY(find_steady(team, args, &prepared));
@@ -542,6 +549,8 @@ tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned
 
 tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
+    TT_TRY_HANDLE(team);
+    TT_LOCKED(team->client->lock, tt_collective_start(team, args, request));
     tutti_status status = make_request(team, args, request);
     if (status != TUTTI_OK) return cannot_start(team, status);
     return tutti_start(*request);
@@ -571,7 +580,9 @@ tutti_status tutti_start(tutti_request *request)
         return tt_fail(TUTTI_ERR_ARG,
                        "the request is under way already: complete it first, by "
                        "tutti_wait or by tutti_test until it returns anything but TUTTI_AGAIN");
-    if (tt_unlikely(request->packed != NULL)) tt_packed_begin(request->packed);
+    /* On a broken team the execution ends at once, so nothing reads packed elements. */
+    if (tt_unlikely(request->packed != NULL) && request->team->run.broken == TUTTI_OK)
+        tt_packed_begin(request->packed);
     request->under_way = true;
     if (!request->exec->blocks) tt_exec_owe(request->exec);
     tt_exec_start(request->exec);

@@ -299,8 +299,8 @@ static int64_t free_before(const struct tt_store *s, int64_t end)
 
 /* Gets a grant, so that this rank has a hole of `bytes` bytes. Asks for at least half of what the
  * rank was granted before, so that the rank needs few grants. If that would be over a quarter of
- * what is left for all ranks, asks only for what is necessary. */
-static tutti_status grow(const struct tt_arena *a, int64_t bytes)
+ * what is left for all ranks, asks only for what is necessary. `wanted` is for the error text. */
+static tutti_status grow(const struct tt_arena *a, int64_t bytes, int64_t wanted)
 {
     struct tt_store *s = a->store;
     int64_t end = tt_segment_end(a->segment), more;
@@ -310,7 +310,7 @@ static tutti_status grow(const struct tt_arena *a, int64_t bytes)
         int64_t need = tt_round_up(bytes - free_before(s, end), TT_GRAIN);
         more = tt_max(need, tt_round_up(s->granted / 2, TT_GRAIN));
         if (more > left / 4) more = need;
-        status = tt_segment_grant(a->segment, &end, more);
+        status = tt_segment_grant(a->segment, &end, more, wanted);
     } while (status == TUTTI_AGAIN);
     if (status != TUTTI_OK) return status;
     s->granted += more;
@@ -328,13 +328,13 @@ static int find_hole(const struct tt_store *s, int64_t bytes)
 
 /* Finds a hole that is large enough, and stores its index in *hole. If there is none, returns the
  * kept pages to the system, and, if that does not suffice, gets a grant. */
-static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int *hole)
+static tutti_status make_hole(struct tt_arena *a, int64_t bytes, int64_t wanted, int *hole)
 {
     struct tt_store *s = a->store;
     if ((*hole = find_hole(s, bytes)) >= 0) return TUTTI_OK;
     return_kept(a);
     if ((*hole = find_hole(s, bytes)) >= 0) return TUTTI_OK;
-    TT_TRY(grow(a, bytes));
+    TT_TRY(grow(a, bytes, wanted));
     return (*hole = find_hole(s, bytes)) >= 0 ? TUTTI_OK : no_memory();
 }
 
@@ -397,11 +397,21 @@ static tutti_status cannot_get(int64_t bytes)
                          (long long)bytes, cause_of(errno));
 }
 
-static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, bool bare, int64_t *offset)
+/* Rounds up to whole pages. The rounding must not overflow, so INT64_MAX / 2 stands for any larger
+ * number. A call for so many bytes gets an error in any case. */
+static int64_t whole_pages(int64_t bytes)
+{
+    return tt_round_up(tt_min(bytes, INT64_MAX / 2), PAGE);
+}
+
+/* Allocates a piece of `wanted` bytes from a hole. Error texts name the bytes that are wanted, and
+ * not the pages that have to be allocated or granted for them. */
+static tutti_status alloc_locked(struct tt_arena *a, int64_t wanted, bool bare, int64_t *offset)
 {
     struct tt_store *s = a->store;
+    int64_t bytes = whole_pages(wanted);
     int i = -1;
-    TT_TRY(make_hole(a, bytes, &i));
+    TT_TRY(make_hole(a, bytes, wanted, &i));
     int64_t begin = s->holes.all[i].begin;
     struct tt_extent x = {begin, begin + bytes, a->owner};
     if (!insert(&s->pieces, find(&s->pieces, x.begin), x)) return no_memory();
@@ -410,7 +420,7 @@ static tutti_status alloc_locked(struct tt_arena *a, int64_t bytes, bool bare, i
         *offset = x.begin;
         return TUTTI_OK;
     }
-    tutti_status status = cannot_get(bytes);
+    tutti_status status = cannot_get(wanted);
     cut(&s->pieces, find(&s->pieces, x.begin));
     give_back(s, x);
     return status;
@@ -450,11 +460,8 @@ static bool take_kept(struct tt_arena *a, int64_t bytes, bool bare, int64_t *off
  * the pages of the piece need not be backed. */
 static tutti_status get(struct tt_arena *a, int64_t bytes, bool keeps, bool bare, int64_t *offset)
 {
-    /* Rounding must not overflow. A call for INT64_MAX / 2 bytes gets an error in any case. */
-    bytes = tt_min(bytes, INT64_MAX / 2);
-    bytes = tt_round_up(bytes, PAGE);
     pthread_mutex_lock(&a->store->lock);
-    bool kept = keeps && take_kept(a, bytes, bare, offset);
+    bool kept = keeps && take_kept(a, whole_pages(bytes), bare, offset);
     tutti_status status = kept ? TUTTI_OK : alloc_locked(a, bytes, bare, offset);
     tt_assert(tt_store_valid(a->store));
     pthread_mutex_unlock(&a->store->lock);

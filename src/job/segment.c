@@ -300,18 +300,20 @@ void tt_segment_close(struct tt_segment *s)
 /* Grants memory by a compare-and-swap of the end. The end only grows, so no two ranks get the same
  * grant, however many ask at a time, and a rank that dies meanwhile delays no other rank. The
  * granted pages were never backed before, since they were beyond the end. */
-tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes)
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes,
+                              int64_t wanted)
 {
     struct tt_job_page *job = tt_segment_page(s);
     if (bytes > s->bytes - *end)
         return tt_fail(TUTTI_ERR_LIMIT,
                        "no %lld bytes of shared memory are left of the %lld for the %d ranks of "
                        "this node",
-                       (long long)bytes, (long long)(s->bytes - grants_at(job->size)), job->arenas);
+                       (long long)wanted, (long long)(s->bytes - grants_at(job->size)),
+                       job->arenas);
     if (!atomic_compare_exchange_strong(&job->end, end, *end + bytes)) return TUTTI_AGAIN;
     if (s->fd >= 0 || mprotect(s->base + *end, (size_t)bytes, PROT_READ | PROT_WRITE) == 0)
         return TUTTI_OK;
-    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of memory", (long long)bytes);
+    return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of memory", (long long)wanted);
 }
 
 void tt_segment_backed(const struct tt_segment *s, int64_t end)

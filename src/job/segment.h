@@ -328,8 +328,10 @@ static inline int64_t tt_segment_end(const struct tt_segment *s)
 }
 /* Grants the bytes from *end to *end + bytes, which are zero and not backed yet, if *end is the
  * current end; `bytes` must be a multiple of TT_GRAIN. AGAIN: other ranks were granted memory
- * meanwhile, and *end is the new end. Errors: LIMIT, MEMORY. */
-tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes);
+ * meanwhile, and *end is the new end. `wanted`: how many bytes the caller needs; error texts name
+ * this number. Errors: LIMIT, MEMORY. */
+tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t bytes,
+                              int64_t wanted);
 /* Records that pages up to `end` are backed. */
 void tt_segment_backed(const struct tt_segment *s, int64_t end);
 /* Returns whether these bytes end at or before job->backed. Everything before that offset lies

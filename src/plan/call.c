@@ -50,6 +50,13 @@ bool tt_coll_is_roots(enum tt_coll coll)
     return (unsigned)coll < TT_COLLS && rows[coll].place == TT_IN_PLACE_ROOT;
 }
 
+bool tt_call_ignores(const struct tt_call *call, bool out, int me)
+{
+    bool scatters = call->coll == TT_COLL_scatter || call->coll == TT_COLL_scatterv;
+    if (call->coll == TT_COLL_exscan) return out && me == 0 && !call->in_place;
+    return tt_coll_is_roots(call->coll) && out != scatters && me != call->root;
+}
+
 struct tt_contents tt_call_contents(const struct tt_call *call, bool out, int r)
 {
     const struct tt_contents *all = out ? call->out_contents : call->in_contents;

@@ -251,6 +251,9 @@ int64_t tt_call_result_bytes(const struct tt_call *call, int p, int me);
 /* Whether only the root may call in place, because the root alone has a buffer for the result or
  * for the pieces of all ranks. */
 bool tt_coll_is_roots(enum tt_coll coll);
+/* Whether rank `me` ignores the address that the user passes for OUT (if `out`) or for IN, whatever
+ * the counts are. The call need not be checked before. */
+bool tt_call_ignores(const struct tt_call *call, bool out, int me);
 const char *tt_coll_name(enum tt_coll coll);
 /* Whether the collective can be done in place. */
 bool tt_coll_has_place(enum tt_coll coll);

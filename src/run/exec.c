@@ -159,7 +159,7 @@ static void free_scratch(struct tt_exec *exec)
     char *scratch = exec->buffer[TT_TMP];
     if (exec->tmp_offset >= 0)
         tt_arena_put(&f->arena, exec->tmp_offset);
-    else if (scratch && exec->team->broken != TUTTI_OK)
+    else if (scratch && exec->team->broken != TUTTI_OK && tt_exec_is_known(exec))
         tt_fabric_park(f, (struct tt_parked *)(scratch + parked_at(exec->bytes[TT_TMP])), scratch);
     else
         tt_free(scratch);

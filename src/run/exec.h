@@ -85,7 +85,7 @@ struct tt_exec {
     tutti_status status;
     uint64_t number, base; /* base: what is added to flag values (tt_team_base) */
     /* how many executions may be under way when this one begins, itself included; 0: not known
-     * yet */
+     * yet, because the exec was never started on a team that was not broken */
     uint64_t depth;
     /* the value of the member `shape` in the signal line (team.h) of a rank whose calls match:
      * `base` in the upper half, and the fingerprint of this call and all calls before it in the
@@ -148,6 +148,14 @@ static inline bool tt_exec_valid(const struct tt_exec *exec)
  * tutti_error() has the cause (MEMORY, LIMIT). */
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
+/* Whether other members may know the addresses of the exec's buffers and use them: the exec was
+ * started at least once when its team was not broken. On a broken team an execution ends before it
+ * publishes anything. */
+static inline bool tt_exec_is_known(const struct tt_exec *exec)
+{
+    return exec->depth > 0;
+}
+
 /* Frees an exec, which must be IDLE. NULL is allowed. */
 void tt_exec_free(struct tt_exec *exec);
 

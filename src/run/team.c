@@ -435,8 +435,11 @@ tutti_status tt_team_error(struct tt_team *t)
     return tt_fail(t->broken, "%s", t->broken_text);
 }
 
+/* A thread of a shared client calls this function only while it holds the client's lock: other
+ * threads read the team, also teams of other threads (tt_team_advance_all). */
 static void set_broken(struct tt_team *t, tutti_status status, int culprit, const char *text)
 {
+    tt_assert(!t->fabric->policy.lock || tt_lock_held(t->fabric->policy.lock));
     if (t->broken != TUTTI_OK) return;
     t->broken = status;
     t->culprit = culprit;

@@ -92,7 +92,7 @@ static void test_scans(void **state)
     refused(tutti_scan(team, x, y, -1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "negative");
     refused(tutti_exscan(NULL, x, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "team");
     refused(tutti_exscan(team, NULL, y, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG, "in is NULL");
-    refused(tutti_exscan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
+    refused(tutti_scan(team, x, (void *)TUTTI_IN_PLACE, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "allowed only as in");
     refused(tutti_exscan(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_F64, TUTTI_SUM), TUTTI_ERR_ARG,
             "out is NULL");
@@ -111,13 +111,22 @@ static void test_scans(void **state)
 
 static void test_exchanges(void **state)
 {
+    const tutti_type i64 = TUTTI_I64;
     int64_t x[8] = {0}, y[8], c[1] = {2}, d[1] = {0}, bad[1] = {-1}, far[1] = {INT64_MAX};
     int64_t beyond[1] = {INT64_MAX / 8 - 100}; /* the number of bytes still fits in 64 bits, but no
                                                 * address is so large */
     (void)state;
     refused(tutti_alltoall(team, TUTTI_IN_PLACE, NULL, 1, TUTTI_I64), TUTTI_ERR_ARG, "out is NULL");
     refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, c, NULL, TUTTI_I64), TUTTI_ERR_ARG,
-            "displs is NULL");
+            "out_displs is NULL");
+    refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, y, bad, d, TUTTI_I64), TUTTI_ERR_ARG,
+            "out_counts[0] or out_displs[0] is negative");
+    refused(tutti_alltoallv(team, TUTTI_IN_PLACE, NULL, NULL, NULL, c, d, TUTTI_I64), TUTTI_ERR_ARG,
+            "out is NULL");
+    refused(tutti_alltoallw(team, TUTTI_IN_PLACE, NULL, NULL, NULL, y, c, far, &i64), TUTTI_ERR_ARG,
+            "out_counts[0] and out_displs[0] overflow");
+    refused(tutti_alltoallw(team, TUTTI_IN_PLACE, NULL, NULL, NULL, y, c, d, NULL), TUTTI_ERR_ARG,
+            "out_types is NULL");
     refused(tutti_alltoallv(team, x, c, NULL, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "NULL");
     refused(tutti_alltoallv(team, x, bad, d, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "negative");
     refused(tutti_alltoallv(team, x, c, far, y, c, d, TUTTI_I64), TUTTI_ERR_ARG, "overflow");
@@ -162,6 +171,8 @@ static void test_blocks(void **state)
     refused(tutti_reduce_scatter_init(team, x, y, c, TUTTI_I64, TUTTI_SUM, TUTTI_REQUEST_SHARED,
                                       &request),
             TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    refused(tutti_bcast_init(team, &x, 1, TUTTI_F64, 0, TUTTI_REQUEST_SHARED, &request),
+            TUTTI_ERR_ARG, "buffer is not memory from tutti_alloc");
     still_works();
     assert_int_equal(tutti_reduce_scatter(team, x, y, c, TUTTI_I64, TUTTI_SUM), TUTTI_OK);
     assert_true(y[0] == 1 && y[1] == 2);
@@ -268,6 +279,8 @@ static void test_requests(void **state)
     refused(
         tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, TUTTI_REQUEST_SHARED, &request),
         TUTTI_ERR_ARG, "in is not memory from tutti_alloc");
+    refused(tutti_bcast_init(team, &x, 1, TUTTI_F64, 0, TUTTI_REQUEST_SHARED, &request),
+            TUTTI_ERR_ARG, "buffer is not memory from tutti_alloc");
     refused(tutti_allreduce_init(team, &x, &y, 1, TUTTI_F64, TUTTI_SUM, 0, NULL), TUTTI_ERR_ARG,
             "request is NULL");
     refused(tutti_start(NULL), TUTTI_ERR_ARG, "NULL");
@@ -295,7 +308,10 @@ static void test_memory(void **state)
     refused(tutti_alloc(client, 8, NULL), TUTTI_ERR_ARG, "memory is NULL");
     refused(tutti_alloc(NULL, 8, &memory), TUTTI_ERR_ARG, "client is NULL");
     assert_null(strstr(tutti_error(), "memory"));
-    refused(tutti_alloc(client, (size_t)1 << 62, &memory), TUTTI_ERR_LIMIT, "shared memory");
+    refused(tutti_alloc(client, ((size_t)1 << 50) + 1, &memory), TUTTI_ERR_LIMIT,
+            "no 1125899906842625 bytes of shared memory");
+    refused(tutti_alloc(client, INT64_MAX, &memory), TUTTI_ERR_LIMIT,
+            "no 9223372036854775807 bytes of shared memory");
     refused(tutti_free(client, &here), TUTTI_ERR_ARG, "tutti_alloc");
     assert_int_equal(tutti_alloc(client, 10000, &memory), TUTTI_OK);
     for (int i = 0; i < 10000; i++) assert_int_equal(((char *)memory)[i], 0);
@@ -441,6 +457,42 @@ static void test_no_memory(void **state)
     assert_true(failed > 5);
 }
 
+/* Makes a call whose first allocation fails, and expects MEMORY. */
+#define LACKS_MEMORY(call)                                                                         \
+    do {                                                                                           \
+        tt_memory_fail_at(0);                                                                      \
+        tutti_status got = (call);                                                                 \
+        tt_memory_fail_at(-1);                                                                     \
+        refused(got, TUTTI_ERR_MEMORY, "no memory");                                               \
+    } while (0)
+
+/* Checks that a call that lacks memory breaks its team only if it is not persistent, because
+ * preparing a call is local. Threads share the client, so an assertion fails if a call breaks the
+ * team without holding the client's lock. */
+static void test_broken_teams(void **state)
+{
+    int one = 1;
+    double x = 1, y[2] = {0};
+    tutti_client *c;
+    tutti_team *line, *copy;
+    tutti_request *r;
+    (void)state;
+    assert_int_equal(tutti_init(&c), TUTTI_OK);
+    assert_int_equal(tutti_client_share(c), TUTTI_OK);
+    assert_int_equal(tutti_team_cart(tutti_world(c), 1, &one, &one, TUTTI_CART_LAST_FASTEST, &line),
+                     TUTTI_OK);
+    assert_int_equal(tutti_team_dup(line, &copy), TUTTI_OK);
+    LACKS_MEMORY(tutti_neighbor_allgather_init(line, &x, y, 1, TUTTI_F64, 0, &r));
+    LACKS_MEMORY(tutti_allreduce_init(line, &x, y, 1, TUTTI_F64, TUTTI_SUM, 0, &r));
+    assert_int_equal(tutti_neighbor_allgather(line, &x, y, 1, TUTTI_F64), TUTTI_OK);
+    assert_true(y[0] == 1 && y[1] == 1);
+    LACKS_MEMORY(tutti_ineighbor_allgather(line, &x, y, 1, TUTTI_F64, &r));
+    LACKS_MEMORY(tutti_iallreduce(copy, &x, y, 1, TUTTI_F64, TUTTI_SUM, &r));
+    assert_int_equal(tutti_barrier(line), TUTTI_ERR_MEMORY);
+    assert_int_equal(tutti_barrier(copy), TUTTI_ERR_MEMORY);
+    assert_int_equal(tutti_finalize(c), TUTTI_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_calls_of_types), cmocka_unit_test(test_requests),
         cmocka_unit_test(test_memory),         cmocka_unit_test(test_contexts),
         cmocka_unit_test(test_teams),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_broken_teams),
     };
     if (tutti_init(&client) != TUTTI_OK) return 1;
     team = tutti_world(client);

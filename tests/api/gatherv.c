@@ -68,13 +68,15 @@ static bool at_place(const struct gatherv_rank *x)
 
 /* ---- Calls ---- */
 
+/* In place, the root passes counts that would be wrong otherwise, because its n is not used. */
+
 static tutti_status gather(struct gatherv_rank *x, enum gatherv_form form, tutti_request **request)
 {
     bool root = is_root(x), place = at_place(x);
     const void *in = place ? TUTTI_IN_PLACE : x->one;
     void *out = root ? x->many : NULL;
     const int64_t *counts = root ? x->counts : NULL, *displs = root ? x->displs : NULL;
-    int64_t n = place ? 0 : x->counts[x->me];
+    int64_t n = place ? INT64_MAX : x->counts[x->me];
     if (form == BLOCKING)
         return tutti_gatherv(x->team, in, n, out, counts, displs, TUTTI_I64, x->root);
     if (form == NONBLOCKING)
@@ -88,7 +90,7 @@ static tutti_status scatter(struct gatherv_rank *x, enum gatherv_form form, tutt
     const void *in = place ? TUTTI_IN_PLACE : root ? x->many : NULL;
     void *out = place ? x->many : x->one;
     const int64_t *counts = root ? x->counts : NULL, *displs = root ? x->displs : NULL;
-    int64_t n = place ? 0 : x->counts[x->me];
+    int64_t n = place ? -1 : x->counts[x->me];
     if (form == BLOCKING)
         return tutti_scatterv(x->team, in, counts, displs, out, n, TUTTI_I64, x->root);
     if (form == NONBLOCKING)
@@ -195,14 +197,21 @@ static void refused(const struct gatherv_rank *x, tutti_status status, const cha
     check(strstr(tutti_error(), text) != NULL, x, text);
 }
 
-/* Makes both collectives at the root with wrong lists, and expects the error. */
-static void refused_lists(struct gatherv_rank *x, const int64_t *counts, const int64_t *displs,
+/* Makes both collectives at the root, not in place, with a wrong argument. Expects the error. */
+static void refused_apart(struct gatherv_rank *x, const int64_t *counts, const int64_t *displs,
                           int64_t n, const char *text)
 {
     refused(x, tutti_gatherv(x->team, x->one, n, x->many, counts, displs, TUTTI_I64, x->root),
             text);
     refused(x, tutti_scatterv(x->team, x->many, counts, displs, x->one, n, TUTTI_I64, x->root),
             text);
+}
+
+/* Makes both collectives at the root with wrong lists, in place and not, and expects the error. */
+static void refused_lists(struct gatherv_rank *x, const int64_t *counts, const int64_t *displs,
+                          int64_t n, const char *text)
+{
+    refused_apart(x, counts, displs, n, text);
     refused(x,
             tutti_gatherv(x->team, TUTTI_IN_PLACE, n, x->many, counts, displs, TUTTI_I64, x->root),
             text);
@@ -231,15 +240,10 @@ static void wrong_lists(struct gatherv_rank *x)
     }
     refused_lists(x, NULL, x->displs, n, "counts or displs is NULL");
     refused_lists(x, x->counts, NULL, n, "counts or displs is NULL");
-    refused_lists(x, x->counts, x->displs, -3, "n is negative: -3");
+    refused_apart(x, x->counts, x->displs, -3, "n is negative: -3");
     snprintf(text, sizeof text, "counts[%d] is %lld and n is %lld", x->me, (long long)n,
              (long long)n + 1);
-    refused(x,
-            tutti_gatherv(x->team, x->one, n + 1, x->many, x->counts, x->displs, TUTTI_I64, x->me),
-            text);
-    refused(x,
-            tutti_scatterv(x->team, x->many, x->counts, x->displs, x->one, n + 1, TUTTI_I64, x->me),
-            text);
+    refused_apart(x, x->counts, x->displs, n + 1, text);
 }
 
 static void wrong_buffers(struct gatherv_rank *x)

@@ -255,6 +255,52 @@ static void test_many(void)
     MUST(tutti_finalize(a.client));
 }
 
+static size_t heap_bytes(void)
+{
+    struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+}
+
+/* Makes calls on a broken team that would pack elements or use scratch. */
+static void call_in_vain(tutti_team *team, tutti_type type, double *from, double *to)
+{
+    enum { SOME = 1 << 15 };
+    tutti_request *request;
+    IS(tutti_bcast(team, to, 2, type, 0) == TUTTI_ERR_PEER);
+    for (int i = 0; i < 3; i++) {
+        if (i == 0) MUST(tutti_iscan(team, from, to, SOME, TUTTI_F64, TUTTI_SUM, &request));
+        if (i == 1) MUST(tutti_ireduce(team, from, to, SOME, TUTTI_F64, TUTTI_SUM, 0, &request));
+        if (i == 2) MUST(tutti_iallgather(team, from, to, 1, type, &request));
+        IS(tutti_wait(request) == TUTTI_ERR_PEER);
+        MUST(tutti_request_free(request));
+    }
+}
+
+/* Checks that calls on a broken team keep no memory. */
+static void test_broken(void)
+{
+    enum { BLOCKS = 4096, MANY = 1 << 16 };
+    struct all a;
+    tutti_team *copy;
+    tutti_type strided;
+    size_t used = 0;
+    double *from = calloc(MANY, sizeof *from), *to = calloc(MANY, sizeof *to);
+    make(&a);
+    MUST(tutti_team_dup(a.world, &copy));
+    MUST(tutti_type_vector(BLOCKS, 1, 2, TUTTI_F64, &strided));
+    MUST(tutti_team_revoke(copy));
+    for (int i = 0; i < 30; i++) {
+        if (i == 10) used = heap_bytes();
+        call_in_vain(copy, strided, from, to);
+    }
+    IS(heap_bytes() < used + 65536);
+    IS(tutti_team_free(copy) == TUTTI_ERR_PEER);
+    MUST(tutti_type_free(strided));
+    MUST(tutti_finalize(a.client));
+    free(from);
+    free(to);
+}
+
 /* ---- In a child process ---- */
 
 static void run_in_child(const struct all *a, void (*act)(const struct all *a), int code)
@@ -401,6 +447,7 @@ int main(int argc, char **argv)
     alarm(300);
     if (strcmp(what, "end") == 0) test_end();
     if (strcmp(what, "many") == 0) test_many();
+    if (strcmp(what, "broken") == 0) test_broken();
     if (strcmp(what, "fork") == 0) test_fork();
     if (strcmp(what, "join") == 0) test_join();
     if (strcmp(what, "orphan") == 0) test_orphan();

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Handles that are not valid any more, and child processes of ranks: in a job of one, in jobs of
-# processes, and on two simulated nodes.
+# Handles that are not valid any more, the memory that calls keep, and child processes of ranks: in
+# a job of one, in jobs of processes, and on two simulated nodes.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
 handles=$TUTTI_BUILD/tests/test-api-handles
-for what in end many fork; do
+for what in end many broken fork; do
     expect 0 "$handles" "$what"
     expect 0 tutti run -n 3 --timeout 3000 "$handles" "$what"
     [ "$(lines out '^all as it should be$')" -eq 3 ] || fail "$what: not all ranks were through"

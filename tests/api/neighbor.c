@@ -230,11 +230,18 @@ static void refused(const struct neighbor_rank *x, tutti_status status, const ch
     check(status == TUTTI_ERR_ARG && strstr(tutti_error(), text), x, text);
 }
 
+/* Checks that a call is refused with an error text that begins with `text`. */
+static void refused_start(const struct neighbor_rank *x, tutti_status status, const char *text)
+{
+    check(status == TUTTI_ERR_ARG && strstr(tutti_error(), text) == tutti_error(), x, text);
+}
+
 static void wrong(struct neighbor_rank *x)
 {
     int one = 1, yes = 1;
     int64_t c[2] = {1, 1}, d[2] = {0, 0}, apart[2] = {0, 1}, bad[2] = {-1, 1}, below[2] = {0, -5},
-            beyond[2] = {0, INT64_MAX / 4}, bytes[2] = {0, 8}, *i = x->in, *o = x->out;
+            beyond[2] = {0, INT64_MAX / 4}, large[2] = {INT64_MAX / 2, 1}, bytes[2] = {0, 8},
+            *i = x->in, *o = x->out;
     tutti_type types[2] = {TUTTI_I64, TUTTI_I64};
     tutti_team *t, *mine;
     refused(x, tutti_neighbor_allgather(x->team, i, o, 1, TUTTI_I64), "has no neighbours");
@@ -246,8 +253,12 @@ static void wrong(struct neighbor_rank *x)
     refused(x, tutti_neighbor_alltoall(t, NULL, o, 1, TUTTI_I64), "in is NULL");
     refused(x, tutti_neighbor_alltoall(t, i, NULL, 1, TUTTI_I64), "out is NULL");
     refused(x, tutti_neighbor_alltoall(t, i, o, INT64_MAX / 4, TUTTI_I64), "n is too large");
+    refused(x, tutti_neighbor_allgather(t, i, o, INT64_MAX / 16, TUTTI_I64),
+            "n is too large for out");
     refused(x, tutti_neighbor_allgatherv(t, i, 1, o, c, below, TUTTI_I64),
             "counts[1] or displs[1] is negative: 1, -5");
+    refused_start(x, tutti_neighbor_allgatherv(t, i, 1, o, large, d, TUTTI_I64),
+                  "counts[0] and displs[0] overflow");
     refused(x, tutti_neighbor_alltoallv(t, i, c, below, o, c, d, TUTTI_I64),
             "in_counts[1] or in_displs[1] is negative: 1, -5");
     refused(x, tutti_neighbor_alltoallv(t, i, c, beyond, o, c, d, TUTTI_I64),

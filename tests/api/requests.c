@@ -3,6 +3,7 @@
  * A request counts as under way from its start until its owner has completed it, even if its work
  * was finished before. So the same calls return the same on every rank, in every run.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include <tutti/message.h>
@@ -204,6 +205,67 @@ static void of_bound_operations(tutti_team *world)
     EXPECT(tutti_op_free(bound) == TUTTI_OK);
 }
 
+/* ---- Buffers that are ignored ---- */
+
+/* The two buffers of a call, and whether this rank is the root. */
+struct request_buffers {
+    int64_t *in, *out;
+    bool root;
+};
+
+/* Makes a blocking call of each collective that ignores `out` at some ranks. These ranks pass
+ * TUTTI_IN_PLACE as `out`, which is wrong for a buffer that is not ignored. */
+static void ignore_out(tutti_team *world, const struct request_buffers *b, tutti_type type)
+{
+    int64_t counts[] = {1, 1, 1, 1}, displs[] = {0, 1, 2, 3};
+    int64_t *out = b->root ? b->out : (int64_t *)TUTTI_IN_PLACE;
+    void *first = tutti_rank(world) > 0 ? b->out : (void *)TUTTI_IN_PLACE;
+    EXPECT(tutti_gather(world, b->in, out, 1, type, 0) == TUTTI_OK);
+    EXPECT(tutti_gatherv(world, b->in, 1, out, counts, displs, type, 0) == TUTTI_OK);
+    EXPECT(tutti_reduce(world, b->in, out, 1, TUTTI_I64, TUTTI_SUM, 0) == TUTTI_OK);
+    EXPECT(!b->root || out[0] == tutti_size(world));
+    EXPECT(tutti_exscan(world, b->in, first, 1, TUTTI_I64, TUTTI_SUM) == TUTTI_OK);
+}
+
+static void run_and_free(tutti_status status, tutti_request *const *request)
+{
+    EXPECT(status == TUTTI_OK && tutti_start(*request) == TUTTI_OK);
+    EXPECT(tutti_wait(*request) == TUTTI_OK && tutti_request_free(*request) == TUTTI_OK);
+}
+
+/* Makes calls with TUTTI_REQUEST_SHARED in which ignored buffers are not memory from
+ * tutti_alloc. */
+static void ignore_ordinary(tutti_team *world, const struct request_buffers *b)
+{
+    enum { SHARED = TUTTI_REQUEST_SHARED };
+    const tutti_type type = TUTTI_I64;
+    int64_t nowhere[8], c[] = {1, 1, 1, 1}, d[] = {0, 1, 2, 3};
+    int64_t *out = b->root ? b->out : nowhere, *in = b->root ? b->in : nowhere;
+    tutti_request *r;
+    run_and_free(tutti_reduce_init(world, b->in, out, 1, type, TUTTI_SUM, 0, SHARED, &r), &r);
+    run_and_free(tutti_gather_init(world, b->in, out, 1, type, 0, SHARED, &r), &r);
+    run_and_free(tutti_gatherv_init(world, b->in, 1, out, c, d, type, 0, SHARED, &r), &r);
+    run_and_free(tutti_scatter_init(world, in, b->out, 1, type, 0, SHARED, &r), &r);
+    run_and_free(tutti_scatterv_init(world, in, c, d, b->out, 1, type, 0, SHARED, &r), &r);
+}
+
+static void of_ignored_buffers(tutti_client *client, tutti_team *world)
+{
+    tutti_type apart;
+    void *memory;
+    EXPECT(tutti_alloc(client, 4096, &memory) == TUTTI_OK);
+    struct request_buffers b = {memory, (int64_t *)memory + 64, tutti_rank(world) == 0};
+    b.in[0] = 1;
+    EXPECT(tutti_type_struct(1, &(tutti_field){0, 1, TUTTI_I64}, 16, &apart) == TUTTI_OK);
+    ignore_out(world, &b, TUTTI_I64);
+    ignore_out(world, &b, TUTTI_I64); /* now the plans are in the cache */
+    ignore_out(world, &b, apart);
+    ignore_ordinary(world, &b);
+    EXPECT(tutti_barrier(world) == TUTTI_OK);
+    EXPECT(tutti_type_free(apart) == TUTTI_OK);
+    EXPECT(tutti_free(client, memory) == TUTTI_OK);
+}
+
 static void rank(tutti_client *client, void *arg)
 {
     static make_fn *const makes[] = {make_bcast, make_reduce, make_nothing, make_barrier};
@@ -214,6 +276,7 @@ static void rank(tutti_client *client, void *arg)
     of_a_check(client, world);
     of_a_team(world);
     of_bound_operations(world);
+    of_ignored_buffers(client, world);
 }
 
 int main(void)

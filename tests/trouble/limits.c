@@ -405,6 +405,54 @@ static int deaf(int argc, char **argv)
     return end(client, status, rank_number() == 1 ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER, begin);
 }
 
+/* ---- No shared memory is left ---- */
+
+/* Allocates all shared memory of the job, in pieces that shrink until none fits. The pages are not
+ * touched, so this takes no memory of the machine. */
+static void take_all(tutti_client *client)
+{
+    void *memory;
+    for (size_t bytes = (size_t)1 << 40; bytes >= 4096;)
+        if (tutti_alloc(client, bytes, &memory) != TUTTI_OK) bytes /= 2;
+}
+
+/* Makes calls that need more shared memory than is left, in the persistent, the blocking and the
+ * nonblocking form. Only the last two break teams. */
+static void call_without(tutti_client *client, void *arg)
+{
+    enum { N = 1024 };
+    double in[N] = {0}, out[N];
+    tutti_status *status = (tutti_status *)arg + 4 * tutti_rank(tutti_world(client));
+    tutti_team *team[3];
+    tutti_request *request;
+    for (int i = 0; i < 3; i++)
+        if (tutti_team_dup(tutti_world(client), &team[i]) != TUTTI_OK) return;
+    take_all(client);
+    if (tutti_barrier(tutti_world(client)) != TUTTI_OK) return;
+    status[0] = tutti_scan_init(team[0], in, out, N, TUTTI_F64, TUTTI_SUM, 0, &request);
+    status[1] = tutti_barrier(team[0]);
+    status[2] = tutti_scan(team[1], in, out, N, TUTTI_F64, TUTTI_SUM);
+    status[3] = tutti_iscan(team[2], in, out, N, TUTTI_F64, TUTTI_SUM, &request);
+}
+
+/* exhausted: the ranks of a job of threads have used up the job's shared memory. Calls that need
+ * more of it return LIMIT, as tutti_alloc does. */
+static int exhausted(int argc, char **argv)
+{
+    const tutti_status right[] = {TUTTI_ERR_LIMIT, TUTTI_OK, TUTTI_ERR_LIMIT, TUTTI_ERR_LIMIT};
+    tutti_status status[8];
+    (void)argc;
+    (void)argv;
+    for (int i = 0; i < 8; i++) status[i] = TUTTI_AGAIN;
+    if (tutti_threads(2, call_without, status) != TUTTI_OK) return 8;
+    for (int i = 0; i < 8; i++) {
+        if (status[i] == right[i % 4]) continue;
+        printf("rank %d, call %d: %s\n", i / 4, i % 4, tutti_status_text(status[i]));
+        return 8;
+    }
+    return 0;
+}
+
 /* ---- Memory and descriptors do not grow ---- */
 
 /* Whether the build keeps freed memory for a while, as a sanitizer does. */
@@ -531,6 +579,7 @@ const struct scenario limits[] = {{"sandboxed", sandboxed},
                                   {"full", full},
                                   {"full-split", full_split},
                                   {"full-window", full_window},
+                                  {"exhausted", exhausted},
                                   {"cramped", cramped},
                                   {"deaf", deaf},
                                   {"splits", splits},

@@ -68,6 +68,7 @@ expect 0 go full-window
 says out '^rank 1: out of memory .*: cannot get [0-9]+ bytes of shared memory: No space left on device$'
 [ "$(lines out '^rank [02]: a member of the team failed .*rank 1 cannot go on: out of memory')" -eq 2 ] ||
     fail 'not reported to all'
+expect 0 "$trouble" exhausted
 expect 0 "$trouble" starving
 expect 0 "$trouble" starving threads
 
