@@ -114,7 +114,7 @@ echo "$jobs jobs, in $all_killed of which all died that were to"
 # An allocation of one rank fails in tutti_team_shrink. All ranks must end: either with a team of
 # the other ranks (and an error at the rank that failed), or with no team at all.
 hurt=0
-for n in $(seq 0 15); do
+for n in $(seq 0 31); do
     expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$trouble" no-memory "$n"
     [ "$(lines out '^rank [0-9]+: ')" -eq 3 ] || fail "allocation $n: not three lines"
     says out '^rank 1: (done|out of memory)'
@@ -125,7 +125,7 @@ for n in $(seq 0 15); do
     esac
     [ "$(lines out ': done')" -eq 3 ] || hurt=$((hurt + 1))
 done
-if [ "$hurt" -le 2 ] || [ "$hurt" -ge 16 ]; then fail "of 16 failing allocations $hurt hurt"; fi
+if [ "$hurt" -le 2 ] || [ "$hurt" -ge 32 ]; then fail "of 32 failing allocations $hurt hurt"; fi
 
 expect 0 tutti run -n 4 --timeout 3000 "$trouble" texts 100
 expect 0 tutti run -n 3 --timeout 3000 "$trouble" null
