@@ -281,18 +281,20 @@ static int make_bytes(int64_t size, MPI_Datatype *type)
     return code;
 }
 
-/* Packs or unpacks one element that has more bytes than the host's functions MPI_Pack and
- * MPI_Unpack can count. A gather on MPI_COMM_SELF, whose pieces are this element and the same
- * number of bytes, makes the host copy the element. With a single rank, both hosts do a gather
- * without messages and without a state that other calls share, so other threads may be in
- * collectives of MPI_COMM_SELF meanwhile. Returns the host's code. */
-static int convert_long(const struct tt_mpi_layout *layout, char *element, char *bytes, bool packs)
+/* Packs or unpacks elements that the host's functions MPI_Pack and MPI_Unpack cannot: an element of
+ * more bytes than they can count, and elements at MPI_BOTTOM, which MPICH refuses there. A gather
+ * on MPI_COMM_SELF, whose pieces are these elements and the same number of bytes, makes the host
+ * copy them. With a single rank, both hosts do a gather without messages and without a state that
+ * other calls share, so other threads may be in collectives of MPI_COMM_SELF meanwhile. Returns the
+ * host's code. */
+static int convert_by_gather(const struct tt_mpi_layout *layout, char *elements, int n, char *bytes,
+                             bool packs)
 {
     MPI_Datatype type;
-    int code = make_bytes(layout->size, &type);
+    int code = make_bytes(n * layout->size, &type);
     if (code != MPI_SUCCESS) return code;
-    code = packs ? tt_host.Gather(element, 1, layout->type, bytes, 1, type, 0, tt_handle.self)
-                 : tt_host.Gather(bytes, 1, type, element, 1, layout->type, 0, tt_handle.self);
+    code = packs ? tt_host.Gather(elements, n, layout->type, bytes, 1, type, 0, tt_handle.self)
+                 : tt_host.Gather(bytes, 1, type, elements, n, layout->type, 0, tt_handle.self);
     tt_host.Type_free(&type);
     return code;
 }
@@ -305,8 +307,8 @@ static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
     while (count > 0 && layout->size > 0) {
         int n = (int)part_of(layout, count), position = 0;
         int64_t part = n * layout->size;
-        if (part > INT32_MAX)
-            call->code = convert_long(layout, elements, bytes, packs);
+        if (part > INT32_MAX || !elements)
+            call->code = convert_by_gather(layout, elements, n, bytes, packs);
         else if (packs)
             call->code =
                 tt_host.Pack(elements, n, layout->type, bytes, (int)part, &position, call->comm);
