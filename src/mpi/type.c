@@ -370,11 +370,17 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
     return true;
 }
 
-/* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. The
- * types are kept for later calls, because a program uses few sizes. */
-static tutti_status opaque_type(int64_t bytes, tutti_type *type)
+/* The number of sizes for which the types of opaque_type are kept. */
+enum { MOST_KEPT = 64 };
+
+/* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. Most
+ * programs use few sizes, so the types of the first sizes are kept for later calls. Types of
+ * further sizes are made for one call each, because Tutti has a limited number of types: *own says
+ * that the caller frees the type. */
+static tutti_status opaque_type(int64_t bytes, tutti_type *type, bool *own)
 {
     static struct tt_mpi_map of_size;
+    static int kept;
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     switch (bytes) {
     case 1: *type = TUTTI_U8; return TUTTI_OK;
@@ -393,8 +399,9 @@ static tutti_status opaque_type(int64_t bytes, tutti_type *type)
     } else {
         const tutti_field field = {.count = bytes, .type = TUTTI_U8};
         status = tt_mpi_tutti.type_struct(1, &field, bytes, type);
-        if (status == TUTTI_OK && !tt_mpi_map_set(&of_size, (uint64_t)bytes, *type))
-            status = TUTTI_ERR_MEMORY;
+        *own = status == TUTTI_OK &&
+               (kept == MOST_KEPT || !tt_mpi_map_set(&of_size, (uint64_t)bytes, *type));
+        kept += status == TUTTI_OK && !*own;
     }
     atomic_flag_clear_explicit(&busy, memory_order_release);
     return status;
@@ -405,15 +412,17 @@ bool tt_mpi_reduction_bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
     int commutes = 0;
     if (!r->user) return true;
     tt_host.Op_commutative(r->host_op, &commutes);
-    call->status = opaque_type(r->layout.size, &r->type);
-    if (call->status == TUTTI_OK)
-        call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    call->status = opaque_type(r->layout.size, &r->type, &r->own_type);
+    if (call->status != TUTTI_OK) return false;
+    call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    if (call->status != TUTTI_OK && r->own_type) tt_mpi_tutti.type_free(r->type);
     return call->status == TUTTI_OK;
 }
 
 void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
 {
     if (r->user) tt_mpi_tutti.op_free(r->op);
+    if (r->own_type) tt_mpi_tutti.type_free(r->type);
 }
 
 /* Computes out = left op right for n elements without gaps, by the host, which stores the result in
