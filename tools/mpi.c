@@ -66,11 +66,51 @@ static bool append(const char *variable, char separator, const char *word)
     return set;
 }
 
+/* Returns how many values an option of Open MPI's launcher has, which are the words after it.
+ * `option` has no hyphens at its beginning. The list names the options without a value. An option
+ * that it does not name is taken for one with a value. If it has none, the name of a program is
+ * taken for its value, and has_x regards more words as options, but misses none. */
+static int values_of(const char *option)
+{
+    static const char flags[] =
+        "allow-run-as-root bind-to-core bind-to-socket bycore bynode byslot continuous d debug "
+        "debug-daemons debug-daemons-file debug-devel disable-recovery display-allocation "
+        "display-devel-allocation display-devel-map display-diffable-map display-map display-topo "
+        "do-not-launch do-not-resolve dvm enable-instant-on-support enable-recovery "
+        "fwd-mpirun-port get-stack-traces index-argv-by-rank leave-session-attached "
+        "merge-stderr-to-stdout nolocal nooversubscribe noprefix novm output-proctable "
+        "oversubscribe pernode preload-binary q quiet report-bindings report-child-jobs-separately "
+        "report-state-on-timeout s set-cwd-to-session-dir show-progress tag-output "
+        "timestamp-output tv use-hwthread-cpus use-regexp v verbose V version xml";
+    size_t n = strlen(option);
+    if (n == 0 || is_listed(flags, ' ', option)) return 0;
+    return n >= 3 && strcmp(option + n - 3, "mca") == 0 ? 2 : 1;
+}
+
+/* Returns whether a command line of Open MPI's launcher has the option -x. The options of a program
+ * end at its name. After ':' follow the options of the next program. The options of the programs
+ * themselves do not count. */
+static bool has_x(char **word)
+{
+    for (bool options = true; *word; word++) {
+        const char *option = *word + strspn(*word, "-");
+        if (!options) {
+            options = strcmp(*word, ":") == 0;
+        } else if (**word != '-') {
+            options = false;
+        } else {
+            if (strcmp(option, "x") == 0) return true;
+            for (int n = values_of(option); n > 0 && word[1] && *word[1] != '-'; n--) word++;
+        }
+    }
+    return false;
+}
+
 /* Returns whether the command is a launcher of MPI programs, so that OMPI_MCA_mca_base_env_list has
  * to name the variables that it shall pass to other hosts. (Open MPI's launcher passes only the
  * variables named there; MPICH's launcher passes all variables and ignores this one.) Open MPI
  * refuses a job with both OMPI_MCA_mca_base_env_list and the option -x, so the result is false if
- * the command has a -x. */
+ * the launcher has a -x. */
 static bool has_to_ask(char **command)
 {
     const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
@@ -78,9 +118,7 @@ static bool has_to_ask(char **command)
     static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         launcher = launcher || strncmp(name, names[i], strlen(names[i])) == 0;
-    for (char **word = command; *word; word++)
-        if (strcmp(*word, "-x") == 0 || strcmp(*word, "--x") == 0) return false;
-    return launcher;
+    return launcher && !has_x(command + 1);
 }
 
 static bool set_environment(const char *library, const struct mpi_arguments *a)

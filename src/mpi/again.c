@@ -67,7 +67,7 @@ void tt_mpi_keep_again(const struct tt_mpi_call *call, enum tt_mpi_index index,
     if (call->choice != TT_MPI_TAKEN || call->copies || call->user || !record->one_node) return;
     if (!is_predefined(key.type) || !is_predefined(key.all_type)) return;
     bool can = keep_lists(again, key, record->members), settled = is_settled(call);
-    again->kept = can && settled;
+    again->kept = can && settled && !tt_mpi_setting.report;
     again->tried = can && !settled;
     again->plain = call->plain;
     again->key = key;

@@ -16,8 +16,9 @@
  * if two buffers overlap, or if data have to be packed: in these cases take.c reads all arguments.
  *
  * The calls of a trial (trial.h) are not done at once, but they are recorded and compared, too: to
- * read the lists of a call that repeats the one before does not count as time of Tutti, because
- * Tutti would not read them if it did all calls of the shape.
+ * read the arguments of a call that repeats the one before does not count as time of Tutti, because
+ * Tutti would not read them if it did all calls of the shape. If there is a report, no call is done
+ * at once, because the report is made from the arguments.
  *
  * MPI forbids that several threads are in collectives of a communicator at the same time. So only
  * one thread at a time uses what the record keeps.

@@ -411,7 +411,7 @@ TT_MPI_EXTENSION(COUNTING_X)
         if (has_attached()) tt_mpi_clear_host();                                                   \
         return status == TUTTI_OK ? MPI_SUCCESS : failed_again(function, comm, record, status);    \
     }
-/* Leaves the time of reading the lists out of the time of a trial's call that repeats the one
+/* Leaves the time of reading the arguments out of the time of a trial's call that repeats the one
  * before, because Tutti would do such a call at once (again.h). */
 #define COMPARE(INDEX, KEY, IN, OUT, RUN)                                                          \
     const struct tt_mpi_again *tried = &call.record->again[INDEX];                                 \
@@ -492,7 +492,7 @@ TT_MPI_BUFFERS(KEEPS)
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
         if (call.choice == TT_MPI_LEFT_SLOWER && !tt_mpi_setting.report)                           \
             tt_mpi_remember_left(&call, BY(NAME, RANK_NOW, TT_MPI_OPEN ARGUMENTS));                \
-        if (!tt_mpi_setting.report && call.plain.n >= 0) {                                         \
+        if (call.plain.n >= 0) {                                                                   \
             AGAIN(NAME, KEEP_AGAIN, none, call.record, TT_MPI_OPEN ARGUMENTS)                      \
         }                                                                                          \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \

@@ -217,7 +217,7 @@
     F(Type_get_true_extent_x) \
     F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
     F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Improbe) F(Mrecv) F(Test) \
-    F(Query_thread) F(Comm_idup) F(Type_dup) F(Type_free) F(Grequest_start) \
+    F(Query_thread) F(Comm_idup) F(Type_free) F(Grequest_start) \
     F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
     F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
     F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \

@@ -207,9 +207,16 @@ bool tt_mpi_known(struct tt_mpi_call *call)
                                      ? tt_last.record
                                      : look_up(call->comm, now);
     call->record = record;
-    if (record && record->left == TT_MPI_TAKEN) return true;
-    call->choice = record ? record->left : TT_MPI_LEFT_WRONG;
-    return false;
+    if (!record || record->left != TT_MPI_TAKEN) {
+        call->choice = record ? record->left : TT_MPI_LEFT_WRONG;
+        return false;
+    }
+    unsigned char *clocked = &record->trials->clocked[call->function];
+    if (*clocked > 0) {
+        (*clocked)--;
+        call->began_ns = tt_mpi_now_ns();
+    }
+    return true;
 }
 
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)

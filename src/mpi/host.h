@@ -270,8 +270,8 @@ struct tt_mpi_call {
     int measured;              /* the number under which the trial records the call's times; -1: the
                                 * trial does not record them */
     tutti_status status;       /* the status of Tutti's collective */
-    /* when a call of a trial began, and when its lists of counts had been read (equal if it has no
-     * lists); 0: not set yet */
+    /* when a call that may belong to a trial began, and when its arguments had been read; 0: it is
+     * not set */
     int64_t began_ns, read_ns;
     /* An error code of the host, from packing data; or MPI_ERR_NO_MEM, together with `status`, if
      * the call needs more memory than there is. This member does not lie beside `status`: the
@@ -292,7 +292,8 @@ _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call,
 
 /* Returns whether Tutti can do calls on this communicator at all, the same on all ranks, and sets
  * call->record to the communicator's record, which lives until the communicator is freed. False:
- * call->choice says why not. Local. */
+ * call->choice says why not. Local. Is the first step of each call: if the call may belong to a
+ * trial, its time begins here, before Tutti reads its arguments. */
 #define tt_mpi_known TT_MPI_OWN(known)
 bool tt_mpi_known(struct tt_mpi_call *call);
 /* Records in a call that there is no memory for it. */

@@ -17,7 +17,7 @@ enum { LOOKS_BEFORE_YIELD = 200 };
 
 /* Data that are packed when a call starts, or unpacked when it has ended. */
 struct copy {
-    /* layout.type is a duplicate that belongs to this struct, unless layout.bytes is true */
+    /* layout.type belongs to this struct (hold_type), unless layout.bytes is true */
     struct tt_mpi_layout layout;
     const void *from;
     void *to;
@@ -219,6 +219,18 @@ tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 
 const struct tt_mpi_layout tt_mpi_bytes = {.size = 1, .extent = 1, .bytes = true};
 
+/* Replaces a type, which the program may free, by one of the same layout. MPI_Type_dup would call
+ * the copy functions of the program's attributes, which may fail; a type that is made by
+ * MPI_Type_contiguous gets no attributes. Returns the host's code. */
+static int hold_type(MPI_Datatype *type)
+{
+    MPI_Datatype held;
+    int code = tt_host.Type_contiguous(1, *type, &held);
+    if (code == MPI_SUCCESS) code = tt_host.Type_commit(&held);
+    if (code == MPI_SUCCESS) *type = held;
+    return code;
+}
+
 /* Adds a copy to `all`, to be made when the call starts or when it has ended. On an error, sets
  * call->code. Only a persistent call without memory gets an error in call->status, too: a
  * nonblocking call has started already, and its error is reported when the program completes it. */
@@ -227,8 +239,7 @@ static void keep_copy(struct tt_mpi_call *call, struct copies *all, struct copy 
     if (copy.count == 0 || copy.layout.size == 0) return;
     struct copy *larger = realloc(all->copy, (size_t)(all->n + 1) * sizeof *larger);
     if (larger) all->copy = larger;
-    if (larger && !copy.layout.bytes)
-        call->code = tt_host.Type_dup(copy.layout.type, &copy.layout.type);
+    if (larger && !copy.layout.bytes) call->code = hold_type(&copy.layout.type);
     if (!larger) call->code = MPI_ERR_NO_MEM;
     if (!larger && call->prepares) tt_mpi_no_memory(call);
     if (call->code == MPI_SUCCESS) all->copy[all->n++] = copy;

@@ -14,7 +14,7 @@
 #define TT_MPI_OF_TUTTI(F) \
     F(version) F(error) F(init_with) F(finalize) F(world) F(client_hook) F(client_sleep) \
     F(client_share) F(context_at) F(advance) F(drain) F(team_of) F(team_free) F(type_struct) \
-    F(op_create) F(op_bind) F(op_free) F(barrier) F(bcast) F(reduce) F(allreduce) \
+    F(type_free) F(op_create) F(op_bind) F(op_free) F(barrier) F(bcast) F(reduce) F(allreduce) \
     F(reduce_scatter_block) F(reduce_scatter) F(gather) F(allgather) F(allgatherv) F(scatter) \
     F(gatherv) F(scatterv) F(scan) F(exscan) F(alltoall) F(alltoallv) F(ibarrier) F(ibcast) \
     F(ireduce) F(iallreduce) F(ireduce_scatter_block) F(ireduce_scatter) F(igather) F(iallgather) \

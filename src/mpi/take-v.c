@@ -19,9 +19,9 @@ struct lengths {
     int64_t *place;               /* where each piece begins in `buffer`, in bytes */
     /* for Tutti: the bytes of each piece, and where it begins in the memory that Tutti uses */
     int64_t *n, *at;
-    int64_t all; /* bytes of all pieces */
-    bool lie;    /* Tutti uses the pieces where they are in `buffer` */
-    bool before; /* a piece begins before the program's buffer */
+    int64_t all;  /* bytes of all pieces */
+    bool lie;     /* Tutti uses the pieces where they are in `buffer` */
+    bool shifted; /* `buffer` is not the program's buffer, but where the first piece begins */
 };
 
 static bool wrong(struct tt_mpi_call *call)
@@ -60,15 +60,15 @@ static bool allocate(struct tt_mpi_call *call, struct lengths *s)
     return true;
 }
 
-/* If a displacement is negative, which Tutti does not accept, moves the beginning of the buffer to
- * the first piece. Sets the displacements to count from the beginning of the buffer. */
+/* If a displacement is negative, or the buffer is MPI_BOTTOM, moves the beginning of the buffer to
+ * the first piece, because Tutti accepts neither. The displacements then count from there. */
 static void shift(struct lengths *s, int p)
 {
-    int64_t least = 0;
+    int64_t least = s->buffer || s->all == 0 ? 0 : INT64_MAX;
     for (int r = 0; r < p; r++)
         if (s->n[r] > 0 && s->place[r] < least) least = s->place[r];
-    s->buffer += least;
-    s->before = least < 0;
+    s->buffer = (char *)((uintptr_t)s->buffer + (uintptr_t)least);
+    s->shifted = least != 0;
     for (int r = 0; r < p; r++) {
         s->place[r] = s->n[r] > 0 ? s->place[r] - least : 0;
         s->at[r] = s->place[r];
@@ -81,16 +81,15 @@ static bool measure(struct tt_mpi_call *call, struct lengths *s)
     int p = call->record->members;
     s->lie = true;
     s->all = 0;
-    bool relative = true;
     for (int r = 0; r < p; r++) {
         if (s->count[r] < 0 || __builtin_mul_overflow(s->count[r], s->layout[r].size, &s->n[r]) ||
             __builtin_add_overflow(s->all, s->n[r], &s->all))
             return wrong(call);
         if (s->n[r] == 0) continue;
         s->lie = s->lie && s->layout[r].bytes;
-        relative = relative && s->layout[r].relative;
+        /* MPI_BOTTOM is the address 0, where no data can be. */
+        if (!s->buffer && s->place[r] == 0 && s->layout[r].relative) return wrong(call);
     }
-    if (!s->buffer && s->all > 0 && relative) return wrong(call);
     shift(s, p);
     return true;
 }
@@ -233,11 +232,10 @@ static bool read_both(struct tt_mpi_call *call, struct tt_mpi_side *own, struct 
     return !well(call) || own->bytes == s->n[call->record->rank] || wrong(call);
 }
 
-/* Returns whether Tutti uses the pieces where they are in the program's buffer, and no piece begins
- * before this buffer (a negative displacement). */
+/* Returns whether Tutti uses the pieces where they are, and gets the program's buffer. */
 static bool as_given(const struct lengths *s)
 {
-    return s->lie && !s->before;
+    return s->lie && !s->shifted;
 }
 
 /* Records what a rank passed to Tutti's function, if it passed the program's own buffers (again.h).

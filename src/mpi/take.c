@@ -91,6 +91,11 @@ static bool refuses_same_buffer(void)
 #endif
 }
 
+/* Returns whether the host refuses a call because its input and its output, which have the same
+ * type and count, are at the same address. Must not be called if types or counts differ: the data
+ * may then lie apart, for example if both buffers are MPI_BOTTOM and the types have absolute
+ * addresses. MPICH does such calls. If one rank left such a call to MPICH, the other ranks would
+ * wait for this rank in Tutti. */
 static bool same_buffer(const void *in, const void *out, int64_t bytes)
 {
     return refuses_same_buffer() && in == out && bytes > 0;
@@ -282,7 +287,7 @@ bool tt_mpi_do_exscan(struct tt_mpi_call *call, const void *sendbuf, void *recvb
     struct reduced d = {0};
     if (!tt_mpi_known(call)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE, here = call->record->rank > 0 || in_place;
-    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call); /* MPICH refuses the call */
+    if (same_buffer(sendbuf, recvbuf, count)) return wrong(call);
     if (!read_reduction(call, &d, sendbuf, recvbuf, count, here ? count : -1, type, op) ||
         !tt_mpi_ready(call, d.bytes))
         return false;
@@ -382,7 +387,9 @@ static bool read_both(struct tt_mpi_call *call, struct moved *d, const void *one
     if (!read_pieces(call, d, pieces, counts, types)) return false;
     if (d->in_place) return true;
     if (!read_one(call, d, one, count, type)) return false;
-    return (d->one.bytes == d->n && !same_buffer(one, pieces, d->n)) || wrong(call);
+    const char *own = (const char *)((uintptr_t)pieces + (uintptr_t)(call->record->rank * d->n));
+    bool alike = count == counts && type == types;
+    return (d->one.bytes == d->n && !(alike && same_buffer(one, own, d->n))) || wrong(call);
 }
 
 /* Returns this rank's input to a gather whose result is stored at `to`. */
@@ -488,7 +495,9 @@ bool tt_mpi_do_alltoall(struct tt_mpi_call *call, const void *sendbuf, int64_t s
     if (!tt_mpi_known(call) || !read_pieces(call, &out, recvbuf, recvcount, recvtype)) return false;
     bool in_place = sendbuf == MPI_IN_PLACE;
     if (!in_place && !read_pieces(call, &in, sendbuf, sendcount, sendtype)) return false;
-    if (!in_place && (in.n != out.n || same_buffer(sendbuf, recvbuf, out.n))) return wrong(call);
+    bool alike = sendcount == recvcount && sendtype == recvtype;
+    if (!in_place && (in.n != out.n || (alike && same_buffer(sendbuf, recvbuf, out.n))))
+        return wrong(call);
     if (!tt_mpi_ready(call, out.n)) return false;
     void *to = target_of(call, &out.pieces);
     const void *from = TUTTI_IN_PLACE;

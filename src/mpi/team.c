@@ -615,7 +615,6 @@ bool tt_mpi_lost(struct tt_mpi_call *call)
 {
     if (tt_mpi_setting.mode == TT_MPI_TAKE) return false;
     set_shape(call, 0);
-    if (!decided(call)) call->began_ns = tt_mpi_now_ns();
     return for_host(call) && !leave(call, TT_MPI_LEFT_SLOWER);
 }
 
@@ -707,12 +706,12 @@ static bool try(struct tt_mpi_call *call, int64_t bytes)
         if (decided(call)) return for_tutti(call, bytes);
     }
     bool meets;
+    trials->clocked[call->function] = TT_MPI_CLOCKED;
     call->measured = tt_mpi_trial_begin(trials, call->shape, &meets);
     if (meets) meet_before_run(call);
-    /* The time of the call begins here. Exception: if Tutti does a call that has lists of counts,
-     * its time began in tt_mpi_lost, before Tutti read the lists, unless the call repeats the one
-     * before (again.h). If the host does such a call, the time of reading the lists does not count:
-     * when the trial has decided for the host, Tutti no longer reads them. */
+    /* If Tutti does the call, its time began in tt_mpi_known, before Tutti read the arguments,
+     * unless the call repeats the one before (again.h). If the host does the call, its time begins
+     * here: when the trial has decided for the host, Tutti hardly reads any arguments (left.h). */
     if (call->measured >= 0) call->read_ns = tt_mpi_now_ns();
     bool has_begun = next == TT_MPI_NEXT_TUTTI && call->began_ns > 0;
     if (!has_begun) call->began_ns = call->read_ns;

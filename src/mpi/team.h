@@ -49,9 +49,8 @@ void tt_mpi_end(void);
 /* For alltoallv, alltoallw, gatherv and scatterv, whose shape does not depend on bytes. Returns
  * whether the host does all calls of the collective on this communicator, because Tutti was not
  * measured to be faster; call->choice is set then. The caller calls this before it reads the lists
- * of counts and displacements: in a trial the call begins here, so that the time of reading the
- * lists counts (unless the call repeats the one before, again.h). For other collectives,
- * tt_mpi_ready decides this when it knows the bytes. */
+ * of counts and displacements. For other collectives, tt_mpi_ready decides this when it knows the
+ * bytes. */
 #define tt_mpi_lost TT_MPI_OWN(lost)
 bool tt_mpi_lost(struct tt_mpi_call *call);
 /* Decides whether Tutti does a call that it can do. Returns true if so; call->team is then the

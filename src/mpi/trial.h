@@ -65,6 +65,10 @@ struct tt_mpi_trial {
     int64_t host_ns, tutti_ns;  /* what one call costs, once the decision is made */
 };
 
+/* How many calls after a call of a trial are timed from their beginning. The calls of other shapes
+ * may come between those of a trial. */
+enum { TT_MPI_CLOCKED = 8 };
+
 /* Values of tt_mpi_trials.calls that stand for a decision and not for a number of calls. */
 enum { TT_MPI_FOR_HOST = 65534, TT_MPI_FOR_TUTTI = 65535 };
 
@@ -73,6 +77,10 @@ struct tt_mpi_trials {
     /* by shape: how many calls of its trial were made; after the trial, the decision */
     uint16_t calls[TT_MPI_SHAPES];
     struct tt_mpi_map kept; /* from the number of a shape + 1 to the shape's struct tt_mpi_trial */
+    /* by function (enum tt_mpi_number): how many of its next calls read the clock when they begin.
+     * Whether a call belongs to a trial is known only after its arguments have been read. A call of
+     * a trial sets this to TT_MPI_CLOCKED, because the next calls probably belong to it, too. */
+    unsigned char clocked[TT_MPI_N];
 };
 
 /* Returns the times that were measured for a shape; NULL: none were measured. */

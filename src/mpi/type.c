@@ -281,18 +281,20 @@ static int make_bytes(int64_t size, MPI_Datatype *type)
     return code;
 }
 
-/* Packs or unpacks one element that has more bytes than the host's functions MPI_Pack and
- * MPI_Unpack can count. A gather on MPI_COMM_SELF, whose pieces are this element and the same
- * number of bytes, makes the host copy the element. With a single rank, both hosts do a gather
- * without messages and without a state that other calls share, so other threads may be in
- * collectives of MPI_COMM_SELF meanwhile. Returns the host's code. */
-static int convert_long(const struct tt_mpi_layout *layout, char *element, char *bytes, bool packs)
+/* Packs or unpacks elements that the host's functions MPI_Pack and MPI_Unpack cannot: an element of
+ * more bytes than they can count, and elements at MPI_BOTTOM, which MPICH refuses there. A gather
+ * on MPI_COMM_SELF, whose pieces are these elements and the same number of bytes, makes the host
+ * copy them. With a single rank, both hosts do a gather without messages and without a state that
+ * other calls share, so other threads may be in collectives of MPI_COMM_SELF meanwhile. Returns the
+ * host's code. */
+static int convert_by_gather(const struct tt_mpi_layout *layout, char *elements, int n, char *bytes,
+                             bool packs)
 {
     MPI_Datatype type;
-    int code = make_bytes(layout->size, &type);
+    int code = make_bytes(n * layout->size, &type);
     if (code != MPI_SUCCESS) return code;
-    code = packs ? tt_host.Gather(element, 1, layout->type, bytes, 1, type, 0, tt_handle.self)
-                 : tt_host.Gather(bytes, 1, type, element, 1, layout->type, 0, tt_handle.self);
+    code = packs ? tt_host.Gather(elements, n, layout->type, bytes, 1, type, 0, tt_handle.self)
+                 : tt_host.Gather(bytes, 1, type, elements, n, layout->type, 0, tt_handle.self);
     tt_host.Type_free(&type);
     return code;
 }
@@ -305,8 +307,8 @@ static bool convert(struct tt_mpi_call *call, const struct tt_mpi_layout *layout
     while (count > 0 && layout->size > 0) {
         int n = (int)part_of(layout, count), position = 0;
         int64_t part = n * layout->size;
-        if (part > INT32_MAX)
-            call->code = convert_long(layout, elements, bytes, packs);
+        if (part > INT32_MAX || !elements)
+            call->code = convert_by_gather(layout, elements, n, bytes, packs);
         else if (packs)
             call->code =
                 tt_host.Pack(elements, n, layout->type, bytes, (int)part, &position, call->comm);
@@ -368,11 +370,17 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
     return true;
 }
 
-/* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. The
- * types are kept for later calls, because a program uses few sizes. */
-static tutti_status opaque_type(int64_t bytes, tutti_type *type)
+/* The number of sizes for which the types of opaque_type are kept. */
+enum { MOST_KEPT = 64 };
+
+/* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. Most
+ * programs use few sizes, so the types of the first sizes are kept for later calls. Types of
+ * further sizes are made for one call each, because Tutti has a limited number of types: *own says
+ * that the caller frees the type. */
+static tutti_status opaque_type(int64_t bytes, tutti_type *type, bool *own)
 {
     static struct tt_mpi_map of_size;
+    static int kept;
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     switch (bytes) {
     case 1: *type = TUTTI_U8; return TUTTI_OK;
@@ -391,8 +399,9 @@ static tutti_status opaque_type(int64_t bytes, tutti_type *type)
     } else {
         const tutti_field field = {.count = bytes, .type = TUTTI_U8};
         status = tt_mpi_tutti.type_struct(1, &field, bytes, type);
-        if (status == TUTTI_OK && !tt_mpi_map_set(&of_size, (uint64_t)bytes, *type))
-            status = TUTTI_ERR_MEMORY;
+        *own = status == TUTTI_OK &&
+               (kept == MOST_KEPT || !tt_mpi_map_set(&of_size, (uint64_t)bytes, *type));
+        kept += status == TUTTI_OK && !*own;
     }
     atomic_flag_clear_explicit(&busy, memory_order_release);
     return status;
@@ -403,15 +412,17 @@ bool tt_mpi_reduction_bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
     int commutes = 0;
     if (!r->user) return true;
     tt_host.Op_commutative(r->host_op, &commutes);
-    call->status = opaque_type(r->layout.size, &r->type);
-    if (call->status == TUTTI_OK)
-        call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    call->status = opaque_type(r->layout.size, &r->type, &r->own_type);
+    if (call->status != TUTTI_OK) return false;
+    call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    if (call->status != TUTTI_OK && r->own_type) tt_mpi_tutti.type_free(r->type);
     return call->status == TUTTI_OK;
 }
 
 void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
 {
     if (r->user) tt_mpi_tutti.op_free(r->op);
+    if (r->own_type) tt_mpi_tutti.type_free(r->type);
 }
 
 /* Computes out = left op right for n elements without gaps, by the host, which stores the result in

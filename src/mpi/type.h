@@ -76,6 +76,7 @@ struct tt_mpi_reduction {
     bool packed; /* elements must be packed first; otherwise they are reduced where they lie */
     /* The following is for operations of the program: */
     bool user;
+    bool own_type; /* `type` is for this call only */
     MPI_Op host_op;
     struct tt_mpi_layout layout;
 };

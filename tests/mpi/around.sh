@@ -81,6 +81,29 @@ grep -qE '^MPI_Allreduce +2 .* 4 .* taken$' err || fail 'the calls are not taken
 
 # ---- Open MPI passes Tutti's variables to other hosts, with and without its option -x ----
 
+# asks NUMBER ARGUMENT...: checks whether mpirun is asked to pass the variables (1) or not (0), if
+# it has these arguments.
+mkdir asked
+printf '#!/bin/sh\necho "$OMPI_MCA_mca_base_env_list"\n' >asked/mpirun
+chmod +x asked/mpirun
+asks() {
+    local number=$1
+    shift
+    tutti mpi asked/mpirun "$@" >out
+    [ "$(grep -c LD_PRELOAD out)" -eq "$number" ] || fail "mpirun $* is asked $number times"
+}
+asks 1
+asks 1 -n 1 app -x
+asks 1 -n 1 sh -c env app -x NAME
+asks 1 --oversubscribe --mca pml ob1 -q -np 2 app --x NAME
+asks 1 -n 1 a -x : -n 1 b -x
+asks 1 -n 1 -- app -x NAME
+asks 0 -x NAME app
+asks 0 --x NAME=1 -n 2 app -x
+asks 0 -n 2 --tag-output --mca pml ob1 --launch-agent sh -x NAME app
+asks 0 --unknown -x NAME app
+asks 0 -n 1 a : -n 1 -x NAME b
+
 if [ "$host" = openmpi ]; then
     before=(env OMPI_MCA_mca_base_env_list=HOME tutti mpi --count)
     launch "$host" 1 sh -c 'echo "$OMPI_MCA_mca_base_env_list"'
@@ -88,6 +111,9 @@ if [ "$host" = openmpi ]; then
     before=(tutti mpi --count)
     launch "$host" 2 -x HOME ./around call
     grep -qE '^MPI_Allreduce +2 ' err || fail 'not counted with -x'
+    before=(tutti mpi --count)
+    launch "$host" 2 --oversubscribe sh -c 'echo "$OMPI_MCA_mca_base_env_list"' sh -x HOME
+    grep -qx 'LD_PRELOAD;.*' out || fail 'an option of the program counts as one of the launcher'
 fi
 
 # ---- A second MPI; settings that differ ----

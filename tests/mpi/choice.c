@@ -7,11 +7,19 @@
  *                         random calls on three communicators
  *     choice left         allreduces and gathers on two ranks; half of them move 8 bytes, which the
  *                         test leaves to the host MPI, and half move 16 to 31 bytes
+ *     choice reads        calls with lists of counts; to read a list takes 1,000 seconds by the
+ *                         clock of libtutti_mpi.so
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 2048, RANKS = 8, CALLS = 9000 };
@@ -141,6 +149,63 @@ static void left(void)
     }
 }
 
+/* ---- A list of counts that takes long to read ---- */
+
+enum { PAGE = 1 << 16, READ_SECONDS = 1000 };
+
+static long read_seconds; /* how long lists have been read so far */
+static int *slow;         /* memory for lists, to which all access is forbidden before a call */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    Dl_info caller;
+    long code = syscall(SYS_clock_gettime, clock, time);
+    if (read_seconds && dladdr(__builtin_return_address(0), &caller) && caller.dli_fname &&
+        strstr(caller.dli_fname, "libtutti_mpi"))
+        time->tv_sec += read_seconds;
+    return (int)code;
+}
+
+/* Handles the first access to the list in a call. A second access without permission, to other
+ * memory, ends the program. */
+static void on_read(int number)
+{
+    read_seconds += READ_SECONDS;
+    if (mprotect(slow, PAGE, PROT_READ | PROT_WRITE)) abort();
+    signal(number, SIG_DFL);
+}
+
+/* Lets the next access to the list take long. */
+static void slow_down(void)
+{
+    EXPECT(mprotect(slow, PAGE, PROT_NONE) == 0);
+    signal(SIGSEGV, on_read);
+}
+
+/* Makes the calls of one trial for each of three kinds: a reduce_scatter, allgathervs with the same
+ * lists, and allgathervs with two lists by turns. */
+static void reads(void)
+{
+    enum { TRIAL = 110, LONG = 64 };
+    static double x[2 * LONG + 1], y[4 * LONG];
+    slow = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(slow != MAP_FAILED);
+    for (int i = 0; i < 3 * TRIAL; i++) {
+        int kind = i / TRIAL, n = kind == 2 ? LONG : 1, displs[2] = {0, 2 * LONG};
+        for (int r = 0; r < 2; r++) slow[r] = n + (kind == 2 && (i + r) % 2);
+        int own = slow[me], first = slow[0];
+        for (int k = 0; k < 2 * LONG; k++) x[k] = me + 1, y[k] = y[k + 2 * LONG] = 0;
+        slow_down();
+        if (kind == 0) {
+            MPI_Reduce_scatter(x, y, slow, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT(y[0] == 3);
+        } else {
+            MPI_Allgatherv(x, own, MPI_DOUBLE, y, slow, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+            EXPECT(y[0] == 1 && y[first - 1] == 1 && y[2 * LONG] == 2);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -150,6 +215,8 @@ int main(int argc, char **argv)
         counts();
     else if (strcmp(argv[1], "left") == 0)
         left();
+    else if (strcmp(argv[1], "reads") == 0)
+        reads();
     else
         mixed((unsigned)atoi(argv[2]), argc > 3 ? atoi(argv[3]) : CALLS);
     if (me == 0) printf("done\n");

@@ -10,7 +10,7 @@ source "$(dirname "$0")/lib.sh"
 need "$1"
 host=$1
 export TUTTI_MPI=on
-compile_mpi "$host" -Wall -Werror "$here/choice.c" -o choice
+compile_mpi "$host" -Wall -Werror "$here/choice.c" -o choice -rdynamic -ldl
 compile_take "$host" take
 
 # The report divides the calls of a row by the number of ranks. So all ranks made the same choices
@@ -60,6 +60,21 @@ export TUTTI_MPI_WISDOM=0
 reported "$host" 2 ./take 100
 grep -qx 'all results are right' out && [ ! -s err ] || fail 'take'
 python3 report.py take || fail 'the report of take'
+
+# The time of reading the arguments belongs to a call that Tutti does in a trial, unless the call
+# repeats the one before. It does not belong to a call of the host MPI.
+reported "$host" 2 ./choice reads
+[ "$(cat out)" = 'done' ] && [ ! -s err ] || fail 'lists that take long to read'
+python3 - <<'PYTHON' || fail 'the time of reading the arguments'
+import json
+
+slow = {}
+for row in json.load(open("calls.json"))["calls"]:
+    if "host_us" in row:
+        slow[row["function"], row["bytes_most"] > 100] = row["host_us"] > 9e8, row["tutti_us"] > 9e8
+assert slow == {("MPI_Reduce_scatter", False): (False, True), ("MPI_Allgatherv", False): (False, False),
+                ("MPI_Allgatherv", True): (False, True)}, slow
+PYTHON
 
 # A trace of an MPI program must show the calls that Tutti did, on each communicator.
 before=(env TUTTI_MPI=take TUTTI_TRACE="$work/traces" tutti mpi)

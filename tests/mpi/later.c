@@ -89,6 +89,55 @@ static void many(void)
     }
 }
 
+/* ---- Attributes of types ---- */
+
+static int copied, deleted;
+
+static int refuse_copy(MPI_Datatype type, int key, void *extra, void *value, void *copy, int *flag)
+{
+    (void)type, (void)key, (void)extra, (void)value, (void)copy, (void)flag;
+    copied++;
+    return MPI_ERR_OTHER;
+}
+
+static int count_delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type, (void)key, (void)value, (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* Tests that a call in flight, whose type the program frees, does not copy the attributes of the
+ * type, and that the attributes are deleted once. */
+static void attributes(void)
+{
+    int key;
+    warm_up(world);
+    MPI_Type_create_keyval(refuse_copy, count_delete, &key, NULL);
+    for (int i = 0; i < 8; i++) {
+        MPI_Datatype gaps;
+        MPI_Request call;
+        int data[] = {me ? -1 : i, -1, me ? -1 : i + 1};
+        MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+        MPI_Type_commit(&gaps);
+        MPI_Type_set_attr(gaps, key, NULL);
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+        int prepares = i % 2;
+        if (prepares) MPIX_Bcast_init(data, 1, gaps, 0, world, MPI_INFO_NULL, &call);
+        if (prepares) MPI_Start(&call);
+#else
+        int prepares = 0;
+#endif
+        if (!prepares) MPI_Ibcast(data, 1, gaps, 0, world, &call);
+        MPI_Type_free(&gaps);
+        MPI_Wait(&call, MPI_STATUS_IGNORE);
+        if (prepares) MPI_Request_free(&call);
+        EXPECT(data[0] == i && data[1] == -1 && data[2] == i + 1);
+        EXPECT(copied == 0 && deleted == i + 1);
+    }
+    MPI_Type_free_keyval(&key);
+}
+
 /* ---- The host drives Tutti ---- */
 
 /* Tests that the host MPI drives Tutti: rank 0 starts a call and waits for messages, which the
@@ -474,6 +523,7 @@ int main(int argc, char **argv)
     const char *part = argc > 1 ? argv[1] : "";
     begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0);
     if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "attributes") == 0) attributes();
     if (strcmp(part, "driven") == 0) driven();
     if (strcmp(part, "looks") == 0) looks(argv[2]);
     if (strcmp(part, "crossed") == 0) crossed();

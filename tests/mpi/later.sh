@@ -15,9 +15,9 @@ if [ "$host" = openmpi ]; then why=taken; fi
 
 # Checks all results. With an argument, take makes no calls in which MPICH stores overlapping pieces
 # in another order.
-arguments=() numbers=(2 3 5) parts=(many driven crossed threads persistent)
+arguments=() numbers=(2 3 5) parts=(many attributes driven crossed threads persistent)
 if [ "$host" = mpich ]; then
-    arguments=(2) numbers=(2) parts=(many driven)
+    arguments=(2) numbers=(2) parts=(many attributes driven)
 fi
 # check RANKS BEGINNING END: checks in the report who did the functions whose names begin and end
 # with these texts.

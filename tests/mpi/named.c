@@ -351,6 +351,35 @@ static void child(void)
     MPI_Comm_disconnect(&parent);
 }
 
+/* Adds the bytes of elements of any size. */
+static void add_bytes(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    int size;
+    MPI_Type_size(*type, &size);
+    for (int i = 0; i < *n * size; i++) ((unsigned char *)inout)[i] += ((unsigned char *)in)[i];
+}
+
+/* Tests an operation of the program on elements of more sizes than Tutti can have types at a time
+ * (4096), and then the first sizes again. */
+static void sizes(void)
+{
+    enum { MOST = 4200 };
+    static unsigned char in[MOST], out[MOST];
+    MPI_Op op;
+    MPI_Op_create(add_bytes, 1, &op);
+    for (int i = 0; i < MOST; i++) in[i] = (unsigned char)(i + me);
+    for (int turn = 0; turn < MOST + 100; turn++) {
+        MPI_Datatype type;
+        int last = turn % MOST;
+        MPI_Type_contiguous(last + 1, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+        MPI_Allreduce(in, out, 1, type, op, world);
+        EXPECT(out[last] == (unsigned char)(p * last + p * (p - 1) / 2));
+        MPI_Type_free(&type);
+    }
+    MPI_Op_free(&op);
+}
+
 /* Tests an intercommunicator between two halves of the world, and a communicator with a topology.
  */
 static void groups(void)
@@ -438,6 +467,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "rows") == 0) rows(0);
     if (strcmp(part, "wide-rows") == 0) rows(1);
+    if (strcmp(part, "sizes") == 0) sizes();
     if (strcmp(part, "spawn") == 0) spawn(argv[0]);
     if (strcmp(part, "child") == 0) child();
     if (strcmp(part, "groups") == 0) groups();

@@ -31,6 +31,7 @@ under 3 churns
 under 2 many
 under 2 rows
 under 2 wide-rows
+under 2 sizes
 counted "$host" 2 ./named wide-rows
 [ "$(cat out)" = 'done' ] || fail 'counting types that were made with large counts'
 under 4 groups

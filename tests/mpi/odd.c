@@ -4,11 +4,14 @@
  * must have the same effects as without. Each rank prints how many results were wrong, which odd.sh
  * compares.
  */
+#include <limits.h>
 #include <mpi.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MANY = 200, TRIES = 12 };
 static int me, p, wrong;
@@ -129,6 +132,102 @@ static void same(void)
     use(MPI_COMM_WORLD);
 }
 
+/* ---- One rank passes one address for input and output, and its data lie apart ---- */
+
+enum { MOST = 8, APART = 64 };
+
+/* A buffer of ints that begins `offset` bytes after `at`. If `offset` is not 0, the type has this
+ * offset, and otherwise the buffer is a plain one. */
+struct placed {
+    void *at;
+    MPI_Datatype type;
+};
+
+static struct placed buffer_at(void *at, MPI_Aint offset)
+{
+    int one = 1;
+    struct placed b = {at, MPI_INT};
+    if (offset) {
+        MPI_Datatype type;
+        MPI_Type_create_hindexed(1, &one, &offset, MPI_INT, &type);
+        MPI_Type_create_resized(type, 0, sizeof(int), &b.type);
+        MPI_Type_free(&type);
+        MPI_Type_commit(&b.type);
+    }
+    return b;
+}
+
+static void free_buffer(struct placed *b)
+{
+    if (b->type != MPI_INT) MPI_Type_free(&b->type);
+}
+
+/* Calls collectives with equal pieces, from s to d, whose elements are at `in` and `out`. */
+static void move(struct placed s, struct placed d, int *in, int *out, int i)
+{
+    for (int r = 0; r < p; r++) in[r] = 100 * me + r + i;
+    MPI_Allgather(s.at, 1, s.type, d.at, 1, d.type, MPI_COMM_WORLD);
+    for (int r = 0; r < p; r++) wrong += out[r] != 100 * r + i;
+    MPI_Alltoall(s.at, 1, s.type, d.at, 1, d.type, MPI_COMM_WORLD);
+    for (int r = 0; r < p; r++) wrong += out[r] != 100 * r + me + i;
+    MPI_Gather(s.at, 1, s.type, d.at, 1, d.type, 0, MPI_COMM_WORLD);
+    for (int r = 0; me == 0 && r < p; r++) wrong += out[r] != 100 * r + i;
+    MPI_Scatter(s.at, 1, s.type, d.at, 1, d.type, 0, MPI_COMM_WORLD);
+    wrong += out[0] != me + i;
+    in[0] = me == 0 ? i : -1;
+    MPI_Bcast(s.at, 1, s.type, 0, MPI_COMM_WORLD);
+    wrong += in[0] != i;
+}
+
+/* At rank 0, the types have absolute addresses and both buffers are MPI_BOTTOM (`bottom`), or one
+ * type has an offset. */
+static void apart(int bottom)
+{
+    int data[2 * APART];
+    MPI_Aint in = 0, out = 0;
+    MPI_Get_address(data, &in);
+    MPI_Get_address(data + APART, &out);
+    for (int i = 0; i < TRIES; i++) {
+        struct placed s = buffer_at(data, 0), d = buffer_at(data + APART, 0);
+        if (me == 0) s = bottom ? buffer_at(MPI_BOTTOM, in) : buffer_at(data, 0);
+        if (me == 0) d = bottom ? buffer_at(MPI_BOTTOM, out) : buffer_at(data, out - in);
+        move(s, d, data, data + APART, i);
+        free_buffer(&s);
+        free_buffer(&d);
+    }
+}
+
+/* At the root, or at rank 0, the buffer of all pieces is MPI_BOTTOM, and the displacements are
+ * addresses. The memory is at such a low address that displacements of type int suffice. If the
+ * system gives no such memory, does nothing on all ranks. */
+static void addresses(void)
+{
+    void *hint = (void *)(uintptr_t)0x10000000;
+    int *low = mmap(hint, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fits = low != MAP_FAILED && (uintptr_t)low / sizeof *low < INT_MAX - MOST, all_fit;
+    MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    for (int i = 0; all_fit && i < TRIES; i++) {
+        int ones[MOST], displs[MOST], own = 100 * me + i, got = -1;
+        int first = me == 0 ? (int)((uintptr_t)low / sizeof *low) : 0;
+        int *base = me == 0 ? MPI_BOTTOM : low;
+        for (int r = 0; r < p; r++) ones[r] = 1, displs[r] = first + r;
+        memset(low, -1, MOST * sizeof *low);
+        MPI_Gatherv(&own, 1, MPI_INT, base, ones, displs, MPI_INT, 0, MPI_COMM_WORLD);
+        for (int r = 0; me == 0 && r < p; r++) wrong += low[r] != 100 * r + i;
+        MPI_Allgatherv(&own, 1, MPI_INT, base, ones, displs, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < p; r++) wrong += low[r] != 100 * r + i;
+        MPI_Scatterv(base, ones, displs, MPI_INT, &got, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        wrong += got != 100 * me + i;
+    }
+}
+
+static void bottom(void)
+{
+    apart(1);
+    apart(0);
+    addresses();
+}
+
 /* ---- The world cannot be freed ---- */
 
 static void frees(void)
@@ -145,8 +244,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {
-        {"deletes", deletes}, {"jumps", jumps}, {"late", late}, {"same", same}, {"frees", frees}};
+    } parts[] = {{"deletes", deletes}, {"jumps", jumps},   {"late", late},
+                 {"same", same},       {"bottom", bottom}, {"frees", frees}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);

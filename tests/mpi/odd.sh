@@ -27,7 +27,7 @@ ends() {
     done
 }
 
-for part in deletes jumps late same frees; do ends 3 ./odd "$part"; done
+for part in deletes jumps late same bottom frees; do ends 3 ./odd "$part"; done
 ends 2 ./odd deletes
 ends 2 ./again
 
