@@ -500,7 +500,8 @@ static bool is_sending(const tutti_context *c)
 {
     for (int r = 0; r < c->f->size; r++)
         for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
-            if (!peer->gone && peer->link && (peer->waiting.first || peer->wire_puts)) return true;
+            if (!peer->gone && ((peer->link && peer->waiting.first) || peer->wire_puts > 0))
+                return true;
     return false;
 }
 

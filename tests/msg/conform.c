@@ -345,39 +345,57 @@ static void test_nobodys(struct rank *r, int64_t bytes)
 
 /* ---- One-sided operations ---- */
 
-static void test_one_sided(struct rank *r, int64_t bytes)
+/* Gets from, and puts to, the memory of the next rank, by endpoints of its context `index`. The
+ * fence covers the put, whether it is a fence to this endpoint or to all endpoints. */
+static void move_both_ways(struct rank *r, int index, char *copy, int64_t bytes,
+                           const tutti_key *key)
+{
+    struct completed got = {0}, put = {0}, fenced = {0};
+    int next = (r->me + 1) % r->p;
+    int64_t half = bytes / 2;
+    tutti_endpoint *to = endpoint(r, next, index);
+    must(tutti_get(r->context[0], to, copy, key, 0, bytes, count, &got));
+    until(r, &got.n, 1);
+    check(got.status == TUTTI_OK && is_filled(copy, bytes, (uint64_t)next), "%d", (int)got.status);
+    meet(r);
+    fill(copy, half, 50 + (uint64_t)r->me);
+    must(tutti_put(r->context[0], to, copy, key, bytes - half, half, count, &put));
+    must(tutti_fence(r->context[0], bytes % 2 ? NULL : to, count, &fenced));
+    until(r, &fenced.n, 1);
+    check(put.n == 1 && put.status == TUTTI_OK, "%d %d", put.n, (int)put.status);
+    meet(r);
+}
+
+/* Checks that gets and puts with wrong arguments are refused. */
+static void refuse(struct rank *r, char *copy, int64_t bytes, tutti_key *keys)
+{
+    int next = (r->me + 1) % r->p;
+    tutti_context *c = r->context[0];
+    tutti_endpoint *to = endpoint(r, next, 0);
+    tutti_key wrong = keys[next];
+    wrong.bytes[9] ^= 1;
+    check(tutti_get(c, to, copy, &keys[next], bytes, 1, NULL, NULL) == TUTTI_ERR_ARG, "beyond");
+    check(tutti_get(c, to, copy, &keys[next], -1, 1, NULL, NULL) == TUTTI_ERR_ARG, "before");
+    check(tutti_put(c, to, copy, &keys[next], 1, INT64_MAX, NULL, NULL) == TUTTI_ERR_ARG, "long");
+    check(tutti_get(c, to, copy, &wrong, 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "no key");
+    if (r->p > 1)
+        check(tutti_get(c, to, copy, &keys[r->me], 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "other's");
+}
+
+static void test_one_sided(struct rank *r, int index, int64_t bytes)
 {
     char *mine = malloc((size_t)bytes), *copy = malloc((size_t)bytes);
     tutti_region *region;
     tutti_key key, *keys = malloc((size_t)r->p * sizeof *keys);
-    struct completed got = {0}, put = {0}, fenced = {0};
-    int next = (r->me + 1) % r->p, before = (r->me + r->p - 1) % r->p;
+    int before = (r->me + r->p - 1) % r->p;
     int64_t half = bytes / 2;
     fill(mine, bytes, (uint64_t)r->me);
     must(tutti_region_register(r->client, mine, (size_t)bytes, &region));
     must(tutti_region_key(region, &key));
     must(tutti_allgather(r->team, &key, keys, sizeof key, TUTTI_U8));
-    must(tutti_get(r->context[0], endpoint(r, next, 0), copy, &keys[next], 0, bytes, count, &got));
-    until(r, &got.n, 1);
-    check(got.status == TUTTI_OK && is_filled(copy, bytes, (uint64_t)next), "%d", (int)got.status);
-    meet(r);
-    fill(copy, half, 50 + (uint64_t)r->me);
-    must(tutti_put(r->context[0], endpoint(r, next, 0), copy, &keys[next], bytes - half, half,
-                   count, &put));
-    must(tutti_fence(r->context[0], NULL, count, &fenced));
-    until(r, &fenced.n, 1);
-    check(put.n == 1 && put.status == TUTTI_OK, "%d %d", put.n, (int)put.status);
-    meet(r);
+    move_both_ways(r, index, copy, bytes, &keys[(r->me + 1) % r->p]);
     check(is_filled(mine + bytes - half, half, 50 + (uint64_t)before), "what was put");
-    tutti_context *c = r->context[0];
-    tutti_endpoint *to = endpoint(r, next, 0);
-    check(tutti_get(c, to, copy, &keys[next], bytes, 1, NULL, NULL) == TUTTI_ERR_ARG, "beyond");
-    check(tutti_get(c, to, copy, &keys[next], -1, 1, NULL, NULL) == TUTTI_ERR_ARG, "before");
-    check(tutti_put(c, to, copy, &keys[next], 1, INT64_MAX, NULL, NULL) == TUTTI_ERR_ARG, "long");
-    key.bytes[9] ^= 1;
-    check(tutti_get(c, to, copy, &key, 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "no key");
-    if (r->p > 1)
-        check(tutti_get(c, to, copy, &keys[r->me], 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "other's");
+    refuse(r, copy, bytes, keys);
     meet(r);
     must(tutti_region_free(region));
     free(mine);
@@ -387,6 +405,7 @@ static void test_one_sided(struct rank *r, int64_t bytes)
 
 static void try_all(struct rank *r)
 {
+    test_one_sided(r, 1, 1000002); /* before any message to context 1 */
     for (int from = 0; from < 2; from++)
         for (int to = 0; to < 2; to++) test_lengths(r, from, to);
     test_immediate(r);
@@ -396,8 +415,9 @@ static void try_all(struct rank *r)
     test_truncated(r, 100000);
     test_nobodys(r, 10);
     test_nobodys(r, 100000);
-    test_one_sided(r, 10);
-    test_one_sided(r, 1000003);
+    test_one_sided(r, 0, 10);
+    test_one_sided(r, 0, 1000003);
+    test_one_sided(r, 1, 1000003);
 }
 
 int main(int argc, char **argv)

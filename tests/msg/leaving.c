@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that finalize while messages are under way. A message that was accepted arrives although
- * its sender finalizes at once. A message that its target never receives ends with TUTTI_ERR_PEER.
- * Ranks that finalize together, with more messages under way than there is room for, do not wait
- * for each other for ever. A fence returns TUTTI_ERR_PEER once if a rank that left may not have
- * received a message, and TUTTI_OK otherwise.
+ * Ranks that finalize while messages and puts are under way. A message that was accepted arrives
+ * although its sender finalizes at once, and so do the bytes of a put. A message that its target
+ * never receives ends with TUTTI_ERR_PEER. Ranks that finalize together, with more messages under
+ * way than there is room for, do not wait for each other for ever. A fence returns TUTTI_ERR_PEER
+ * once if a rank that left may not have received a message, and TUTTI_OK otherwise.
  */
 #include <time.h>
 
 #include "lib.h"
 
-enum { NUMBERED = 1, LONG = 2, SHORTS = 6000, LONGS = 5, BYTES = 300000, NEVER_MADE = 5 };
+enum {
+    NUMBERED = 1,
+    LONG = 2,
+    SHORTS = 6000,
+    LONGS = 5,
+    BYTES = 300000,
+    PUT = 16 << 20,
+    NEVER_MADE = 5
+};
 
 struct leaving_side {
     struct rank *r;
@@ -18,7 +26,7 @@ struct leaving_side {
     char *memory;
 };
 
-static char data[BYTES]; /* static, because it must outlive the rank that sends it */
+static char data[PUT]; /* static, because it must outlive the rank that sends it */
 
 static void on_number(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                       void *arg)
@@ -106,6 +114,36 @@ static void leave_unconnected(struct rank *r)
     if (r->me == 1) {
         wait_ms(1500);
         until(r, &side.next, 1);
+    }
+}
+
+/* ---- Rank 0 puts and leaves; rank 1 advances only 2.5 s later ---- */
+
+/* Returns whether a rank has left, as this rank knows it. */
+static bool has_left(struct rank *r, int rank)
+{
+    tutti_status status = tutti_fence(r->context[0], endpoint(r, rank, 1), NULL, NULL);
+    check(status == TUTTI_OK || status == TUTTI_ERR_PEER, "%d", (int)status);
+    return status == TUTTI_ERR_PEER;
+}
+
+/* When rank 0 has left, the bytes that it has put are in place, or lie in packets that rank 1 finds
+ * without rank 0. */
+static void put_and_leave(struct rank *r)
+{
+    static char memory[PUT]; /* static, because it must outlive the region */
+    tutti_region *region;
+    tutti_key key;
+    must(tutti_region_register(r->client, memory, PUT, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    if (r->me == 0)
+        must(tutti_put(r->context[0], endpoint(r, 1, 1), data, &key, 0, PUT, NULL, NULL));
+    if (r->me == 1) {
+        wait_ms(2500);
+        while (!has_left(r, 0)) advance(r);
+        for (int i = 0; i < 10000 && !is_filled(memory, PUT, 3); i++) advance(r);
+        check(is_filled(memory, PUT, 3), "the put was lost");
     }
 }
 
@@ -221,7 +259,7 @@ static void fence_leaving(struct rank *r)
 
 int main(int argc, char **argv)
 {
-    fill(data, BYTES, 3);
+    fill(data, PUT, 3);
     const char *how = argv[--argc];
     rank_fn *fn = strcmp(how, "together") == 0  ? leave_together
                   : strcmp(how, "nothing") == 0 ? take_nothing
@@ -230,6 +268,7 @@ int main(int argc, char **argv)
                   : strcmp(how, "unmade") == 0  ? fence_after_unmade
                   : strcmp(how, "late") == 0    ? fence_leaving
                   : strcmp(how, "first") == 0   ? leave_unconnected
+                  : strcmp(how, "put") == 0     ? put_and_leave
                                                 : leave_at_once;
     return run_ranks(argc, argv, 2, fn);
 }
