@@ -114,6 +114,7 @@ struct tt_fence {
     void *arg;
     int left;
     tutti_status status;
+    struct tt_work work; /* by which the next advance goes on with the fence: onesided.c */
 };
 
 struct tt_send_queue {
@@ -263,6 +264,10 @@ struct tutti_endpoint {
 struct tt_endpoints {
     tutti_endpoint *to[TUTTI_CONTEXTS];
 };
+
+/* How many completion functions may run inside one another. This happens if a completion function
+ * starts something that completes at once: it sends or receives a message, gets, puts or fences. */
+enum { TT_DEPTH_MOST = 16 };
 
 struct tutti_context {
     struct tt_handle head;

@@ -158,8 +158,30 @@ static void call_done(tutti_context *c, const tutti_receive *into, tutti_status 
     c->depth--;
 }
 
+static void end(tutti_context *c, struct tutti_pending *r, tutti_status status);
+
+static void end_later(tutti_context *c, void *arg)
+{
+    struct tutti_pending *r = arg;
+    end(c, r, (tutti_status)atomic_load(&r->status));
+}
+
+static void drop_end(struct tt_work *work)
+{
+    (void)work; /* tt_receive_drop frees the message, which is still in the list of its peer */
+}
+
+/* Ends a message. If too many completion functions are running inside one another, the next advance
+ * ends it, so that a program which receives the next message in each `done` needs no more stack. */
 static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
+    if (tt_unlikely(c->depth >= TT_DEPTH_MOST)) {
+        r->state = TT_RECEIPT_PULLED;
+        atomic_store(&r->status, (int)status);
+        r->finish = (struct tt_work){.work = end_later, .arg = r, .drop = drop_end};
+        tt_work_post(c, &r->finish);
+        return;
+    }
     tt_receipt_release(r);
     if (c->msg->leaving && status == TUTTI_ERR_PEER) r->peer->dropped = true;
     call_done(c, &r->into, status);

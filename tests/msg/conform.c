@@ -6,7 +6,7 @@
 #include "brief.h"
 #include "lib.h"
 
-enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS };
+enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS, CHAINED };
 
 static const int64_t lengths[] = {
     0,    1,    7,    8,     9,     16,    47,     48,     49,     55,        56,
@@ -403,6 +403,81 @@ static void test_one_sided(struct rank *r, int index, int64_t bytes)
     free(keys);
 }
 
+/* ---- Completion functions that start what completes at once ---- */
+
+enum { CHAIN = 64, NESTED_MOST = 16, UNUSED = 40 };
+
+/* Each step of a chain receives a message that was put off, or fences; and `done` begins the next
+ * step. */
+struct chain {
+    struct rank *r;
+    tutti_pending *pending[CHAIN];
+    int arrived, begun, done, depth;
+    bool fences;
+    int64_t bytes;
+    char *memory;
+};
+
+static void on_chained(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    struct chain *chain = arg;
+    (void)context;
+    chain->pending[chain->arrived++] = m->pending;
+    receive->put_off = 1;
+}
+
+static void begin_step(struct chain *chain);
+
+static void step_done(tutti_context *context, void *arg, tutti_status status)
+{
+    struct chain *chain = arg;
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    chain->depth++;
+    check(chain->depth <= NESTED_MOST, "%d completion functions inside one another", chain->depth);
+    chain->done++;
+    if (chain->begun < CHAIN) begin_step(chain);
+    chain->depth--;
+}
+
+static void begin_step(struct chain *chain)
+{
+    struct rank *r = chain->r;
+    tutti_receive receive = {chain->memory, chain->bytes, TUTTI_U8, step_done, chain, 0};
+    int step = chain->begun++;
+    if (chain->fences)
+        must(tutti_fence(r->context[0], endpoint(r, r->me, UNUSED), step_done, chain));
+    else
+        must(tutti_message_receive(r->context[0], chain->pending[step], &receive));
+}
+
+/* Checks that completion functions nest only to a limited depth, since a stack is limited, too. */
+static void test_chain(struct rank *r, int64_t bytes, bool fences)
+{
+    struct completed delivered = {0};
+    struct chain chain = {
+        .r = r, .fences = fences, .bytes = bytes, .memory = malloc((size_t)bytes)};
+    char *data = calloc(1, (size_t)bytes);
+    must(tutti_dispatch(r->client, CHAINED, on_chained, &chain));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                       .dispatch = CHAINED,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    for (int i = 0; i < CHAIN && !fences; i++) must(tutti_message_send(r->context[0], &send));
+    until(r, &chain.arrived, fences ? 0 : CHAIN);
+    begin_step(&chain);
+    until(r, &chain.done, CHAIN);
+    until(r, &delivered.n, fences ? 0 : CHAIN);
+    meet(r);
+    free(data);
+    free(chain.memory);
+}
+
 static void try_all(struct rank *r)
 {
     test_one_sided(r, 1, 1000002); /* before any message to context 1 */
@@ -415,6 +490,9 @@ static void try_all(struct rank *r)
     test_truncated(r, 100000);
     test_nobodys(r, 10);
     test_nobodys(r, 100000);
+    test_chain(r, 64, false);
+    test_chain(r, 100000, false);
+    test_chain(r, 1, true);
     test_one_sided(r, 0, 10);
     test_one_sided(r, 0, 1000003);
     test_one_sided(r, 1, 1000003);
