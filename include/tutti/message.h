@@ -92,9 +92,10 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
  * call on that team has returned it before. (Calls on the team return it each time.) The function
  * also returns the first error of a message since the last call, if there is no completion function
  * that gets this error. ARG: the message's dispatch id has no handler, or its handler gave a wrong
- * type, count or buffer. MEMORY or LIMIT: the message waits because it could not be sent or
- * received yet; a later call tries again. MEMORY also: the message could not be unpacked, and its
- * data are lost. One thread per context at a time. */
+ * type, count or buffer. TRUNCATED: the message was longer than its destination. MEMORY or LIMIT:
+ * the message waits because it could not be sent or received yet; a later call tries again. MEMORY
+ * also: the message could not be unpacked, and its data are lost. One thread per context at a
+ * time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
