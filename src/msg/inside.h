@@ -171,6 +171,7 @@ struct tt_peer {
     /* the packet ring that the peer writes; NULL: no packet of the peer came by shared memory */
     struct tt_msg_ring *from;
     unsigned claim_words; /* bit mask: which claim words of `from` are in use (pull.h) */
+    int pulling; /* pieces that this context has asked the peer for and that have not arrived */
     struct tt_peer *next_of_rank, *next_waiting;
     /* The messages from the peer whose payload is not stored yet, in ascending order of their
      * numbers. A fence of the peer has the number of the last message that arrived before it; it
@@ -296,7 +297,7 @@ struct tutti_context {
     struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
     /* split copies that targets asked this context for: pull.h */
     struct tt_split_copy *split_copies;
-    int pulling; /* pieces that this context has asked for and that have not arrived */
+    int pulling; /* the sum of `pulling` of all peers */
     int depth;   /* how many completion functions are running inside one another */
     int events;
     tutti_status status; /* the first error that no completion function received, and its text */

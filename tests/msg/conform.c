@@ -3,10 +3,24 @@
  * Conformance test of messages: messages of all lengths, from every rank to every rank including
  * itself and from context to context, do what the public header promises.
  */
+#include <sched.h>
+
 #include "brief.h"
 #include "lib.h"
 
-enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS, CHAINED };
+enum {
+    LONGEST = 3 << 20,
+    ORDERED = 1,
+    FLOOD,
+    TYPED,
+    SMALL,
+    LATER,
+    ECHO,
+    NOBODYS,
+    CHAINED,
+    HELD,
+    GO
+};
 
 static const int64_t lengths[] = {
     0,    1,    7,    8,     9,     16,    47,     48,     49,     55,        56,
@@ -508,6 +522,87 @@ static void test_chain(struct rank *r, int64_t bytes, bool fences)
     free(chain.memory);
 }
 
+/* ---- An origin that stops advancing does not delay the messages of other origins ---- */
+
+enum { HELD_MESSAGES = 6, HELD_BYTES = 300000 };
+
+struct held {
+    int from[MOST_CONTEXTS]; /* how many messages of each context of the origin have begun */
+    struct completed done[MOST_CONTEXTS];
+    char *memory[HELD_MESSAGES + 1];
+};
+
+static void on_held(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    struct held *held = arg;
+    (void)context;
+    char *to = held->memory[held->from[0] + held->from[1]];
+    held->from[m->context]++;
+    *receive = (tutti_receive){to, m->bytes, TUTTI_U8, count, &held->done[m->context], 0};
+}
+
+static void on_go(tutti_context *context, const tutti_message *m, tutti_receive *receive, void *arg)
+{
+    (void)context, (void)m, (void)receive;
+    ++*(int *)arg;
+}
+
+static void advance_first(struct rank *r, const int *value, int wanted)
+{
+    while (*value < wanted) {
+        must(tutti_advance(r->context[0], NULL));
+        sched_yield();
+    }
+}
+
+/* Sends long messages by context 1, which this rank then stops advancing. When the target has begun
+ * to receive all of them, sends one by context 0. Context 0 alone has to deliver this message. */
+static void hold(struct rank *r, const int *go)
+{
+    struct completed delivered = {0}, other = {0};
+    char *data = malloc(HELD_BYTES);
+    tutti_send send = {.to = endpoint(r, 0, 0),
+                       .dispatch = HELD,
+                       .data = data,
+                       .count = HELD_BYTES,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    fill(data, HELD_BYTES, 5);
+    for (int i = 0; i < HELD_MESSAGES; i++) must(tutti_message_send(r->context[1], &send));
+    for (tutti_status status; (status = tutti_drain(r->context[1])) != TUTTI_OK;)
+        check(status == TUTTI_AGAIN, "%d", (int)status);
+    advance_first(r, go, 1);
+    send.arg = &other;
+    must(tutti_message_send(r->context[0], &send));
+    advance_first(r, &other.n, 1);
+    until(r, &delivered.n, HELD_MESSAGES);
+    free(data);
+}
+
+static void test_held(struct rank *r)
+{
+    struct held held = {0};
+    int go = 0;
+    for (int i = 0; i <= HELD_MESSAGES; i++) held.memory[i] = malloc(HELD_BYTES);
+    must(tutti_dispatch(r->client, HELD, on_held, &held));
+    must(tutti_dispatch(r->client, GO, on_go, &go));
+    meet(r);
+    if (r->me == r->p - 1 && r->p > 1) hold(r, &go);
+    if (r->me == 0 && r->p > 1) {
+        tutti_send send = {.to = endpoint(r, r->p - 1, 0), .dispatch = GO, .type = TUTTI_U8};
+        until(r, &held.from[1], HELD_MESSAGES);
+        must(tutti_message_send(r->context[0], &send));
+        until(r, &held.done[0].n, 1);
+        until(r, &held.done[1].n, HELD_MESSAGES);
+        for (int i = 0; i <= HELD_MESSAGES; i++)
+            check(is_filled(held.memory[i], HELD_BYTES, 5), "message %d", i);
+    }
+    meet(r);
+    for (int i = 0; i <= HELD_MESSAGES; i++) free(held.memory[i]);
+}
+
 static void try_all(struct rank *r)
 {
     test_one_sided(r, 1, 1000002); /* before any message to context 1 */
@@ -525,6 +620,7 @@ static void try_all(struct rank *r)
     test_chain(r, 64, false);
     test_chain(r, 100000, false);
     test_chain(r, 1, true);
+    test_held(r);
     test_one_sided(r, 0, 10);
     test_one_sided(r, 0, 1000003);
     test_one_sided(r, 1, 1000003);
