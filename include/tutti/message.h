@@ -283,8 +283,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *reg
  * function returns ARG, MEMORY or PEER, it has started nothing. ARG: the range lies outside the
  * region, the key is invalid or belongs to another rank, or the kernel finds the memory unmapped.
  * ARG also if the region is on this node and was freed, by tutti_region_free or by tutti_finalize.
- * If neither loads and stores, nor the kernel, nor the network can access the owner's memory, the
- * owner must go on advancing its context. */
+ * If neither loads and stores, nor the kernel, nor a network card can access the owner's memory,
+ * the owner must go on advancing the context that the endpoint names. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);

@@ -171,8 +171,7 @@ static tutti_status fence_peer(tutti_context *c, struct tt_peer *peer, struct tt
 }
 
 /* Returns whether this context ever sent anything to the peer, or the network is executing a put to
- * it, perhaps on a link to another context of the peer's rank. If not, a fence has nothing to wait
- * for. */
+ * it. If not, a fence has nothing to wait for. */
 static bool was_used(const struct tt_peer *peer)
 {
     return peer->out.ring || peer->waiting.first || peer->link || peer->wire_puts > 0;
