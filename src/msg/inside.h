@@ -162,6 +162,7 @@ struct tt_peer {
     int rank, context;
     /* the peer's rank has failed or left; packets that it sent before are still to be handled */
     bool going;
+    bool ending; /* the peer was `going` before this advance handled the last packets of peers */
     /* the peer's rank has failed or left, and all its packets were handled; nothing is sent to the
      * peer any more */
     bool gone;
@@ -443,7 +444,7 @@ void tt_receive_drop(struct tt_peer *peer);
 tutti_status tt_rings_adopt(tutti_context *context);
 /* Handles the packets in the rings. Errors: MEMORY (the next packet stays in its ring). */
 tutti_status tt_rings_read(tutti_context *context);
-/* Handles all packets of the peers that are `going`. Errors: MEMORY. */
+/* Handles all packets of the peers that are `ending`. Errors: MEMORY. */
 tutti_status tt_rings_read_last(tutti_context *context);
 
 /* ---- Regions (region.c) ---- */

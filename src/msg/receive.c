@@ -662,7 +662,7 @@ tutti_status tt_rings_read_last(tutti_context *c)
 {
     uint64_t mark;
     for (int i = 0; i < c->inlets; i++)
-        while (c->inlet[i].peer->going && (mark = tt_in_look(&c->inlet[i].in)) != 0)
+        while (c->inlet[i].peer->ending && (mark = tt_in_look(&c->inlet[i].in)) != 0)
             TT_TRY(read_one(c, i, mark));
     return TUTTI_OK;
 }

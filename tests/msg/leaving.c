@@ -187,10 +187,10 @@ static tutti_status fence_all(struct rank *r)
     return completed.status;
 }
 
-static void await_gone(struct rank *r)
+static void await_gone(struct rank *r, int rank)
 {
     static struct completed completed; /* static: fences may end after this function */
-    while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &completed) != TUTTI_ERR_PEER)
+    while (tutti_fence(r->context[0], endpoint(r, rank, 0), count, &completed) != TUTTI_ERR_PEER)
         wait_a_little();
 }
 
@@ -209,7 +209,7 @@ static void fence_after(struct rank *r, int missed)
         send(r, 0, NUMBERED, 1, &completed);
         until(r, &completed.n, 1);
         check(completed.status == TUTTI_OK, "%d", (int)completed.status);
-        await_gone(r);
+        await_gone(r, 1);
         tutti_status after = fence_all(r);
         check(after == (missed ? TUTTI_ERR_PEER : TUTTI_OK), "%d", (int)after);
         check(fence_all(r) == TUTTI_OK, "reported twice");
@@ -257,18 +257,71 @@ static void fence_leaving(struct rank *r)
     free(side.memory);
 }
 
+/* ---- While rank 0 gives up rank 1, rank 2 leaves and has received everything ---- */
+
+struct crossing {
+    struct rank *r;
+    struct completed lost;
+};
+
+static void send_to(struct rank *r, int rank, int context, int number, tutti_done_fn *delivered,
+                    void *arg)
+{
+    tutti_send send = {.to = endpoint(r, rank, context),
+                       .dispatch = NUMBERED,
+                       .header = &number,
+                       .header_bytes = sizeof number,
+                       .type = TUTTI_U8,
+                       .delivered = delivered,
+                       .arg = arg};
+    must(tutti_message_send(r->context[0], &send));
+}
+
+/* The completion function of the message that rank 1 never receives. Lets rank 2 leave, and notices
+ * that it has left. */
+static void on_lost(tutti_context *context, void *arg, tutti_status status)
+{
+    struct crossing *crossing = arg;
+    count(context, &crossing->lost, status);
+    send_to(crossing->r, 2, 0, 1, NULL, NULL);
+    await_gone(crossing->r, 2);
+}
+
+/* Rank 0 does not advance between its first message and the time when rank 1 has left. So it has
+ * not read the acknowledgement of rank 2 when it notices that rank 2 has left, too. */
+static void leave_crossing(struct rank *r)
+{
+    struct leaving_side side = {.r = r};
+    struct crossing crossing = {.r = r};
+    struct completed delivered = {0};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_barrier(r->team));
+    if (r->me == 0) {
+        send_to(r, 1, NEVER_MADE, 0, on_lost, &crossing);
+        send_to(r, 2, 0, 0, count, &delivered);
+        send_to(r, 1, 0, 0, NULL, NULL);
+        await_gone(r, 1);
+        until(r, &crossing.lost.n, 1);
+        check(crossing.lost.status == TUTTI_ERR_PEER, "%d", (int)crossing.lost.status);
+        until(r, &delivered.n, 1);
+        check(delivered.status == TUTTI_OK, "%d", (int)delivered.status);
+    } else
+        until(r, &side.next, r->me);
+}
+
 int main(int argc, char **argv)
 {
     fill(data, PUT, 3);
     const char *how = argv[--argc];
-    rank_fn *fn = strcmp(how, "together") == 0  ? leave_together
-                  : strcmp(how, "nothing") == 0 ? take_nothing
-                  : strcmp(how, "fenced") == 0  ? fence_after_all
-                  : strcmp(how, "missed") == 0  ? fence_after_missed
-                  : strcmp(how, "unmade") == 0  ? fence_after_unmade
-                  : strcmp(how, "late") == 0    ? fence_leaving
-                  : strcmp(how, "first") == 0   ? leave_unconnected
-                  : strcmp(how, "put") == 0     ? put_and_leave
-                                                : leave_at_once;
+    rank_fn *fn = strcmp(how, "together") == 0   ? leave_together
+                  : strcmp(how, "nothing") == 0  ? take_nothing
+                  : strcmp(how, "fenced") == 0   ? fence_after_all
+                  : strcmp(how, "missed") == 0   ? fence_after_missed
+                  : strcmp(how, "unmade") == 0   ? fence_after_unmade
+                  : strcmp(how, "late") == 0     ? fence_leaving
+                  : strcmp(how, "first") == 0    ? leave_unconnected
+                  : strcmp(how, "put") == 0      ? put_and_leave
+                  : strcmp(how, "crossing") == 0 ? leave_crossing
+                                                 : leave_at_once;
     return run_ranks(argc, argv, 2, fn);
 }

@@ -18,6 +18,8 @@ for how in once first put nothing together fenced missed unmade late; do
         TUTTI_WIRE=1 UCX_TLS=tcp,self tutti run --timeout 3000 -n 2 "$leaving" "$how"
     fi
 done
+"$leaving" threads 3 crossing
+tutti run --timeout 3000 -n 3 "$leaving" crossing
 if [ "${1:-}" = wire ]; then
     TUTTI_WIRE=1 TUTTI_REMOTE_KEYS=1 tutti run --timeout 3000 -n 2 "$leaving" put
 fi
