@@ -209,8 +209,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int
                                                        tutti_message_fn *fn, void *arg);
 
 /* Receives a message that its handler put off, in the context of that handler. The function ignores
- * receive->put_off. If `to` is NULL, it drops the message. Errors: ARG, MEMORY; after both the
- * message is still pending. Local. */
+ * receive->put_off. If `to` is NULL, it drops the message and calls `done`. Errors: ARG, MEMORY;
+ * after both the message is still pending. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *context,
                                                               tutti_pending *pending,
                                                               const tutti_receive *receive);

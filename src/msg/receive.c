@@ -421,9 +421,10 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
     tutti_status status = TUTTI_OK;
     if (!r->is_long)
         status = receive_short(c, r, into);
-    else if (!into->to)
+    else if (!into->to) {
+        r->into = *into;
         end(c, r, TUTTI_OK);
-    else if ((status = prepare(r, into)) == TUTTI_OK)
+    } else if ((status = prepare(r, into)) == TUTTI_OK)
         start(c, r);
     tt_assert(tt_leave(c));
     return status;

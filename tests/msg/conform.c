@@ -357,6 +357,33 @@ static void test_truncated(struct rank *r, int64_t bytes, bool completes, bool l
     free(data);
 }
 
+/* Checks that a message that was put off and is then dropped completes like any other. */
+static void test_dropped(struct rank *r, int64_t bytes)
+{
+    struct small small = {.later = true};
+    struct completed delivered = {0};
+    char *data = calloc(1, (size_t)bytes);
+    must(tutti_dispatch(r->client, SMALL, on_small, &small));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                       .dispatch = SMALL,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    must(tutti_message_send(r->context[0], &send));
+    while (!small.pending) advance(r);
+    tutti_receive nowhere = {.to = NULL, .done = count, .arg = &small.completed};
+    must(tutti_message_receive(r->context[0], small.pending, &nowhere));
+    until(r, &small.completed.n, 1);
+    until(r, &delivered.n, 1);
+    check(small.completed.status == TUTTI_OK, "%d", (int)small.completed.status);
+    check(delivered.status == TUTTI_OK, "%d", (int)delivered.status);
+    meet(r);
+    free(data);
+}
+
 /* Checks that the target of a message without a handler gets the error when it advances, and that
  * the origin gets the error when the message completes. Later messages are not affected. */
 static void test_nobodys(struct rank *r, int64_t bytes)
@@ -615,6 +642,8 @@ static void try_all(struct rank *r)
         test_truncated(r, 100, how % 2, how / 2);
         test_truncated(r, 100000, how % 2, how / 2);
     }
+    test_dropped(r, 100);
+    test_dropped(r, 100000);
     test_nobodys(r, 10);
     test_nobodys(r, 100000);
     test_chain(r, 64, false);
